@@ -1,0 +1,131 @@
+//! Where the PostgreSQL server programs are.
+//!
+//! Order: `SHARDWRIGHT_PG_BIN`, the newest version below `/usr/lib/postgresql`, `PATH`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::ClusterError;
+
+/// The variable that overrides the search.
+const VARIABLE: &str = "SHARDWRIGHT_PG_BIN";
+const PACKAGED: &str = "/usr/lib/postgresql";
+const OLDEST_MAJOR: u32 = 15;
+
+/// A folder with `initdb`, `pg_ctl`, `postgres` and the client programs of one version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binaries {
+    dir: PathBuf,
+    major: u32,
+}
+
+impl Binaries {
+    /// Finds the programs of version `major`, or of the newest version that is installed.
+    ///
+    /// # Errors
+    /// [`ClusterError::BinariesMissing`] lists what was searched; 14 and older do not count.
+    pub fn find(major: Option<u32>) -> Result<Self, ClusterError> {
+        let candidates = match std::env::var_os(VARIABLE) {
+            Some(dir) => vec![PathBuf::from(dir)],
+            None => packaged().into_iter().chain(search_path()).collect(),
+        };
+        let mut found: Vec<Self> = candidates
+            .iter()
+            .filter_map(|dir| Self::probe(dir))
+            .collect();
+        found.retain(|it| major.map_or(it.major >= OLDEST_MAJOR, |wanted| it.major == wanted));
+        let newest = found.iter().map(|it| it.major).max();
+        found
+            .into_iter()
+            .find(|it| Some(it.major) == newest)
+            .ok_or_else(|| ClusterError::BinariesMissing {
+                wanted: major.map_or_else(|| format!("{OLDEST_MAJOR} or newer"), |m| m.to_string()),
+                searched: match std::env::var(VARIABLE) {
+                    Ok(dir) => format!("{dir} (from {VARIABLE})"),
+                    Err(_) => format!("{PACKAGED}/*/bin and PATH"),
+                },
+            })
+    }
+
+    /// The full path of a program, for example `pg_dump`.
+    pub fn path(&self, program: &str) -> PathBuf {
+        self.dir.join(program)
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The major version, for example 15.
+    pub fn major(&self) -> u32 {
+        self.major
+    }
+
+    fn probe(dir: &Path) -> Option<Self> {
+        let complete = ["initdb", "pg_ctl", "postgres"]
+            .iter()
+            .all(|it| dir.join(it).is_file());
+        if !complete {
+            return None;
+        }
+        let output = Command::new(dir.join("postgres"))
+            .arg("--version")
+            .output()
+            .ok()?;
+        let major = parse_major(&String::from_utf8_lossy(&output.stdout))?;
+        Some(Self {
+            dir: dir.to_owned(),
+            major,
+        })
+    }
+}
+
+fn packaged() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(PACKAGED).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path().join("bin")).collect()
+}
+
+fn search_path() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).collect()
+}
+
+/// Reads `15` out of `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` and of `.. 19devel`.
+fn parse_major(version: &str) -> Option<u32> {
+    let number = version.split("PostgreSQL) ").nth(1)?;
+    let digits = number
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(number.len());
+    number[..digits].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_major_version_is_read_from_every_form() {
+        let of = parse_major;
+        assert_eq!(
+            of("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n"),
+            Some(15)
+        );
+        assert_eq!(of("postgres (PostgreSQL) 19devel\n"), Some(19));
+        assert_eq!(of("something else"), None);
+    }
+
+    #[test]
+    fn a_version_that_is_not_installed_is_named() {
+        let error = Binaries::find(Some(7)).expect_err("nobody has version 7");
+        assert!(
+            error.to_string().contains("postgresql 7 server programs"),
+            "{error}"
+        );
+        assert!(
+            error
+                .hint()
+                .is_some_and(|hint| hint.contains("SHARDWRIGHT_PG_BIN"))
+        );
+    }
+}

@@ -1,0 +1,167 @@
+//! How a cluster comes to be: by `initdb`, or taken over from an earlier process.
+//!
+//! Order: base folder, own folder, owner, password, `initdb` under a second name, rename.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU16};
+
+use crate::account::Account;
+use crate::options::prepare_base;
+use crate::server::{Cluster, SETTINGS_FILE, run, tail};
+use crate::{Binaries, ClusterError, Options, owner, port, postmaster};
+
+const SUPERUSER: &str = "postgres";
+
+impl Cluster {
+    /// Makes a cluster by `initdb`, in about a second; it is not started.
+    ///
+    /// Superuser `postgres` has a random password over TCP, and needs none over the unix socket,
+    /// which only the server's account can reach.
+    ///
+    /// # Errors
+    /// [`ClusterError::BinariesMissing`], [`ClusterError::Exists`], [`ClusterError::Unreachable`],
+    /// or what `initdb` says; a folder that was begun is removed.
+    pub fn create(options: Options) -> Result<Self, ClusterError> {
+        let binaries = options
+            .binaries
+            .clone()
+            .map_or_else(|| Binaries::find(None), Ok)?;
+        let account = Account::detect()?;
+        prepare_base(&options.dir)?;
+        let base = options
+            .dir
+            .canonicalize()
+            .map_err(ClusterError::io("find", &options.dir))?;
+        account.can_enter(&base)?;
+        let dir = base.join(&options.name);
+        std::fs::create_dir(&dir).map_err(|error| {
+            if error.kind() == std::io::ErrorKind::AlreadyExists {
+                return ClusterError::Exists { path: dir.clone() };
+            }
+            ClusterError::io("create", &dir)(error)
+        })?;
+        let port = AtomicU16::new(0);
+        let port_is_fixed = AtomicBool::new(false);
+        let cluster = Self {
+            options,
+            binaries,
+            account,
+            dir,
+            port,
+            port_is_fixed,
+        };
+        match cluster.init() {
+            Ok(()) => Ok(cluster),
+            Err(error) => {
+                owner::remove(&cluster.dir)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes a cluster and starts it.
+    ///
+    /// # Errors
+    /// Those of [`Cluster::create`] and [`Cluster::start`].
+    pub fn launch(options: Options) -> Result<Self, ClusterError> {
+        let cluster = Self::create(options)?;
+        cluster.start()?;
+        Ok(cluster)
+    }
+
+    /// Takes over the cluster that is in the folder already, running or not, or makes a new one.
+    ///
+    /// The programs are those of the version that the folder was made by, unless the options name others.
+    ///
+    /// # Errors
+    /// Those of [`Cluster::create`].
+    pub fn open(options: Options) -> Result<Self, ClusterError> {
+        let dir = options.dir.join(&options.name);
+        let version = dir.join("data").join("PG_VERSION");
+        if !version.is_file() {
+            // Either nothing is there, or a creation that was interrupted before it held any data.
+            owner::remove(&dir)?;
+            return Self::create(options);
+        }
+        let dir = dir.canonicalize().map_err(ClusterError::io("find", &dir))?;
+        let text = std::fs::read_to_string(&version).map_err(ClusterError::io("read", &version))?;
+        let major = text.trim().parse().ok();
+        let binaries = options
+            .binaries
+            .clone()
+            .map_or_else(|| Binaries::find(major), Ok)?;
+        owner::claim(&dir, options.keep)?;
+        let known = postmaster::port(&dir.join("data")).or_else(|| configured_port(&dir));
+        let port = AtomicU16::new(known.unwrap_or(0));
+        let port_is_fixed = AtomicBool::new(false);
+        Ok(Self {
+            options,
+            binaries,
+            account: Account::detect()?,
+            dir,
+            port,
+            port_is_fixed,
+        })
+    }
+
+    fn init(&self) -> Result<(), ClusterError> {
+        owner::claim(&self.dir, self.options.keep)?;
+        let password = self.password_file();
+        let secret = port::random::<16>().map_err(ClusterError::io("make", &password))?;
+        write_private(&password, &format!("{:032x}", u128::from_le_bytes(secret)))?;
+        self.account.give(&password)?;
+        self.account.give(&self.dir)?;
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(&self.dir, mode)
+            .map_err(ClusterError::io("set the mode of", &self.dir))?;
+        // Under a second name until it is complete, so that `open` never meets half a cluster.
+        let begun = self.dir.join("data.begun");
+        self.run_initdb(&begun)?;
+        let main = begun.join("postgresql.conf");
+        let mut text = std::fs::read_to_string(&main).map_err(ClusterError::io("read", &main))?;
+        text.push_str(&format!("\ninclude '{SETTINGS_FILE}'\n"));
+        std::fs::write(&main, text).map_err(ClusterError::io("write", &main))?;
+        std::fs::rename(&begun, self.data()).map_err(ClusterError::io("rename", &begun))
+    }
+
+    fn run_initdb(&self, data: &Path) -> Result<(), ClusterError> {
+        let mut command = self
+            .account
+            .command(&self.binaries.path("initdb"), &self.dir);
+        command
+            .arg("--pgdata")
+            .arg(data)
+            .arg("--pwfile")
+            .arg(self.password_file());
+        command.args(["--username", SUPERUSER, "--encoding", "UTF8", "--no-locale"]);
+        command.args(["--auth-host", "scram-sha-256", "--auth-local", "trust"]);
+        command.arg("--no-instructions");
+        if !self.options.keep {
+            command.arg("--no-sync");
+        }
+        let (status, output) = run(command, "initdb", &self.dir)?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(ClusterError::Program {
+            program: "initdb",
+            status,
+            output: tail(&output),
+        })
+    }
+}
+
+fn write_private(path: &Path, text: &str) -> Result<(), ClusterError> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.write(true).create_new(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(ClusterError::io("write", path))
+}
+
+fn configured_port(dir: &Path) -> Option<u16> {
+    let text = std::fs::read_to_string(dir.join("data").join(SETTINGS_FILE)).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("port = "))?;
+    line.trim_matches('\'').parse().ok()
+}

@@ -1,0 +1,164 @@
+//! What a new cluster looks like.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::{Binaries, ClusterError};
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// How to make a cluster: where, with which programs and which settings.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder that the cluster's folder is made in; created with mode 0755 if missing.
+    pub dir: PathBuf,
+    /// The name of the cluster's folder.
+    pub name: String,
+    /// Server settings that come after, and so override, the default ones.
+    pub settings: Vec<(String, String)>,
+    /// Leave the folder in place on drop; [`crate::sweep`] never touches a kept cluster.
+    pub keep: bool,
+    /// The programs; `None` finds the newest ones.
+    pub binaries: Option<Binaries>,
+}
+
+impl Options {
+    /// A cluster `name` inside `dir`.
+    pub fn new(dir: impl Into<PathBuf>, name: impl Into<String>) -> Self {
+        let (dir, name) = (dir.into(), name.into());
+        Self {
+            dir,
+            name,
+            settings: Vec::new(),
+            keep: false,
+            binaries: None,
+        }
+    }
+
+    /// A cluster in [`temporary_base`] with a name that no other cluster has.
+    pub fn temporary(name: &str) -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self::new(
+            temporary_base(),
+            format!("{name}-{}-{number}", std::process::id()),
+        )
+    }
+
+    /// Adds a server setting.
+    #[must_use]
+    pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// Leaves the folder in place on drop.
+    #[must_use]
+    pub fn keep(mut self) -> Self {
+        self.keep = true;
+        self
+    }
+
+    /// Uses these programs.
+    #[must_use]
+    pub fn binaries(mut self, binaries: Binaries) -> Self {
+        self.binaries = Some(binaries);
+        self
+    }
+
+    /// The server's configuration file, later lines winning.
+    pub(crate) fn render(&self, port: u16, socket_dir: &Path) -> String {
+        let sockets = socket_dir.to_string_lossy();
+        // A socket's full name has at most 107 bytes; without room the cluster has TCP only.
+        let fits = sockets.len() + ".s.PGSQL.65535.lock".len() <= 107;
+        let port = port.to_string();
+        let defaults = [
+            ("listen_addresses", "127.0.0.1"),
+            ("port", port.as_str()),
+            (
+                "unix_socket_directories",
+                if fits { sockets.as_ref() } else { "" },
+            ),
+            ("unix_socket_permissions", "0700"),
+            ("wal_level", "logical"),
+            ("max_connections", "200"),
+            ("max_wal_senders", "20"),
+            ("max_replication_slots", "20"),
+            ("max_prepared_transactions", "10"),
+            ("fsync", "on"),
+            // Files in the data folder: nothing stays in /dev/shm after a crash.
+            ("dynamic_shared_memory_type", "mmap"),
+            ("log_line_prefix", "%m [%p] %a "),
+            ("logging_collector", "off"),
+        ];
+        let own = self
+            .settings
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        let lines = defaults.into_iter().chain(own);
+        lines
+            .map(|(name, value)| format!("{name} = {}\n", quote(value)))
+            .collect()
+    }
+}
+
+/// The folder of this user's temporary clusters, below the system's temporary folder.
+pub fn temporary_base() -> PathBuf {
+    let user = rustix::process::geteuid().as_raw();
+    std::env::temp_dir().join(format!("shardwright-clusters-{user}"))
+}
+
+/// Makes the folder for clusters, or checks that an existing one is safe to use.
+pub(crate) fn prepare_base(dir: &Path) -> Result<(), ClusterError> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let parent = dir.parent().unwrap_or(dir);
+    std::fs::create_dir_all(parent).map_err(ClusterError::io("create", parent))?;
+    match std::fs::create_dir(dir) {
+        Ok(()) => std::fs::set_permissions(dir, PermissionsExt::from_mode(0o755))
+            .map_err(ClusterError::io("set the mode of", dir)),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            let meta = dir
+                .symlink_metadata()
+                .map_err(ClusterError::io("read", dir))?;
+            let ours = meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw();
+            if ours {
+                Ok(())
+            } else {
+                Err(ClusterError::ForeignBase {
+                    path: dir.to_owned(),
+                })
+            }
+        }
+        Err(error) => Err(ClusterError::io("create", dir)(error)),
+    }
+}
+
+fn quote(value: &str) -> String {
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_settings_come_last_and_are_quoted() {
+        let options = Options::new("/x", "y")
+            .setting("fsync", "off")
+            .setting("a", "it's \\");
+        let text = options.render(5, Path::new("/x/y"));
+        assert!(
+            text.ends_with("fsync = 'off'\na = 'it''s \\\\'\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("port = '5'\nunix_socket_directories = '/x/y'\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_for_a_socket_gives_tcp_only() {
+        let text = Options::new("/x", "y").render(5, Path::new(&"/long".repeat(20)));
+        assert!(text.contains("unix_socket_directories = ''"), "{text}");
+    }
+}

@@ -1,0 +1,99 @@
+//! Which process a cluster belongs to, and the removal of clusters whose process is gone.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::process::Process;
+use crate::{ClusterError, postmaster};
+
+const OWNER_FILE: &str = "owner";
+const SWEEP_LOCK: &str = ".sweep";
+const KEPT: &str = "kept";
+/// An immediate stop takes milliseconds, unless the server is frozen.
+const QUIT_LIMIT: Duration = Duration::from_secs(10);
+
+/// Records this process as the owner of the cluster in `dir`.
+pub(crate) fn claim(dir: &Path, keep: bool) -> Result<(), ClusterError> {
+    let path = dir.join(OWNER_FILE);
+    let own = i32::try_from(std::process::id())
+        .ok()
+        .and_then(Process::find);
+    let started = own.map_or(0, |process| process.started);
+    let policy = if keep { KEPT } else { "temporary" };
+    let text = format!("{} {started} {} {policy}\n", std::process::id(), boot_id());
+    std::fs::write(&path, text).map_err(ClusterError::io("write", &path))
+}
+
+/// Stops and removes the clusters in `base` whose owner is gone; returns how many there were.
+///
+/// A cluster that is to be kept, and a folder that is no cluster, stay as they are.
+///
+/// # Errors
+/// [`ClusterError::Io`] if a folder cannot be read or removed, [`ClusterError::Lingering`] if a server stays.
+pub fn sweep(base: &Path) -> Result<usize, ClusterError> {
+    if !base.is_dir() {
+        return Ok(0);
+    }
+    let path = base.join(SWEEP_LOCK);
+    let lock = std::fs::File::create(&path).map_err(ClusterError::io("create", &path))?;
+    lock.lock().map_err(ClusterError::io("lock", &path))?;
+    let mut swept = 0;
+    for entry in std::fs::read_dir(base)
+        .map_err(ClusterError::io("read", base))?
+        .flatten()
+    {
+        if is_orphan(&entry.path()) {
+            remove(&entry.path())?;
+            swept += 1;
+        }
+    }
+    Ok(swept)
+}
+
+/// Ends what runs in the cluster's folder and removes the folder, the owner file last.
+pub(crate) fn remove(dir: &Path) -> Result<(), ClusterError> {
+    let data = dir.join("data");
+    if let Some(process) = postmaster::running(&data) {
+        let ended = postmaster::stop(process, Signal::QUIT, QUIT_LIMIT);
+        if !ended && !postmaster::crash(process) {
+            let name = dir.display().to_string();
+            return Err(ClusterError::Lingering {
+                name,
+                waited: postmaster::KILL_LIMIT,
+            });
+        }
+    }
+    postmaster::release_shared_memory(&data);
+    // A removal that is interrupted here is taken up again by the next sweep.
+    for path in [data.as_path(), dir] {
+        match std::fs::remove_dir_all(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(ClusterError::io("remove", path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_orphan(dir: &Path) -> bool {
+    let Ok(text) = std::fs::read_to_string(dir.join(OWNER_FILE)) else {
+        return false;
+    };
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let [pid, started, boot, policy] = fields[..] else {
+        return false;
+    };
+    let (Ok(pid), Ok(started)) = (pid.parse(), started.parse()) else {
+        return false;
+    };
+    let lives = boot == boot_id() && Process { pid, started }.is_alive();
+    !lives && policy != KEPT
+}
+
+fn boot_id() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map_or_else(|_| "unknown".to_owned(), |id| id.trim().to_owned())
+}

@@ -1,0 +1,40 @@
+//! Free ports on loopback.
+//!
+//! A port below the range of outgoing connections cannot be taken by a client's connection while a cluster is down.
+
+use std::io::Read;
+use std::net::{Ipv4Addr, TcpListener};
+
+const LOWEST: u16 = 10_240;
+const ATTEMPTS: u32 = 200;
+
+/// A port that was free a moment ago; the caller tries again with another one if the start fails.
+pub(crate) fn free() -> std::io::Result<u16> {
+    let span = first_outgoing().saturating_sub(LOWEST);
+    for _ in 0..ATTEMPTS {
+        let port = if span < 1024 {
+            0
+        } else {
+            LOWEST + u16::from_le_bytes(random()?) % span
+        };
+        if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            return Ok(listener.local_addr()?.port());
+        }
+    }
+    Err(std::io::Error::from(std::io::ErrorKind::AddrInUse))
+}
+
+/// Random bytes of the kernel.
+pub(crate) fn random<const N: usize>() -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn first_outgoing() -> u16 {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
+    let first = range
+        .ok()
+        .and_then(|text| text.split_whitespace().next()?.parse().ok());
+    first.unwrap_or(32_768)
+}

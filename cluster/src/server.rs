@@ -1,0 +1,265 @@
+//! One cluster: started, stopped, crashed and removed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::account::Account;
+use crate::{Binaries, ClusterError, Options, owner, port, postmaster};
+
+pub(crate) const SETTINGS_FILE: &str = "shardwright.conf";
+const PORT_ATTEMPTS: u32 = 10;
+const START_LIMIT: Duration = Duration::from_secs(120);
+const FAST_LIMIT: Duration = Duration::from_secs(120);
+const IMMEDIATE_LIMIT: Duration = Duration::from_secs(30);
+const REPORTED_LINES: usize = 20;
+
+/// How a server is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shutdown {
+    /// Sessions are ended and a checkpoint is written.
+    Fast,
+    /// Processes end at once; the next start recovers.
+    Immediate,
+}
+
+/// A private PostgreSQL cluster.
+///
+/// Dropping it stops the server and removes the folder, or leaves the folder if it is to be kept.
+#[derive(Debug)]
+pub struct Cluster {
+    pub(crate) options: Options,
+    pub(crate) binaries: Binaries,
+    pub(crate) account: Account,
+    pub(crate) dir: PathBuf,
+    pub(crate) port: AtomicU16,
+    /// Set by the first start; from then on others know the port.
+    pub(crate) port_is_fixed: AtomicBool,
+}
+
+impl Cluster {
+    /// Starts the server and returns once it accepts connections; does nothing when it runs.
+    ///
+    /// Another port is taken if the chosen one was lost to somebody else before the first start.
+    ///
+    /// # Errors
+    /// [`ClusterError::Start`] carries what the server logged.
+    pub fn start(&self) -> Result<(), ClusterError> {
+        for attempt in 1.. {
+            if self.postmaster_pid().is_some() {
+                self.wait_ready()?;
+                break;
+            }
+            if self.port() == 0 {
+                let free = port::free().map_err(ClusterError::io("find a port for", &self.dir))?;
+                self.port.store(free, Ordering::Relaxed);
+            }
+            self.write_settings()?;
+            let Err(log) = self.run_start()? else { break };
+            let retry = attempt < PORT_ATTEMPTS && !self.port_is_fixed.load(Ordering::Relaxed);
+            if !(retry && log.contains("could not bind")) {
+                return Err(ClusterError::Start {
+                    name: self.name().to_owned(),
+                    log,
+                });
+            }
+            self.port.store(0, Ordering::Relaxed);
+        }
+        self.port_is_fixed.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Stops the server and returns once its first process has ended; does nothing when it is stopped.
+    ///
+    /// # Errors
+    /// [`ClusterError::Lingering`] after two minutes, or half a minute for an immediate stop.
+    pub fn stop(&self, how: Shutdown) -> Result<(), ClusterError> {
+        let (signal, limit) = match how {
+            Shutdown::Fast => (Signal::INT, FAST_LIMIT),
+            Shutdown::Immediate => (Signal::QUIT, IMMEDIATE_LIMIT),
+        };
+        let stopped = postmaster::running(&self.data())
+            .is_none_or(|process| postmaster::stop(process, signal, limit));
+        if stopped {
+            Ok(())
+        } else {
+            Err(self.lingering(limit))
+        }
+    }
+
+    /// Stops the server in order and starts it again on the same port.
+    ///
+    /// # Errors
+    /// Those of [`Cluster::stop`] and [`Cluster::start`].
+    pub fn restart(&self) -> Result<(), ClusterError> {
+        self.stop(Shutdown::Fast)?;
+        self.start()
+    }
+
+    /// Crashes the server: SIGKILL to all of its processes; returns once they are gone.
+    ///
+    /// # Errors
+    /// [`ClusterError::NotRunning`], or [`ClusterError::Lingering`] after half a minute.
+    pub fn kill(&self) -> Result<(), ClusterError> {
+        let process =
+            postmaster::running(&self.data()).ok_or_else(|| ClusterError::NotRunning {
+                name: self.name().to_owned(),
+            })?;
+        if postmaster::crash(process) {
+            Ok(())
+        } else {
+            Err(self.lingering(postmaster::KILL_LIMIT))
+        }
+    }
+
+    /// The server's first process, if the server runs.
+    pub fn postmaster_pid(&self) -> Option<i32> {
+        postmaster::running(&self.data()).map(|process| process.pid)
+    }
+
+    /// The address that the server listens on.
+    pub fn host(&self) -> &'static str {
+        "127.0.0.1"
+    }
+
+    /// The TCP port; 0 before the first start.
+    pub fn port(&self) -> u16 {
+        self.port.load(Ordering::Relaxed)
+    }
+
+    /// The name from the options.
+    pub fn name(&self) -> &str {
+        &self.options.name
+    }
+
+    /// The cluster's folder, which also holds the unix socket where its path is short enough.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The server's data folder.
+    pub fn data(&self) -> PathBuf {
+        self.dir.join("data")
+    }
+
+    /// The server's log.
+    pub fn log_file(&self) -> PathBuf {
+        self.dir.join("log")
+    }
+
+    /// The file with the password of `postgres`, without a line feed.
+    pub fn password_file(&self) -> PathBuf {
+        self.dir.join("password")
+    }
+
+    /// The programs that the cluster runs on.
+    pub fn binaries(&self) -> &Binaries {
+        &self.binaries
+    }
+
+    /// A connection string whose password is a reference to [`Cluster::password_file`].
+    ///
+    /// Only `postgres` has that password, unless the caller gives it to other roles.
+    pub fn dsn(&self, dbname: &str, user: &str) -> String {
+        let password = format!("${{file:{}}}", self.password_file().display());
+        format!(
+            "host={} port={} user={} dbname={} password={}",
+            self.host(),
+            self.port(),
+            quote(user),
+            quote(dbname),
+            quote(&password)
+        )
+    }
+
+    /// The inner error is what the server logged.
+    fn run_start(&self) -> Result<Result<(), String>, ClusterError> {
+        let data = self.data();
+        postmaster::remove_stale_locks(&self.dir).map_err(ClusterError::io("clear", &self.dir))?;
+        let log = self.log_file();
+        let before = std::fs::read(&log).map_or(0, |text| text.len());
+        let mut command = self
+            .account
+            .command(&self.binaries.path("pg_ctl"), &self.dir);
+        command.args(["start", "--silent", "--wait", "--timeout"]);
+        command.arg(START_LIMIT.as_secs().to_string());
+        command.arg("--pgdata").arg(&data).arg("--log").arg(&log);
+        let (status, output) = run(command, "pg_ctl", &self.dir)?;
+        if status.success() {
+            return Ok(Ok(()));
+        }
+        let logged = std::fs::read(&log).unwrap_or_default();
+        let logged = String::from_utf8_lossy(logged.get(before..).unwrap_or_default()).into_owned();
+        Ok(Err(tail(if logged.trim().is_empty() {
+            &output
+        } else {
+            &logged
+        })))
+    }
+
+    fn wait_ready(&self) -> Result<(), ClusterError> {
+        if postmaster::ready_within(&self.data(), START_LIMIT) {
+            return Ok(());
+        }
+        let log = format!("running, but not ready after {START_LIMIT:?}");
+        Err(ClusterError::Start {
+            name: self.name().to_owned(),
+            log,
+        })
+    }
+
+    fn write_settings(&self) -> Result<(), ClusterError> {
+        let path = self.data().join(SETTINGS_FILE);
+        let text = self.options.render(self.port(), &self.dir);
+        std::fs::write(&path, text).map_err(ClusterError::io("write", &path))?;
+        self.account.give(&path)
+    }
+
+    fn lingering(&self, waited: Duration) -> ClusterError {
+        ClusterError::Lingering {
+            name: self.name().to_owned(),
+            waited,
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let done = if self.options.keep {
+            self.stop(Shutdown::Fast)
+        } else {
+            owner::remove(&self.dir)
+        };
+        if let Err(error) = done {
+            tracing::warn!(cluster = self.name(), %error, "cluster not cleaned up");
+        }
+    }
+}
+
+pub(crate) fn run(
+    mut command: Command,
+    program: &'static str,
+    dir: &Path,
+) -> Result<(std::process::ExitStatus, String), ClusterError> {
+    tracing::debug!(program, cluster = %dir.display(), "running");
+    let path = PathBuf::from(command.get_program());
+    let output = command.output().map_err(ClusterError::io("run", &path))?;
+    let text = [output.stdout, output.stderr].concat();
+    Ok((output.status, String::from_utf8_lossy(&text).into_owned()))
+}
+
+pub(crate) fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(REPORTED_LINES)..].join("\n")
+}
+
+/// A value of a connection string.
+fn quote(value: &str) -> String {
+    if !value.is_empty() && !value.contains([' ', '\'', '\\']) {
+        return value.to_owned();
+    }
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+}

@@ -1,0 +1,192 @@
+//! Clusters from creation to removal, on real servers.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cluster::{Binaries, Cluster, ClusterError, Options, Shutdown, sweep};
+
+fn quick(name: &str) -> Options {
+    Options::temporary(name).setting("fsync", "off")
+}
+
+/// Runs one statement over TCP with the password.
+fn psql(cluster: &Cluster, sql: &str) -> Result<String, String> {
+    let dsn = cluster.dsn("postgres", "postgres");
+    let (address, _) = dsn.split_once(" password=").expect("a password reference");
+    let output = Command::new(cluster.binaries().path("psql"))
+        .args(["-X", "-A", "-t", "-c", sql, address])
+        .env(
+            "PGPASSWORD",
+            std::fs::read_to_string(cluster.password_file()).expect("password"),
+        )
+        .output()
+        .expect("psql");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
+    if output.status.success() {
+        Ok(text(output.stdout))
+    } else {
+        Err(text(output.stderr))
+    }
+}
+
+fn system_identifier(cluster: &Cluster) -> String {
+    let sql = "select system_identifier from pg_control_system()";
+    psql(cluster, sql).expect("system identifier")
+}
+
+fn processes_in(data: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/proc")
+        .expect("proc")
+        .flatten()
+        .map(|it| it.path());
+    entries
+        .filter(|it| std::fs::read_link(it.join("cwd")).is_ok_and(|cwd| cwd == data))
+        .collect()
+}
+
+#[test]
+fn a_cluster_survives_a_crash_and_leaves_nothing_behind() {
+    let cluster = Cluster::launch(quick("crash")).expect("launched");
+    let (port, pid) = (cluster.port(), cluster.postmaster_pid().expect("running"));
+    psql(&cluster, "create table t as select 7 as n").expect("created");
+
+    cluster.kill().expect("killed");
+    assert_eq!(cluster.postmaster_pid(), None);
+    assert_eq!(processes_in(&cluster.data()), Vec::<PathBuf>::new());
+    assert!(matches!(
+        cluster.kill(),
+        Err(ClusterError::NotRunning { .. })
+    ));
+
+    cluster.start().expect("recovered");
+    assert_ne!(cluster.postmaster_pid(), Some(pid));
+    assert_eq!(cluster.port(), port);
+    assert_eq!(psql(&cluster, "select n from t"), Ok("7".to_owned()));
+
+    cluster.restart().expect("restarted");
+    cluster.stop(Shutdown::Immediate).expect("stopped");
+    cluster
+        .stop(Shutdown::Fast)
+        .expect("stopping twice is no error");
+    cluster.start().expect("started");
+
+    let (dir, data) = (cluster.dir().to_owned(), cluster.data());
+    drop(cluster);
+    assert!(!dir.exists());
+    assert_eq!(processes_in(&data), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn clusters_side_by_side_share_neither_port_nor_identity() {
+    let (first, second) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| Cluster::launch(quick("twin")).expect("launched"));
+        (
+            Cluster::launch(quick("twin")).expect("launched"),
+            other.join().expect("joined"),
+        )
+    });
+    assert_ne!(first.port(), second.port());
+    assert_ne!(system_identifier(&first), system_identifier(&second));
+}
+
+#[test]
+fn the_defaults_serve_logical_replication_and_can_be_overridden() {
+    let options = quick("settings").setting("max_connections", "33");
+    let cluster = Cluster::launch(options).expect("launched");
+    let shown = |name: &str| psql(&cluster, &format!("show {name}")).expect("shown");
+    let names = [
+        "wal_level",
+        "max_replication_slots",
+        "fsync",
+        "max_connections",
+        "listen_addresses",
+    ];
+    let values: Vec<String> = names.iter().map(|name| shown(name)).collect();
+    assert_eq!(values, ["logical", "20", "off", "33", "127.0.0.1"]);
+    assert_eq!(shown("lc_collate"), "C");
+    assert_eq!(shown("server_encoding"), "UTF8");
+}
+
+#[test]
+fn a_wrong_password_is_refused_over_tcp() {
+    let cluster = Cluster::launch(quick("password")).expect("launched");
+    std::fs::write(cluster.password_file(), "wrong").expect("written");
+    let error = psql(&cluster, "select 1").expect_err("refused");
+    assert!(error.contains("password authentication failed"), "{error}");
+}
+
+#[test]
+fn a_failed_start_says_what_the_server_logged() {
+    let cluster = Cluster::create(quick("broken").setting("wal_level", "much")).expect("created");
+    let error = cluster.start().expect_err("an unknown value").to_string();
+    assert!(
+        error.contains("invalid value for parameter \"wal_level\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_name_that_is_taken_is_refused_and_its_owner_unharmed() {
+    let options = quick("taken");
+    let first = Cluster::launch(options.clone()).expect("launched");
+    assert!(matches!(
+        Cluster::create(options),
+        Err(ClusterError::Exists { .. })
+    ));
+    assert!(psql(&first, "select 1").is_ok());
+}
+
+#[test]
+fn a_kept_cluster_is_opened_again_with_its_data() {
+    let options = quick("kept").keep();
+    let first = Cluster::open(options.clone()).expect("made");
+    first.start().expect("started");
+    let port = first.port();
+    psql(&first, "create table t as select 1 as n").expect("created");
+    drop(first);
+
+    let mut again = options.clone();
+    again.keep = false;
+    let second = Cluster::open(again).expect("opened");
+    second.start().expect("started");
+    assert_eq!(second.port(), port);
+    assert_eq!(psql(&second, "select n from t"), Ok("1".to_owned()));
+}
+
+#[test]
+fn a_running_cluster_is_adopted_after_its_owner_was_killed() {
+    let options = quick("adopted");
+    let lost = std::mem::ManuallyDrop::new(Cluster::launch(options.clone()).expect("launched"));
+    let adopted = Cluster::open(options).expect("opened");
+    adopted.start().expect("runs already");
+    assert_eq!(adopted.postmaster_pid(), lost.postmaster_pid());
+    assert_eq!(adopted.port(), lost.port());
+}
+
+#[test]
+fn sweeping_removes_what_a_dead_process_left_and_nothing_else() {
+    let base = cluster::temporary_base().join(format!("sweep-{}", std::process::id()));
+    let options = |name: &str| Options::new(&base, name).setting("fsync", "off");
+    let living = Cluster::launch(options("living")).expect("launched");
+    let kept = Cluster::launch(options("kept").keep()).expect("launched");
+    let orphan = std::mem::ManuallyDrop::new(Cluster::launch(options("orphan")).expect("launched"));
+    for (cluster, policy) in [(&kept, "kept"), (&*orphan, "temporary")] {
+        let text = format!("1 1 an-earlier-boot {policy}\n");
+        std::fs::write(cluster.dir().join("owner"), text).expect("written");
+    }
+
+    assert_eq!(sweep(&base).expect("swept"), 1);
+    assert_eq!(sweep(&base).expect("swept"), 0);
+    assert!(!orphan.dir().exists());
+    assert_eq!(processes_in(&orphan.data()), Vec::<PathBuf>::new());
+    assert!(living.postmaster_pid().is_some() && kept.postmaster_pid().is_some());
+    drop((living, kept));
+    std::fs::remove_dir_all(base).expect("removed");
+}
+
+#[test]
+fn the_newest_programs_are_found_and_complete() {
+    let binaries = Binaries::find(None).expect("found");
+    assert!(binaries.major() >= 15);
+    assert!(binaries.path("pg_dump").is_file());
+}
