@@ -1,0 +1,355 @@
+//! Decodes pgoutput, protocol version 1: what a publication's changes look like on the wire.
+//!
+//! Order on the wire: `Begin`, then an `Origin` if the transaction came from elsewhere, then the
+//! changes (a `Relation` before the first change to a table and after each change of it), then
+//! `Commit`. Messages that are not transactional come outside of that.
+//! Strict: a byte too many or too few is an error that names the message and the offset.
+//! Absent: streamed and two-phase transactions (later protocol versions), knowledge of types.
+
+mod read;
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+
+use super::lsn::Lsn;
+use read::Reader;
+
+/// One pgoutput message. Times are microseconds since 2000-01-01 00:00 UTC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A transaction starts.
+    Begin(Begin),
+    /// The transaction is complete.
+    Commit(Commit),
+    /// The transaction was replayed on the source from the origin of this name.
+    Origin {
+        /// Commit position on the server where it came from.
+        commit_lsn: Lsn,
+        /// Name of the replication origin.
+        name: String,
+    },
+    /// The shape of a table, valid until the next one with its id.
+    Relation(Relation),
+    /// A type that is not built in, named before the relation that uses it.
+    Type(TypeName),
+    /// A row was inserted.
+    Insert {
+        /// Id of the table, see [`Relation::id`].
+        relation: u32,
+        /// The row.
+        new: Tuple,
+    },
+    /// A row was changed.
+    Update {
+        /// Id of the table.
+        relation: u32,
+        /// What identifies the row, if it is not in `new`.
+        old: OldRow,
+        /// The row afterwards; values out of line that did not change are missing from it.
+        new: Tuple,
+    },
+    /// A row was deleted.
+    Delete {
+        /// Id of the table.
+        relation: u32,
+        /// What identifies the row; never [`OldRow::Absent`].
+        old: OldRow,
+    },
+    /// Tables were truncated.
+    Truncate {
+        /// True for `cascade`.
+        cascade: bool,
+        /// True for `restart identity`.
+        restart_identity: bool,
+        /// Ids of the tables.
+        relations: Vec<u32>,
+    },
+    /// Written by `pg_logical_emit_message`.
+    Message(Message),
+}
+
+/// Start of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begin {
+    /// Position of the commit record.
+    pub final_lsn: Lsn,
+    /// When it committed.
+    pub commit_time_us: i64,
+    /// Its 32-bit transaction id.
+    pub xid: u32,
+}
+
+/// End of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Commit {
+    /// Unused by PostgreSQL: 0.
+    pub flags: u8,
+    /// Position of the commit record.
+    pub commit_lsn: Lsn,
+    /// Position after the commit record: what to confirm, and where to start again.
+    pub end_lsn: Lsn,
+    /// When it committed.
+    pub commit_time_us: i64,
+}
+
+/// Shape of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relation {
+    /// Its oid on the source.
+    pub id: u32,
+    /// Its schema; `pg_catalog` arrives as the empty string and stays so.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// `relreplident`: d(efault), n(othing), f(ull) or i(ndex).
+    pub replica_identity: char,
+    /// The published columns, in the order of every tuple.
+    pub columns: Vec<Column>,
+}
+
+/// A published column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// True if it is part of the replica identity.
+    pub key: bool,
+    /// Its name.
+    pub name: String,
+    /// Oid of its type on the source.
+    pub type_oid: u32,
+    /// Its type modifier, -1 for none.
+    pub typmod: i32,
+}
+
+/// Name of a type that is not built in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeName {
+    /// Its oid on the source.
+    pub id: u32,
+    /// Its schema.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A logical message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// True if it came with its transaction's commit, in order; false if it came at once.
+    pub transactional: bool,
+    /// Its position.
+    pub lsn: Lsn,
+    /// Says whom it is for.
+    pub prefix: String,
+    /// What it says.
+    pub content: Bytes,
+}
+
+/// What an update or a delete tells about the row before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OldRow {
+    /// Nothing: the identity did not change and is in the new row.
+    Absent,
+    /// The columns of the replica identity; the others are null here whatever they were.
+    Key(Tuple),
+    /// The whole row (replica identity full).
+    Full(Tuple),
+}
+
+/// A row: one value for each column of its [`Relation`].
+#[derive(Clone, PartialEq, Eq)]
+pub struct Tuple(pub Vec<Value>);
+
+/// A value; its bytes are slices of the message that was decoded.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Value {
+    /// SQL null.
+    Null,
+    /// Stored out of line and not changed, so not sent.
+    UnchangedToast,
+    /// In the type's text form.
+    Text(Bytes),
+    /// In the type's binary form.
+    Binary(Bytes),
+}
+
+/// Why a message could not be decoded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// No byte at all.
+    #[error("pgoutput message is empty")]
+    Empty,
+    /// A message of a kind that protocol version 1 does not have.
+    #[error("pgoutput message has the unknown kind 0x{kind:02x}")]
+    UnknownKind {
+        /// First byte.
+        kind: u8,
+    },
+    /// The message ends within a field.
+    #[error("pgoutput {kind} message ends within {field} at offset {offset}")]
+    Truncated {
+        /// Which message.
+        kind: &'static str,
+        /// Which field.
+        field: &'static str,
+        /// Where the field starts.
+        offset: usize,
+    },
+    /// A field has a value that it must not have.
+    #[error("pgoutput {kind} message has an invalid {field} at offset {offset}")]
+    Invalid {
+        /// Which message.
+        kind: &'static str,
+        /// Which field.
+        field: &'static str,
+        /// Where the field starts.
+        offset: usize,
+    },
+    /// Bytes are left after the last field.
+    #[error("pgoutput {kind} message has {excess} excess bytes at offset {offset}")]
+    Excess {
+        /// Which message.
+        kind: &'static str,
+        /// How many.
+        excess: usize,
+        /// Where they start.
+        offset: usize,
+    },
+}
+
+/// Decodes one pgoutput message; values are slices of it, nothing of a row is copied.
+///
+/// # Errors
+/// [`DecodeError`] if it is not exactly one message of protocol version 1.
+pub fn decode(message: Bytes) -> Result<Change, DecodeError> {
+    let kind = *message.first().ok_or(DecodeError::Empty)?;
+    let (name, body): (_, fn(&mut Reader) -> Result<Change, DecodeError>) = match kind {
+        b'B' => ("begin", begin),
+        b'C' => ("commit", commit),
+        b'O' => ("origin", origin),
+        b'R' => ("relation", relation),
+        b'Y' => ("type", type_name),
+        b'I' => ("insert", insert),
+        b'U' => ("update", update),
+        b'D' => ("delete", delete),
+        b'T' => ("truncate", truncate),
+        b'M' => ("logical", logical),
+        kind => return Err(DecodeError::UnknownKind { kind }),
+    };
+    let mut reader = Reader::after_kind(message, name);
+    let change = body(&mut reader)?;
+    reader.finish()?;
+    Ok(change)
+}
+
+fn begin(r: &mut Reader) -> Result<Change, DecodeError> {
+    Ok(Change::Begin(Begin {
+        final_lsn: r.lsn("final lsn")?,
+        commit_time_us: r.i64("commit time")?,
+        xid: r.u32("xid")?,
+    }))
+}
+
+fn commit(r: &mut Reader) -> Result<Change, DecodeError> {
+    Ok(Change::Commit(Commit {
+        flags: r.u8("flags")?,
+        commit_lsn: r.lsn("commit lsn")?,
+        end_lsn: r.lsn("end lsn")?,
+        commit_time_us: r.i64("commit time")?,
+    }))
+}
+
+fn origin(r: &mut Reader) -> Result<Change, DecodeError> {
+    Ok(Change::Origin { commit_lsn: r.lsn("commit lsn")?, name: r.text("name")? })
+}
+
+fn relation(r: &mut Reader) -> Result<Change, DecodeError> {
+    let id = r.u32("id")?;
+    let namespace = r.text("namespace")?;
+    let name = r.text("name")?;
+    let replica_identity =
+        char::from(r.one_of("replica identity", |byte| b"dnfi".contains(&byte))?);
+    let columns = (0..r.u16("column count")?).map(|_| column(r)).collect::<Result<_, _>>()?;
+    Ok(Change::Relation(Relation { id, namespace, name, replica_identity, columns }))
+}
+
+fn column(r: &mut Reader) -> Result<Column, DecodeError> {
+    Ok(Column {
+        key: r.one_of("column flags", |byte| byte <= 1)? == 1,
+        name: r.text("column name")?,
+        type_oid: r.u32("column type")?,
+        typmod: r.i32("column typmod")?,
+    })
+}
+
+fn type_name(r: &mut Reader) -> Result<Change, DecodeError> {
+    Ok(Change::Type(TypeName {
+        id: r.u32("id")?,
+        namespace: r.text("namespace")?,
+        name: r.text("name")?,
+    }))
+}
+
+fn insert(r: &mut Reader) -> Result<Change, DecodeError> {
+    let relation = r.u32("relation")?;
+    r.one_of("new row mark", |byte| byte == b'N')?;
+    Ok(Change::Insert { relation, new: r.tuple()? })
+}
+
+fn update(r: &mut Reader) -> Result<Change, DecodeError> {
+    let relation = r.u32("relation")?;
+    let old = match r.one_of("row mark", |byte| b"KON".contains(&byte))? {
+        b'N' => return Ok(Change::Update { relation, old: OldRow::Absent, new: r.tuple()? }),
+        mark => old_row(mark, r.tuple()?),
+    };
+    r.one_of("new row mark", |byte| byte == b'N')?;
+    Ok(Change::Update { relation, old, new: r.tuple()? })
+}
+
+fn delete(r: &mut Reader) -> Result<Change, DecodeError> {
+    let relation = r.u32("relation")?;
+    let mark = r.one_of("old row mark", |byte| b"KO".contains(&byte))?;
+    Ok(Change::Delete { relation, old: old_row(mark, r.tuple()?) })
+}
+
+fn old_row(mark: u8, tuple: Tuple) -> OldRow {
+    if mark == b'K' { OldRow::Key(tuple) } else { OldRow::Full(tuple) }
+}
+
+fn truncate(r: &mut Reader) -> Result<Change, DecodeError> {
+    let count = r.u32("relation count")?;
+    let options = r.one_of("options", |byte| byte <= 3)?;
+    let relations = (0..count).map(|_| r.u32("relation")).collect::<Result<_, _>>()?;
+    Ok(Change::Truncate {
+        cascade: options & 1 != 0,
+        restart_identity: options & 2 != 0,
+        relations,
+    })
+}
+
+fn logical(r: &mut Reader) -> Result<Change, DecodeError> {
+    Ok(Change::Message(Message {
+        transactional: r.one_of("flags", |byte| byte <= 1)? == 1,
+        lsn: r.lsn("lsn")?,
+        prefix: r.text("prefix")?,
+        content: r.counted("content")?,
+    }))
+}
+
+/// Values are row data: only their kind and length are shown.
+impl std::fmt::Debug for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Null => f.write_str("Null"),
+            Self::UnchangedToast => f.write_str("UnchangedToast"),
+            Self::Text(bytes) => write!(f, "Text({} bytes)", bytes.len()),
+            Self::Binary(bytes) => write!(f, "Binary({} bytes)", bytes.len()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Tuple {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&self.0).finish()
+    }
+}

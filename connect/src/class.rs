@@ -1,0 +1,90 @@
+//! What a failed statement or connection means for whoever would try again.
+
+use std::error::Error as _;
+use std::io;
+
+/// What a retry is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// The same attempt fails again until somebody changes something.
+    Permanent,
+    /// The server or the network was not ready, or two transactions met; try again.
+    Transient,
+    /// The server ran out of disk; try again when there is room.
+    Resource,
+    /// A guard refused the write: this shard does not own the key.
+    NotOwner,
+}
+
+/// Classifies any error of tokio-postgres: by SQLSTATE if the server spoke, else by its cause.
+///
+/// A closed connection and input/output errors are transient; malformed data and client-side
+/// refusals (no password given, unsupported authentication) are permanent.
+pub fn classify(error: &tokio_postgres::Error) -> Class {
+    if let Some(state) = error.code() {
+        return classify_sqlstate(state.code());
+    }
+    if error.is_closed() {
+        return Class::Transient;
+    }
+    match error
+        .source()
+        .and_then(|cause| cause.downcast_ref::<io::Error>())
+    {
+        Some(cause) => classify_io(cause),
+        None => Class::Permanent,
+    }
+}
+
+/// Classifies a five-character SQLSTATE.
+pub fn classify_sqlstate(state: &str) -> Class {
+    match state {
+        "SM001" | "SM002" => Class::NotOwner,
+        "53100" | "58030" => Class::Resource,
+        // dropped database: waiting does not bring it back
+        "57P04" => Class::Permanent,
+        // lock not available, object in use, read-only server (a standby before its promotion)
+        "55P03" | "55006" | "25006" => Class::Transient,
+        // our session was ended or cancelled by a timeout or by an administrator
+        "25P03" | "25P04" | "57014" | "57P05" => Class::Transient,
+        _ if ["08", "53"].iter().any(|class| state.starts_with(class)) => Class::Transient,
+        "57P01" | "57P02" | "57P03" | "40001" | "40P01" => Class::Transient,
+        _ => Class::Permanent,
+    }
+}
+
+fn classify_io(cause: &io::Error) -> Class {
+    if matches!(
+        cause.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData
+    ) {
+        Class::Permanent
+    } else {
+        Class::Transient
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sqlstates_map_to_what_a_retry_is_worth() {
+        let expected = [
+            ("28P01", Class::Permanent),
+            ("3D000", Class::Permanent),
+            ("42501", Class::Permanent),
+            ("57P03", Class::Transient),
+            ("53300", Class::Transient),
+            ("53100", Class::Resource),
+            ("08006", Class::Transient),
+            ("40001", Class::Transient),
+            ("SM001", Class::NotOwner),
+            ("SM002", Class::NotOwner),
+            ("23505", Class::Permanent),
+        ];
+        for (state, class) in expected {
+            assert_eq!(classify_sqlstate(state), class, "{state}");
+        }
+    }
+}

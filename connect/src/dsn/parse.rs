@@ -1,0 +1,198 @@
+//! Splits a connection string into parameters. A `${...}` is never split, whatever it holds.
+
+use std::collections::BTreeMap;
+
+use crate::DsnError;
+use crate::reference::Template;
+
+const KNOWN: [&str; 9] = [
+    "host",
+    "port",
+    "user",
+    "password",
+    "dbname",
+    "sslmode",
+    "connect_timeout",
+    "options",
+    "application_name",
+];
+
+/// The parameters of a connection string by name.
+#[derive(Default)]
+pub(super) struct Words(BTreeMap<&'static str, Template>);
+
+impl Words {
+    pub(super) fn take(&mut self, key: &str) -> Option<Template> {
+        self.0.remove(key)
+    }
+
+    fn put(&mut self, key: &str, value: Template) -> Result<(), DsnError> {
+        let key = KNOWN
+            .into_iter()
+            .find(|known| *known == key)
+            .ok_or_else(|| DsnError::UnknownParameter {
+                key: key.to_owned(),
+            })?;
+        self.0.insert(key, value);
+        Ok(())
+    }
+
+    fn put_uri(&mut self, key: &str, raw: &str) -> Result<(), DsnError> {
+        if raw.is_empty() {
+            return Ok(());
+        }
+        self.put(key, Template::parse(raw, percent_decode)?)
+    }
+}
+
+/// Reads either form.
+pub(super) fn words(text: &str) -> Result<Words, DsnError> {
+    match text
+        .strip_prefix("postgres://")
+        .or_else(|| text.strip_prefix("postgresql://"))
+    {
+        Some(rest) => uri(rest),
+        None => key_values(text),
+    }
+}
+
+/// `[user[:password]@][host][:port][/dbname][?key=value&...]`
+fn uri(rest: &str) -> Result<Words, DsnError> {
+    let mut words = Words::default();
+    let (rest, query) = split(rest, '?');
+    let (authority, dbname) = split(rest, '/');
+    words.put_uri("dbname", dbname.unwrap_or(""))?;
+    let (userinfo, address) = match split(authority, '@') {
+        (userinfo, Some(address)) => (userinfo, address),
+        (address, None) => ("", address),
+    };
+    let (user, password) = split(userinfo, ':');
+    words.put_uri("user", user)?;
+    words.put_uri("password", password.unwrap_or(""))?;
+    let (host, port) = host_and_port(address)?;
+    words.put_uri("host", host)?;
+    words.put_uri("port", port)?;
+    let mut query = query.unwrap_or("");
+    while !query.is_empty() {
+        let (pair, more) = split(query, '&');
+        let (key, value) = split(pair, '=');
+        let value = value.ok_or(DsnError::Malformed {
+            reason: "expected key=value after ?",
+        })?;
+        words.put_uri(key, value)?;
+        query = more.unwrap_or("");
+    }
+    Ok(words)
+}
+
+fn host_and_port(address: &str) -> Result<(&str, &str), DsnError> {
+    let Some(inside) = address.strip_prefix('[') else {
+        let (host, port) = split(address, ':');
+        return Ok((host, port.unwrap_or("")));
+    };
+    let unclosed = DsnError::Malformed {
+        reason: "expected ] after an IPv6 address",
+    };
+    let (host, after) = inside.split_once(']').ok_or(unclosed)?;
+    match after.strip_prefix(':') {
+        Some(port) => Ok((host, port)),
+        None if after.is_empty() => Ok((host, "")),
+        None => Err(DsnError::Malformed {
+            reason: "expected :port after ]",
+        }),
+    }
+}
+
+/// `key = value`, `key = 'quoted value'`, a backslash takes the next character as it is.
+fn key_values(text: &str) -> Result<Words, DsnError> {
+    let mut words = Words::default();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (key, after) = rest.split_once('=').ok_or(DsnError::Malformed {
+            reason: "expected key=value",
+        })?;
+        let key = key.trim();
+        if key.is_empty() || key.contains(char::is_whitespace) {
+            // A stray word may be the rest of an unquoted password, so it is not repeated.
+            return Err(DsnError::Malformed {
+                reason: "expected one word before each =",
+            });
+        }
+        let (value, after) = value(after.trim_start())?;
+        words.put(key, Template::parse(&value, |text| Ok(text.to_owned()))?)?;
+        rest = after.trim_start();
+    }
+    Ok(words)
+}
+
+/// One value and what follows it.
+fn value(text: &str) -> Result<(String, &str), DsnError> {
+    let (quoted, body) = match text.strip_prefix('\'') {
+        Some(body) => (true, body),
+        None => (false, text),
+    };
+    let mut value = String::new();
+    let mut rest = body;
+    while let Some(c) = rest.chars().next() {
+        let mut taken = c.len_utf8();
+        match c {
+            '\'' if quoted => return Ok((value, &rest[1..])),
+            c if c.is_whitespace() && !quoted => return Ok((value, rest)),
+            '\\' => {
+                let next = rest[1..].chars().next().ok_or(DsnError::Malformed {
+                    reason: "expected a character after a backslash",
+                })?;
+                value.push(next);
+                taken += next.len_utf8();
+            }
+            '$' if rest.starts_with("${") => {
+                taken = rest.find('}').ok_or(DsnError::OpenReference)? + 1;
+                value.push_str(&rest[..taken]);
+            }
+            c => value.push(c),
+        }
+        rest = &rest[taken..];
+    }
+    if quoted {
+        return Err(DsnError::Malformed {
+            reason: "expected a closing quote",
+        });
+    }
+    Ok((value, rest))
+}
+
+/// Splits at the first `mark` that stands outside of references.
+fn split(text: &str, mark: char) -> (&str, Option<&str>) {
+    let mut inside = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '$' if text[at..].starts_with("${") => inside = true,
+            '}' => inside = false,
+            c if c == mark && !inside => return (&text[..at], Some(&text[at + c.len_utf8()..])),
+            _ => {}
+        }
+    }
+    (text, None)
+}
+
+fn percent_decode(text: &str) -> Result<String, DsnError> {
+    let wrong = || DsnError::Malformed {
+        reason: "expected two hex digits after %",
+    };
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = rest.get(..2).ok_or_else(wrong)?;
+        let digits = str::from_utf8(digits).map_err(|_| wrong())?;
+        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| wrong())?);
+        rest = &rest[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| DsnError::Malformed {
+        reason: "expected UTF-8 after %",
+    })
+}

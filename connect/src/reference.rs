@@ -1,0 +1,139 @@
+//! Values that may name a secret instead of holding it: `${env:NAME}` and `${file:PATH}`.
+//!
+//! A reference is kept as written and read only when a connection is opened, by whoever opens it.
+
+use std::fmt;
+use std::io;
+
+use crate::DsnError;
+
+/// Why a reference could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReferenceError {
+    /// The environment variable is not set, or is not UTF-8.
+    #[error("environment variable {name} of {key} is not set or is not text")]
+    Env {
+        /// Parameter of the connection string.
+        key: &'static str,
+        /// Name of the variable.
+        name: String,
+    },
+    /// The file could not be read as UTF-8 text.
+    #[error("file {path} of {key} could not be read")]
+    File {
+        /// Parameter of the connection string.
+        key: &'static str,
+        /// Path as written.
+        path: String,
+        /// What the operating system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A value of a connection string: text and references, in order.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub(crate) struct Template(Vec<Part>);
+
+#[derive(Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Env(String),
+    File(String),
+}
+
+impl Template {
+    /// Parses `raw`; the text between references goes through `decode` first.
+    pub(crate) fn parse(
+        raw: &str,
+        decode: impl Fn(&str) -> Result<String, DsnError>,
+    ) -> Result<Self, DsnError> {
+        let mut parts = Vec::new();
+        let mut rest = raw;
+        while let Some(start) = rest.find("${") {
+            let end = start + rest[start..].find('}').ok_or(DsnError::OpenReference)?;
+            push_text(&mut parts, decode(&rest[..start])?);
+            parts.push(reference(&rest[start + 2..end])?);
+            rest = &rest[end + 1..];
+        }
+        push_text(&mut parts, decode(rest)?);
+        Ok(Self(parts))
+    }
+
+    /// True if some of the value is written down in the connection string itself.
+    pub(crate) fn is_inline(&self) -> bool {
+        self.0.iter().any(|part| matches!(part, Part::Text(_)))
+    }
+
+    /// The value, if it holds no reference.
+    pub(crate) fn literal(&self) -> Option<String> {
+        self.0
+            .iter()
+            .map(|part| match part {
+                Part::Text(text) => Some(text.as_str()),
+                Part::Env(_) | Part::File(_) => None,
+            })
+            .collect()
+    }
+
+    /// Reads the references; one trailing newline of a file is dropped.
+    pub(crate) fn resolve(&self, key: &'static str) -> Result<String, ReferenceError> {
+        let mut value = String::new();
+        for part in &self.0 {
+            match part {
+                Part::Text(text) => value.push_str(text),
+                Part::Env(name) => value.push_str(&read_env(key, name)?),
+                Part::File(path) => value.push_str(&read_file(key, path)?),
+            }
+        }
+        Ok(value)
+    }
+}
+
+/// Shows references as written and text as it is: never call it for an inline password.
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| match part {
+            Part::Text(text) => f.write_str(text),
+            Part::Env(name) => write!(f, "${{env:{name}}}"),
+            Part::File(path) => write!(f, "${{file:{path}}}"),
+        })
+    }
+}
+
+fn push_text(parts: &mut Vec<Part>, text: String) {
+    if !text.is_empty() {
+        parts.push(Part::Text(text));
+    }
+}
+
+fn reference(inside: &str) -> Result<Part, DsnError> {
+    match inside.split_once(':') {
+        Some(("env", name)) if !name.is_empty() => Ok(Part::Env(name.to_owned())),
+        Some(("file", path)) if !path.is_empty() => Ok(Part::File(path.to_owned())),
+        // What stands inside may be a piece of a password, so it is not repeated.
+        _ => Err(DsnError::UnknownReference),
+    }
+}
+
+fn read_env(key: &'static str, name: &str) -> Result<String, ReferenceError> {
+    std::env::var(name).map_err(|_| ReferenceError::Env {
+        key,
+        name: name.to_owned(),
+    })
+}
+
+fn read_file(key: &'static str, path: &str) -> Result<String, ReferenceError> {
+    let mut text = std::fs::read_to_string(path).map_err(|source| ReferenceError::File {
+        key,
+        path: path.to_owned(),
+        source,
+    })?;
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,21 @@
+//! What a migration is: keys, shard maps, requests, plans, step graphs, states and wire messages.
+//!
+//! Everything here is pure: no clock, no randomness, no I/O, no async.
+//! The orchestrator decides with these types, the agents act on them, the client library routes by them.
+//! ARCHITECTURE.md has the drawing, the invariants I1 to I10 and the cutover C1 to C11.
+
+pub mod failure;
+pub mod graph;
+pub mod id;
+pub mod key_set;
+pub mod names;
+pub mod plan;
+pub mod planner;
+pub mod render;
+pub mod request;
+pub mod shard_map;
+pub mod state;
+pub mod step;
+pub mod survey;
+pub mod table;
+pub mod wire;

@@ -1,0 +1,94 @@
+//! Names of everything that a migration creates on a shard; nothing of ours has a name from elsewhere.
+//!
+//! An orphan sweep recognises our objects by these names alone.
+
+use crate::id::MigrationId;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The schema on each shard that holds our tables, registers and guard functions.
+pub const SCHEMA: &str = "shardwright";
+/// Prefix of replication slots, publications and origins.
+pub const REPLICATION_PREFIX: &str = "shardwright_";
+/// Prefix of guard triggers on the user's tables.
+pub const TRIGGER_PREFIX: &str = "shardwright_guard_";
+/// Setting that marks a transaction of ours, so that guards let it pass.
+pub const BYPASS_SETTING: &str = "shardwright.bypass";
+/// Prefix of the logical messages that mark points in a change stream.
+pub const MARKER_PREFIX: &str = "shardwright";
+/// SQLSTATE raised for a write to a key this shard no longer owns, or does not own for the moment.
+pub const SQLSTATE_NOT_OWNER: &str = "SM001";
+/// SQLSTATE raised for a write to a key this shard does not own yet.
+pub const SQLSTATE_NOT_OPEN: &str = "SM002";
+/// SQLSTATE raised for TRUNCATE while a migration is under way.
+pub const SQLSTATE_REFUSED: &str = "SM003";
+
+/// Which way a change stream runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From source to target: before the flip.
+    Forward,
+    /// From target to source: after the flip, while a roll back is possible.
+    Reverse,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Forward => "forward",
+            Self::Reverse => "reverse",
+        })
+    }
+}
+
+impl MigrationId {
+    /// Replication slot of one direction; it lives on the shard that the stream comes from.
+    #[must_use]
+    pub fn slot(&self, direction: Direction) -> String {
+        format!("{REPLICATION_PREFIX}{self}_{}", suffix(direction))
+    }
+
+    /// Publication of one direction, beside its slot.
+    #[must_use]
+    pub fn publication(&self, direction: Direction) -> String {
+        format!("{REPLICATION_PREFIX}{self}_{}", suffix(direction))
+    }
+
+    /// The register: the sequence in [`SCHEMA`] whose value opens or closes this migration's keys.
+    #[must_use]
+    pub fn register(&self) -> String {
+        format!("own_{self}")
+    }
+
+    /// The row guard's function in [`SCHEMA`].
+    #[must_use]
+    pub fn guard_function(&self) -> String {
+        format!("guard_{self}")
+    }
+
+    /// The TRUNCATE guard's function in [`SCHEMA`].
+    #[must_use]
+    pub fn truncate_function(&self) -> String {
+        format!("guard_truncate_{self}")
+    }
+
+    /// A guard trigger on a moving table, for `event` = insert, update, delete or truncate.
+    #[must_use]
+    pub fn trigger(&self, event: &str) -> String {
+        format!("{TRIGGER_PREFIX}{self}_{event}")
+    }
+
+    /// `application_name` of our sessions, by what they do.
+    #[must_use]
+    pub fn application_name(&self, role: &str) -> String {
+        format!("shardwright/{self}/{role}")
+    }
+}
+
+fn suffix(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "fwd",
+        Direction::Reverse => "rev",
+    }
+}

@@ -1,0 +1,17 @@
+//! State machines, one total `next` each: replaying the journal through them rebuilds the state.
+
+pub mod cutover;
+pub mod migration;
+pub mod step;
+
+/// An event that a state does not allow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{event} is not possible while the {machine} is {state}")]
+pub struct IllegalTransition {
+    /// Which machine.
+    pub machine: &'static str,
+    /// The state it was in.
+    pub state: String,
+    /// What was tried.
+    pub event: String,
+}

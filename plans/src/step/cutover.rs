@@ -1,0 +1,35 @@
+//! Cutover, attempt n (ARCHITECTURE.md, C1 to C11); its timings are the evidence of the write stop.
+
+use serde::{Deserialize, Serialize};
+
+/// How long writes to the moving keys were refused, milliseconds, by part.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Window {
+    /// From the fence to the open register.
+    pub total: f64,
+    /// Waiting for writers that were there before the fence, and again after the seal.
+    pub wait_out: f64,
+    /// Marker to marker applied.
+    pub drain: f64,
+    /// Dirty keys compared, sequences set.
+    pub check: f64,
+    /// Seal, second marker, guards and fingerprints read again.
+    pub seal: f64,
+    /// The compare-and-set in the control store.
+    pub flip: f64,
+    /// The target's register.
+    pub open: f64,
+}
+
+/// The result of a cutover or of a roll back.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct CutOver {
+    /// The attempt that went through.
+    pub attempt: i64,
+    /// The map version that it made.
+    pub map_version: i64,
+    /// The write stop.
+    pub window: Window,
+    /// Keys compared inside the window.
+    pub dirty_keys: i64,
+}

@@ -1,0 +1,307 @@
+//! What controller and agent say to each other, as JSON over HTTP; the agent always calls.
+//!
+//! `POST /api/v1/agents/claim` (long poll), `/heartbeat`, `/report`, `/cutover`.
+//! Everything carries the epoch under which the agent acts; the controller refuses a stale one.
+
+use crate::failure::Failure;
+use crate::id::{
+    AgentName, AttemptNo, Epoch, InstanceId, MapName, MapVersion, MigrationId, StepId,
+};
+use crate::key_set::KeySet;
+use crate::names::Direction;
+use crate::plan::ShardRef;
+use crate::request::Options;
+use crate::step::StepKind;
+use crate::survey::{Survey, SurveyTask};
+use crate::table::MovingTable;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of these messages; the controller refuses an agent that speaks another.
+pub const PROTOCOL: u32 = 1;
+
+/// An agent asks for work; answered at once or when there is some, with `204 No Content` after about 20 s.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// Who asks.
+    pub agent: AgentName,
+    /// Which process of it; a new one loses what the old one held at once.
+    pub instance: InstanceId,
+    /// Migrations that this process owns already; their next steps come to it first.
+    pub holding: Vec<(MigrationId, Epoch)>,
+}
+
+/// What an agent is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "work", rename_all = "snake_case")]
+pub enum Work {
+    /// Perform a step, or only keep a migration going.
+    Step(Box<Dispatch>),
+    /// Look at two shards for a plan.
+    Survey(Box<SurveyTask>),
+}
+
+/// A step of a migration under an epoch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dispatch {
+    /// The migration.
+    pub migration: MigrationId,
+    /// Ownership token; higher than any that another process was given.
+    pub epoch: Epoch,
+    /// The step's node; `None`: no step is due, own the migration and keep its stream going.
+    pub step: Option<(StepId, StepKind)>,
+    /// Attempt of this step, from 1.
+    pub attempt: u32,
+    /// The change stream that must be running (besides what the step itself starts or stops).
+    pub stream: Option<Direction>,
+    /// The map.
+    pub map: MapName,
+    /// The version of the map before the flip.
+    pub map_version: MapVersion,
+    /// Where the keys are.
+    pub source: ShardRef,
+    /// Where they go.
+    pub target: ShardRef,
+    /// The keys.
+    pub keys: KeySet,
+    /// The tables, parents before children.
+    pub tables: Vec<MovingTable>,
+    /// The fingerprint in the plan.
+    pub schema_fingerprint: String,
+    /// How the migration behaves.
+    pub options: Options,
+    /// Outputs of the steps that are done, by step id.
+    pub outputs: BTreeMap<StepId, serde_json::Value>,
+}
+
+/// A sign of life with progress, about every second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Heartbeat {
+    /// Who.
+    pub agent: AgentName,
+    /// Which process.
+    pub instance: InstanceId,
+    /// One entry for each migration that it owns.
+    pub holding: Vec<Holding>,
+}
+
+/// The state of one owned migration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Holding {
+    /// The migration.
+    pub migration: MigrationId,
+    /// The epoch it is owned under.
+    pub epoch: Epoch,
+    /// The step that runs, if any.
+    pub step: Option<StepId>,
+    /// How far it is.
+    pub progress: Progress,
+    /// The change stream, if one runs.
+    pub stream: Option<StreamStatus>,
+}
+
+/// How far a step is.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// What it is doing or waiting for, for people.
+    pub message: String,
+    /// Figures per table, where the step works table by table.
+    pub tables: Vec<TableProgress>,
+    /// Rows per second over the last seconds.
+    pub rows_per_second: f64,
+    /// Bytes per second over the last seconds.
+    pub bytes_per_second: f64,
+    /// Estimated seconds to the end of the step.
+    pub eta_seconds: Option<f64>,
+}
+
+/// How far a table is.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TableProgress {
+    /// `schema.name`.
+    pub table: String,
+    /// Rows done.
+    pub rows_done: i64,
+    /// Rows expected; an estimate until the table is done.
+    pub rows_total: i64,
+    /// Bytes done.
+    pub bytes_done: i64,
+    /// Bytes expected.
+    pub bytes_total: i64,
+    /// What is happening to it: copying, done, indexing, comparing.
+    pub phase: String,
+}
+
+/// A change stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamStatus {
+    /// Which way.
+    pub direction: Direction,
+    /// Log bytes between what was written and what was applied.
+    pub lag_bytes: i64,
+    /// Age of the newest applied commit while changes are pending, milliseconds; 0 when level.
+    pub lag_ms: i64,
+    /// Transactions applied since the stream was opened.
+    pub transactions: i64,
+    /// Row changes applied since the stream was opened.
+    pub changes: i64,
+    /// Why it stopped for good, if it did.
+    pub failure: Option<Failure>,
+}
+
+/// The controller's answer to a heartbeat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeartbeatReply {
+    /// How long the agent owns what it holds without another heartbeat, milliseconds.
+    pub lease_ms: u64,
+    /// One entry for each held migration.
+    pub directives: Vec<Directive>,
+}
+
+/// What to do with an owned migration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directive {
+    /// The migration.
+    pub migration: MigrationId,
+    /// What to do.
+    pub action: Action,
+}
+
+/// What to do with an owned migration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Go on.
+    Continue,
+    /// End the running step at its next safe point and report it interrupted; stop the stream, keep the rest.
+    Pause,
+    /// As pause, and give the migration up: it is over, failed for good, or another process owns it.
+    Release,
+    /// Ends the `hold` step: the operator finishes or rolls back.
+    EndHold,
+}
+
+/// How a step, or a survey, ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "snake_case")]
+pub enum Report {
+    /// A step.
+    Step(StepReport),
+    /// A survey.
+    Survey {
+        /// The task's id.
+        id: String,
+        /// What was seen, or why nothing.
+        result: Result<Survey, Failure>,
+    },
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepReport {
+    /// The migration.
+    pub migration: MigrationId,
+    /// The step.
+    pub step: StepId,
+    /// The epoch under which it ran.
+    pub epoch: Epoch,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Last figures.
+    pub progress: Progress,
+}
+
+/// What came of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The promise holds; the output goes into the journal.
+    Done {
+        /// The step's typed output.
+        output: serde_json::Value,
+    },
+    /// The attempt failed.
+    Failed {
+        /// Why.
+        failure: Failure,
+    },
+    /// Stopped on request.
+    Interrupted,
+    /// What an earlier step promised is gone (a snapshot, a slot); go on from there.
+    Rewind {
+        /// The step to run again.
+        to: StepKind,
+        /// Why.
+        failure: Failure,
+    },
+}
+
+/// What the cutover asks of the control store (C2, C7, C9); answered synchronously.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CutoverCall {
+    /// The migration.
+    pub migration: MigrationId,
+    /// The caller's epoch.
+    pub epoch: Epoch,
+    /// What it asks.
+    pub ask: CutoverAsk,
+}
+
+/// What the cutover asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub enum CutoverAsk {
+    /// C2: READY (or an interrupted attempt) to FENCING(n); `Reverse` asks for the way back.
+    Begin {
+        /// Which cutover.
+        direction: Direction,
+    },
+    /// C7: may the source be sealed? The controller locks the row until the flip, the release or the loss of its session.
+    Seal {
+        /// The attempt.
+        attempt: AttemptNo,
+    },
+    /// C9: the flip, in the session that granted the seal.
+    Flip {
+        /// The attempt.
+        attempt: AttemptNo,
+    },
+    /// The attempt is given up; asked before the source is reopened.
+    Release {
+        /// The attempt.
+        attempt: AttemptNo,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum CutoverAnswer {
+    /// FENCING under this number; a flip would make this map version.
+    Begun {
+        /// The attempt.
+        attempt: AttemptNo,
+        /// The map version that is valid now.
+        map_version: MapVersion,
+    },
+    /// Sealing is allowed.
+    Granted,
+    /// The map names the new owner.
+    Flipped {
+        /// The new version.
+        map_version: MapVersion,
+    },
+    /// Nothing of this attempt will be flipped any more.
+    Released,
+    /// Not possible; the attempt is over for the caller.
+    Refused {
+        /// Why.
+        reason: String,
+        /// True when the flip had already been committed by an earlier call: go forward.
+        flipped: bool,
+    },
+}
