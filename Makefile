@@ -1,0 +1,39 @@
+# `make` lists the targets. ARGS is passed on to the demo: make demo ARGS="--kill agent@copy"
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup build test lint fmt demo demo-pgbench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install what the tests need; does nothing when complete
+	@scripts/setup test
+
+build: ## build the programs in release mode
+	cargo build --release --locked --bins
+
+test: ## set up, then run every check and test as CI does
+	@scripts/setup test
+	@scripts/test
+
+lint: ## formatting, clippy, licences and sources
+	@scripts/setup test
+	@scripts/test format clippy deny
+
+fmt: ## format the code
+	cargo fmt --all
+
+demo: ## split a live shard on this machine, with a proof at the end
+	@scripts/setup demo
+	cargo build --release --locked --bins
+	target/release/shardwright demo $(ARGS)
+
+demo-pgbench: ## the same with pgbench's tables and the ordinary commands
+	@scripts/setup demo
+	cargo build --release --locked --bins
+	target/release/shardwright demo --pgbench $(ARGS)
+
+clean: ## remove what was built
+	cargo clean
