@@ -1,1 +1,3 @@
-//! Placeholder crate doc.
+//! Executes the steps of a migration on the shards.
+
+pub mod pg;

@@ -87,6 +87,11 @@ impl Dsn {
         self.password.as_ref().is_some_and(Template::is_inline)
     }
 
+    /// Limit on connecting, authentication included.
+    pub fn connect_timeout(&self) -> Duration {
+        self.connect_timeout
+    }
+
     /// The server as `host:port/dbname`, references as written.
     pub fn server(&self) -> String {
         let port = self

@@ -6,6 +6,7 @@
 //! Strict: a byte too many or too few is an error that names the message and the offset.
 //! Absent: streamed and two-phase transactions (later protocol versions), knowledge of types.
 
+mod change;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -13,165 +14,10 @@ mod tests;
 use bytes::Bytes;
 
 use super::lsn::Lsn;
+pub use change::{
+    Begin, Change, Column, Commit, Message, OldRow, Relation, Tuple, TypeName, Value,
+};
 use read::Reader;
-
-/// One pgoutput message. Times are microseconds since 2000-01-01 00:00 UTC.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// A transaction starts.
-    Begin(Begin),
-    /// The transaction is complete.
-    Commit(Commit),
-    /// The transaction was replayed on the source from the origin of this name.
-    Origin {
-        /// Commit position on the server where it came from.
-        commit_lsn: Lsn,
-        /// Name of the replication origin.
-        name: String,
-    },
-    /// The shape of a table, valid until the next one with its id.
-    Relation(Relation),
-    /// A type that is not built in, named before the relation that uses it.
-    Type(TypeName),
-    /// A row was inserted.
-    Insert {
-        /// Id of the table, see [`Relation::id`].
-        relation: u32,
-        /// The row.
-        new: Tuple,
-    },
-    /// A row was changed.
-    Update {
-        /// Id of the table.
-        relation: u32,
-        /// What identifies the row, if it is not in `new`.
-        old: OldRow,
-        /// The row afterwards; values out of line that did not change are missing from it.
-        new: Tuple,
-    },
-    /// A row was deleted.
-    Delete {
-        /// Id of the table.
-        relation: u32,
-        /// What identifies the row; never [`OldRow::Absent`].
-        old: OldRow,
-    },
-    /// Tables were truncated.
-    Truncate {
-        /// True for `cascade`.
-        cascade: bool,
-        /// True for `restart identity`.
-        restart_identity: bool,
-        /// Ids of the tables.
-        relations: Vec<u32>,
-    },
-    /// Written by `pg_logical_emit_message`.
-    Message(Message),
-}
-
-/// Start of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Begin {
-    /// Position of the commit record.
-    pub final_lsn: Lsn,
-    /// When it committed.
-    pub commit_time_us: i64,
-    /// Its 32-bit transaction id.
-    pub xid: u32,
-}
-
-/// End of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Commit {
-    /// Unused by PostgreSQL: 0.
-    pub flags: u8,
-    /// Position of the commit record.
-    pub commit_lsn: Lsn,
-    /// Position after the commit record: what to confirm, and where to start again.
-    pub end_lsn: Lsn,
-    /// When it committed.
-    pub commit_time_us: i64,
-}
-
-/// Shape of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Relation {
-    /// Its oid on the source.
-    pub id: u32,
-    /// Its schema; `pg_catalog` arrives as the empty string and stays so.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// `relreplident`: d(efault), n(othing), f(ull) or i(ndex).
-    pub replica_identity: char,
-    /// The published columns, in the order of every tuple.
-    pub columns: Vec<Column>,
-}
-
-/// A published column.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// True if it is part of the replica identity.
-    pub key: bool,
-    /// Its name.
-    pub name: String,
-    /// Oid of its type on the source.
-    pub type_oid: u32,
-    /// Its type modifier, -1 for none.
-    pub typmod: i32,
-}
-
-/// Name of a type that is not built in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TypeName {
-    /// Its oid on the source.
-    pub id: u32,
-    /// Its schema.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-}
-
-/// A logical message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    /// True if it came with its transaction's commit, in order; false if it came at once.
-    pub transactional: bool,
-    /// Its position.
-    pub lsn: Lsn,
-    /// Says whom it is for.
-    pub prefix: String,
-    /// What it says.
-    pub content: Bytes,
-}
-
-/// What an update or a delete tells about the row before it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OldRow {
-    /// Nothing: the identity did not change and is in the new row.
-    Absent,
-    /// The columns of the replica identity; the others are null here whatever they were.
-    Key(Tuple),
-    /// The whole row (replica identity full).
-    Full(Tuple),
-}
-
-/// A row: one value for each column of its [`Relation`].
-#[derive(Clone, PartialEq, Eq)]
-pub struct Tuple(pub Vec<Value>);
-
-/// A value; its bytes are slices of the message that was decoded.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Value {
-    /// SQL null.
-    Null,
-    /// Stored out of line and not changed, so not sent.
-    UnchangedToast,
-    /// In the type's text form.
-    Text(Bytes),
-    /// In the type's binary form.
-    Binary(Bytes),
-}
 
 /// Why a message could not be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -217,13 +63,15 @@ pub enum DecodeError {
     },
 }
 
+type Body = fn(&mut Reader) -> Result<Change, DecodeError>;
+
 /// Decodes one pgoutput message; values are slices of it, nothing of a row is copied.
 ///
 /// # Errors
 /// [`DecodeError`] if it is not exactly one message of protocol version 1.
 pub fn decode(message: Bytes) -> Result<Change, DecodeError> {
     let kind = *message.first().ok_or(DecodeError::Empty)?;
-    let (name, body): (_, fn(&mut Reader) -> Result<Change, DecodeError>) = match kind {
+    let (name, body): (_, Body) = match kind {
         b'B' => ("begin", begin),
         b'C' => ("commit", commit),
         b'O' => ("origin", origin),
@@ -260,7 +108,10 @@ fn commit(r: &mut Reader) -> Result<Change, DecodeError> {
 }
 
 fn origin(r: &mut Reader) -> Result<Change, DecodeError> {
-    Ok(Change::Origin { commit_lsn: r.lsn("commit lsn")?, name: r.text("name")? })
+    Ok(Change::Origin {
+        commit_lsn: r.lsn("commit lsn")?,
+        name: r.text("name")?,
+    })
 }
 
 fn relation(r: &mut Reader) -> Result<Change, DecodeError> {
@@ -269,8 +120,16 @@ fn relation(r: &mut Reader) -> Result<Change, DecodeError> {
     let name = r.text("name")?;
     let replica_identity =
         char::from(r.one_of("replica identity", |byte| b"dnfi".contains(&byte))?);
-    let columns = (0..r.u16("column count")?).map(|_| column(r)).collect::<Result<_, _>>()?;
-    Ok(Change::Relation(Relation { id, namespace, name, replica_identity, columns }))
+    let columns = (0..r.u16("column count")?)
+        .map(|_| column(r))
+        .collect::<Result<_, _>>()?;
+    Ok(Change::Relation(Relation {
+        id,
+        namespace,
+        name,
+        replica_identity,
+        columns,
+    }))
 }
 
 fn column(r: &mut Reader) -> Result<Column, DecodeError> {
@@ -293,33 +152,55 @@ fn type_name(r: &mut Reader) -> Result<Change, DecodeError> {
 fn insert(r: &mut Reader) -> Result<Change, DecodeError> {
     let relation = r.u32("relation")?;
     r.one_of("new row mark", |byte| byte == b'N')?;
-    Ok(Change::Insert { relation, new: r.tuple()? })
+    Ok(Change::Insert {
+        relation,
+        new: r.tuple()?,
+    })
 }
 
 fn update(r: &mut Reader) -> Result<Change, DecodeError> {
     let relation = r.u32("relation")?;
     let old = match r.one_of("row mark", |byte| b"KON".contains(&byte))? {
-        b'N' => return Ok(Change::Update { relation, old: OldRow::Absent, new: r.tuple()? }),
+        b'N' => {
+            return Ok(Change::Update {
+                relation,
+                old: OldRow::Absent,
+                new: r.tuple()?,
+            });
+        }
         mark => old_row(mark, r.tuple()?),
     };
     r.one_of("new row mark", |byte| byte == b'N')?;
-    Ok(Change::Update { relation, old, new: r.tuple()? })
+    Ok(Change::Update {
+        relation,
+        old,
+        new: r.tuple()?,
+    })
 }
 
 fn delete(r: &mut Reader) -> Result<Change, DecodeError> {
     let relation = r.u32("relation")?;
     let mark = r.one_of("old row mark", |byte| b"KO".contains(&byte))?;
-    Ok(Change::Delete { relation, old: old_row(mark, r.tuple()?) })
+    Ok(Change::Delete {
+        relation,
+        old: old_row(mark, r.tuple()?),
+    })
 }
 
 fn old_row(mark: u8, tuple: Tuple) -> OldRow {
-    if mark == b'K' { OldRow::Key(tuple) } else { OldRow::Full(tuple) }
+    if mark == b'K' {
+        OldRow::Key(tuple)
+    } else {
+        OldRow::Full(tuple)
+    }
 }
 
 fn truncate(r: &mut Reader) -> Result<Change, DecodeError> {
     let count = r.u32("relation count")?;
     let options = r.one_of("options", |byte| byte <= 3)?;
-    let relations = (0..count).map(|_| r.u32("relation")).collect::<Result<_, _>>()?;
+    let relations = (0..count)
+        .map(|_| r.u32("relation"))
+        .collect::<Result<_, _>>()?;
     Ok(Change::Truncate {
         cascade: options & 1 != 0,
         restart_identity: options & 2 != 0,
@@ -334,22 +215,4 @@ fn logical(r: &mut Reader) -> Result<Change, DecodeError> {
         prefix: r.text("prefix")?,
         content: r.counted("content")?,
     }))
-}
-
-/// Values are row data: only their kind and length are shown.
-impl std::fmt::Debug for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Null => f.write_str("Null"),
-            Self::UnchangedToast => f.write_str("UnchangedToast"),
-            Self::Text(bytes) => write!(f, "Text({} bytes)", bytes.len()),
-            Self::Binary(bytes) => write!(f, "Binary({} bytes)", bytes.len()),
-        }
-    }
-}
-
-impl std::fmt::Debug for Tuple {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(&self.0).finish()
-    }
 }

@@ -48,12 +48,16 @@ impl FromStr for Lsn {
     fn from_str(text: &str) -> Result<Self, InvalidLsn> {
         let half = |digits: &str| {
             let plain = digits.bytes().all(|b| b.is_ascii_hexdigit());
-            plain.then(|| u32::from_str_radix(digits, 16).ok()).flatten()
+            plain
+                .then(|| u32::from_str_radix(digits, 16).ok())
+                .flatten()
         };
         text.split_once('/')
             .and_then(|(high, low)| Some((half(high)?, half(low)?)))
             .map(|(high, low)| Self(u64::from(high) << 32 | u64::from(low)))
-            .ok_or_else(|| InvalidLsn { text: text.to_owned() })
+            .ok_or_else(|| InvalidLsn {
+                text: text.to_owned(),
+            })
     }
 }
 
@@ -131,16 +135,34 @@ mod tests {
             assert_eq!(lsn.to_string(), text);
             let json = serde_json::to_string(&lsn).expect("serializes");
             assert_eq!(json, format!("\"{text}\""));
-            assert_eq!(serde_json::from_str::<Lsn>(&json).expect("deserializes"), lsn);
+            assert_eq!(
+                serde_json::from_str::<Lsn>(&json).expect("deserializes"),
+                lsn
+            );
         }
         assert!("1/0".parse::<Lsn>().expect("parses") > "0/FFFFFFFF".parse().expect("parses"));
     }
 
     #[test]
     fn other_text_is_refused() {
-        for text in ["", "0", "/", "0/", "0/G", "100000000/0", "+1/0", "0/1/2", " 0/1"] {
+        for text in [
+            "",
+            "0",
+            "/",
+            "0/",
+            "0/G",
+            "100000000/0",
+            "+1/0",
+            "0/1/2",
+            " 0/1",
+        ] {
             let refused = text.parse::<Lsn>();
-            assert_eq!(refused, Err(InvalidLsn { text: text.to_owned() }));
+            assert_eq!(
+                refused,
+                Err(InvalidLsn {
+                    text: text.to_owned()
+                })
+            );
         }
     }
 }

@@ -15,13 +15,21 @@ impl Reader {
     pub(super) fn after_kind(mut message: Bytes, kind: &'static str) -> Self {
         let length = message.len();
         message.advance(1);
-        Self { kind, length, rest: message }
+        Self {
+            kind,
+            length,
+            rest: message,
+        }
     }
 
     pub(super) fn finish(self) -> Result<(), DecodeError> {
         match self.rest.len() {
             0 => Ok(()),
-            excess => Err(DecodeError::Excess { kind: self.kind, excess, offset: self.offset() }),
+            excess => Err(DecodeError::Excess {
+                kind: self.kind,
+                excess,
+                offset: self.offset(),
+            }),
         }
     }
 
@@ -57,14 +65,20 @@ impl Reader {
     ) -> Result<u8, DecodeError> {
         let offset = self.offset();
         let byte = self.u8(field)?;
-        if valid(byte) { Ok(byte) } else { Err(self.invalid(field, offset)) }
+        if valid(byte) {
+            Ok(byte)
+        } else {
+            Err(self.invalid(field, offset))
+        }
     }
 
     /// A zero-terminated UTF-8 text.
     pub(super) fn text(&mut self, field: &'static str) -> Result<String, DecodeError> {
         let offset = self.offset();
         let end = self.rest.iter().position(|byte| *byte == 0);
-        let text = self.rest.split_to(end.ok_or_else(|| self.truncated(field))?);
+        let text = self
+            .rest
+            .split_to(end.ok_or_else(|| self.truncated(field))?);
         self.rest.advance(1);
         match str::from_utf8(&text) {
             Ok(text) => Ok(text.to_owned()),
@@ -85,7 +99,10 @@ impl Reader {
 
     pub(super) fn tuple(&mut self) -> Result<Tuple, DecodeError> {
         let count = self.u16("value count")?;
-        (0..count).map(|_| self.value()).collect::<Result<_, _>>().map(Tuple)
+        (0..count)
+            .map(|_| self.value())
+            .collect::<Result<_, _>>()
+            .map(Tuple)
     }
 
     fn value(&mut self) -> Result<Value, DecodeError> {
@@ -100,7 +117,10 @@ impl Reader {
     }
 
     fn fixed<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], DecodeError> {
-        let bytes = *self.rest.first_chunk().ok_or_else(|| self.truncated(field))?;
+        let bytes = *self
+            .rest
+            .first_chunk()
+            .ok_or_else(|| self.truncated(field))?;
         self.rest.advance(N);
         Ok(bytes)
     }
@@ -110,10 +130,18 @@ impl Reader {
     }
 
     fn truncated(&self, field: &'static str) -> DecodeError {
-        DecodeError::Truncated { kind: self.kind, field, offset: self.offset() }
+        DecodeError::Truncated {
+            kind: self.kind,
+            field,
+            offset: self.offset(),
+        }
     }
 
     fn invalid(&self, field: &'static str, offset: usize) -> DecodeError {
-        DecodeError::Invalid { kind: self.kind, field, offset }
+        DecodeError::Invalid {
+            kind: self.kind,
+            field,
+            offset,
+        }
     }
 }

@@ -1,0 +1,84 @@
+//! What the replication client is told: where to connect, the session's settings, the bounds.
+
+use std::time::Duration;
+
+use connect::Resolved;
+use pgwire_replication::{FeedbackObserver, ReplicationConfig};
+
+use super::{ReplicationError, StreamStart};
+
+/// How often a confirmed position is reported at most, and how long `close` waits for that.
+pub(super) const STATUS_INTERVAL: Duration = Duration::from_millis(500);
+
+/// A stream that says nothing for this long is dead: the server pings twice within it.
+pub(super) const SILENCE_LIMIT: Duration = Duration::from_secs(120);
+
+/// Messages that wait for the consumer; beyond that the server waits.
+const BUFFERED_MESSAGES: usize = 512;
+
+/// Largest message taken, which is the largest row that can be moved.
+const MESSAGE_LIMIT_BYTES: usize = 512 << 20;
+
+/// Formats as in every other session, no timeout but the server's on us.
+///
+/// With our own idle reports out of the way (`with_wakeup_interval`), the server pings after half
+/// of `wal_sender_timeout`; so each side notices that the other is gone.
+const SETTINGS: &str = "-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC \
+    -c extra_float_digits=3 -c bytea_output=hex -c statement_timeout=0 -c lock_timeout=0 \
+    -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0 \
+    -c wal_sender_timeout=60000 -c client_connection_check_interval=0 -c search_path=";
+
+/// For a session that does not stream.
+pub(super) fn session(resolved: &Resolved, application_name: &str) -> ReplicationConfig {
+    let options = match &resolved.options {
+        Some(options) => format!("{options} {SETTINGS}"),
+        None => SETTINGS.to_owned(),
+    };
+    ReplicationConfig::new(
+        &resolved.host,
+        &resolved.user,
+        resolved.password.as_deref().unwrap_or(""),
+        &resolved.dbname,
+        "",
+        "",
+    )
+    .with_port(resolved.port)
+    .with_application_name(application_name)
+    .with_options(options)
+    .with_max_message_size(MESSAGE_LIMIT_BYTES)
+}
+
+/// For a session that is to stream. Nothing is reported before the consumer confirmed something.
+pub(super) fn stream(
+    resolved: &Resolved,
+    application_name: &str,
+    start: &StreamStart,
+    observer: FeedbackObserver,
+) -> ReplicationConfig {
+    let mut config = session(resolved, application_name)
+        .with_start_lsn(start.start.into())
+        .with_ack_lsn(pgwire_replication::Lsn::ZERO)
+        .with_status_interval(STATUS_INTERVAL)
+        .with_wakeup_interval(SILENCE_LIMIT)
+        .with_buffer_size(BUFFERED_MESSAGES)
+        .with_feedback_observer(observer);
+    config.slot = start.slot.clone();
+    config.publication = start.publication.as_str().into();
+    config
+}
+
+/// Our names stand unquoted in replication commands, so they are of the plain kind.
+pub(super) fn check_name(kind: &'static str, name: &str) -> Result<(), ReplicationError> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let starts_well = name
+        .bytes()
+        .next()
+        .is_some_and(|byte| !byte.is_ascii_digit());
+    if starts_well && name.len() <= 63 && name.bytes().all(plain) {
+        return Ok(());
+    }
+    Err(ReplicationError::InvalidName {
+        kind,
+        name: name.to_owned(),
+    })
+}
