@@ -297,11 +297,16 @@ pub enum CutoverAnswer {
     },
     /// Nothing of this attempt will be flipped any more.
     Released,
+    /// Answer to `Begin`: the flip of this direction was committed before; only forward from here (C10).
+    AlreadyFlipped {
+        /// The attempt that went through.
+        attempt: AttemptNo,
+        /// The version that it made.
+        map_version: MapVersion,
+    },
     /// Not possible; the attempt is over for the caller.
     Refused {
         /// Why.
         reason: String,
-        /// True when the flip had already been committed by an earlier call: go forward.
-        flipped: bool,
     },
 }
