@@ -1,0 +1,228 @@
+//! The application's entry: routing by key, and transactions that survive a cutover.
+
+use crate::access::ShardAccess;
+use crate::error::{BoxError, ClientError, RouteError};
+use crate::feed::Feed;
+use crate::options::{Options, TransactionOptions};
+use crate::pool::{Loan, Pools};
+use crate::retry::{Pauses, Remedy, refused_at_commit, remedy, remedy_of};
+use crate::stats::{Counters, Stats, count};
+use crate::transaction::Transaction;
+use deadpool_postgres::PoolError;
+use futures::future::BoxFuture;
+use plans::id::{MapName, ShardName};
+use plans::key_set::Key;
+use plans::shard_map::ShardMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+const IN_FAILED_TRANSACTION: &str = "25P02";
+
+/// A shard map, cached and followed. Clones share everything.
+#[derive(Debug, Clone)]
+pub struct Map {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    feed: Feed,
+    pools: Pools,
+    options: Options,
+    counters: Counters,
+}
+
+/// How an attempt ended without a commit.
+enum Fault {
+    Retry { remedy: Remedy, source: BoxError },
+    Final(ClientError),
+}
+
+impl Map {
+    /// Reads the map `name` from the controller and starts to follow its changes.
+    ///
+    /// From then on the controller may be away: the cache answers.
+    ///
+    /// # Errors
+    /// [`ClientError::Fetch`] if the map cannot be read now.
+    pub async fn connect(
+        controller: &str,
+        name: &MapName,
+        access: ShardAccess,
+    ) -> Result<Self, ClientError> {
+        Self::connect_with(controller, name, access, Options::default()).await
+    }
+
+    /// As [`Map::connect`], with settings of the caller.
+    ///
+    /// # Errors
+    /// [`ClientError::Fetch`] if the map cannot be read now.
+    pub async fn connect_with(
+        controller: &str,
+        name: &MapName,
+        access: ShardAccess,
+        options: Options,
+    ) -> Result<Self, ClientError> {
+        let inner = Inner {
+            feed: Feed::open(controller, name).await?,
+            pools: Pools::new(access, options.connections),
+            options,
+            counters: Counters::default(),
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// The cached map.
+    #[must_use]
+    pub fn current(&self) -> Arc<ShardMap> {
+        self.inner.feed.current()
+    }
+
+    /// The shard that has `key`, from the cache.
+    ///
+    /// # Errors
+    /// [`RouteError`] for an unmapped key.
+    pub fn shard_for(&self, key: &Key) -> Result<ShardName, RouteError> {
+        route(&self.current(), key)
+    }
+
+    /// What the library had to do so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.inner.counters.read(self.inner.feed.refreshes())
+    }
+
+    /// Runs `work` in a transaction on the shard that has `key`, and commits.
+    ///
+    /// `work` runs again from its start, on the shard of the newest map, when the shard refuses the key,
+    /// when transactions met, and when the connection is lost before the commit was sent:
+    /// nothing that it does outside the database may depend on running once.
+    ///
+    /// # Errors
+    /// [`ClientError::CommitUnknown`] when the connection is lost during the commit; every other
+    /// error means that nothing was committed.
+    pub async fn with_shard<T, E, F>(
+        &self,
+        key: &Key,
+        options: TransactionOptions,
+        mut work: F,
+    ) -> Result<T, ClientError>
+    where
+        E: Into<BoxError>,
+        F: for<'t> FnMut(&'t Transaction) -> BoxFuture<'t, Result<T, E>>,
+    {
+        let begun = Instant::now();
+        let settings = &self.inner.options;
+        let mut pauses = Pauses::new(settings.first_pause, settings.longest_pause);
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let map = self.current();
+            let shard = route(&map, key)?;
+            let (remedy, source) = match self.attempt(shard, options, &mut work).await {
+                Ok(done) => return Ok(done),
+                Err(Fault::Final(error)) => return Err(error),
+                Err(Fault::Retry { remedy, source }) => (remedy, source),
+            };
+            let pause = pauses.next();
+            if begun.elapsed() + pause > settings.retry_for {
+                return Err(ClientError::GaveUp {
+                    key: key.clone(),
+                    attempts,
+                    waited: begun.elapsed(),
+                    source,
+                });
+            }
+            count(&self.inner.counters.retries);
+            match remedy {
+                Remedy::RefreshNotOwner => count(&self.inner.counters.not_owner),
+                Remedy::RefreshNotOpen => count(&self.inner.counters.not_open),
+                Remedy::Again | Remedy::None => {}
+            }
+            // A newer map ends the pause early, whatever the reason for it was.
+            self.inner.feed.newer_than(map.version, pause).await;
+        }
+    }
+
+    async fn attempt<T, E, F>(
+        &self,
+        shard: ShardName,
+        options: TransactionOptions,
+        work: &mut F,
+    ) -> Result<T, Fault>
+    where
+        E: Into<BoxError>,
+        F: for<'t> FnMut(&'t Transaction) -> BoxFuture<'t, Result<T, E>>,
+    {
+        let transaction = self.begin(shard.clone(), options).await?;
+        match work(&transaction).await {
+            Ok(done) => self.commit(transaction, shard).await.map(|()| done),
+            Err(error) => {
+                let source: BoxError = error.into();
+                let remedy = remedy(&source);
+                transaction.rollback().await;
+                Err(fault(remedy, source, shard))
+            }
+        }
+    }
+
+    async fn begin(
+        &self,
+        shard: ShardName,
+        options: TransactionOptions,
+    ) -> Result<Transaction, Fault> {
+        let pool = self.inner.pools.of(&shard).map_err(Fault::Final)?;
+        let object = match pool.get().await {
+            Ok(object) => object,
+            Err(PoolError::Backend(error)) => {
+                return Err(fault(remedy_of(&error), error.into(), shard));
+            }
+            Err(error) => {
+                let source = error.into();
+                return Err(Fault::Final(ClientError::Connect { shard, source }));
+            }
+        };
+        Transaction::begin(shard.clone(), Loan::new(object), options)
+            .await
+            .map_err(|error| fault(remedy_of(&error), error.into(), shard))
+    }
+
+    async fn commit(&self, transaction: Transaction, shard: ShardName) -> Result<(), Fault> {
+        let Err(error) = transaction.commit().await else {
+            return Ok(());
+        };
+        if !refused_at_commit(&error) {
+            count(&self.inner.counters.commits_unknown);
+            let source = error.into();
+            return Err(Fault::Final(ClientError::CommitUnknown { shard, source }));
+        }
+        if error
+            .code()
+            .is_some_and(|code| code.code() == IN_FAILED_TRANSACTION)
+        {
+            return Err(Fault::Final(ClientError::FailedStatementIgnored { shard }));
+        }
+        Err(fault(remedy_of(&error), error.into(), shard))
+    }
+}
+
+fn fault(remedy: Remedy, source: BoxError, shard: ShardName) -> Fault {
+    match remedy {
+        Remedy::None => Fault::Final(ClientError::RolledBack { shard, source }),
+        Remedy::Again | Remedy::RefreshNotOwner | Remedy::RefreshNotOpen => {
+            Fault::Retry { remedy, source }
+        }
+    }
+}
+
+fn route(map: &ShardMap, key: &Key) -> Result<ShardName, RouteError> {
+    map.locate(key)
+        .map(|mapping| mapping.shard.clone())
+        .ok_or_else(|| RouteError {
+            key: key.clone(),
+            map: map.name.clone(),
+            version: map.version,
+        })
+}

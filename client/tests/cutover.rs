@@ -1,0 +1,203 @@
+//! Transactions that meet a guard, a crash or their own mistakes, on real servers.
+
+#![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
+
+mod map_server;
+
+use client::{ClientError, Map, Options, ShardAccess, TransactionOptions};
+use cluster::Cluster;
+use connect::Dsn;
+use futures::FutureExt;
+use map_server::{MapServer, whole};
+use plans::id::ShardName;
+use plans::key_set::Key;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_postgres::Error;
+
+/// A register and an AFTER guard, as a migration would make them: 0 is open, anything else refuses.
+const GUARD: &str = "
+    create table t (k bigint, n bigint);
+    create sequence register minvalue 0 start 0;
+    create function guard() returns trigger language plpgsql as $$
+    begin
+        if (select last_value from register) <> 0 then
+            raise exception 'not here' using errcode = tg_argv[0];
+        end if;
+        return null;
+    end $$;";
+
+struct Fleet {
+    a: Cluster,
+    b: Cluster,
+    server: MapServer,
+}
+
+impl Fleet {
+    async fn start() -> Self {
+        let launch = |name: &'static str| {
+            let options = cluster::Options::temporary(name).setting("fsync", "off");
+            tokio::task::spawn_blocking(move || Cluster::launch(options).unwrap())
+        };
+        let (a, b) = futures::join!(launch("client-a"), launch("client-b"));
+        let (a, b) = (a.unwrap(), b.unwrap());
+        for (cluster, state) in [(&a, "SM001"), (&b, "SM002")] {
+            let trigger = format!(
+                "create trigger guard after insert on t for each row when (new.k >= 10) \
+                 execute function guard('{state}')"
+            );
+            sql(cluster, &format!("{GUARD} {trigger}")).await;
+        }
+        sql(&b, "select setval('register', 2)").await;
+        let server = MapServer::start(whole("a")).await;
+        Self { a, b, server }
+    }
+
+    async fn map(&self, options: Options) -> Map {
+        let dsn = |c: &Cluster| Dsn::parse(&c.dsn("postgres", "postgres")).unwrap();
+        let shards: HashMap<ShardName, Dsn> =
+            [("a".into(), dsn(&self.a)), ("b".into(), dsn(&self.b))].into();
+        let access = ShardAccess::fixed(shards);
+        Map::connect_with(&self.server.url, &"tenants".into(), access, options)
+            .await
+            .unwrap()
+    }
+}
+
+async fn sql(cluster: &Cluster, text: &str) {
+    let dsn = Dsn::parse(&cluster.dsn("postgres", "postgres")).unwrap();
+    let config = dsn.config().unwrap();
+    let (client, connection) = config.connect(tokio_postgres::NoTls).await.unwrap();
+    let task = tokio::spawn(connection);
+    client.batch_execute(text).await.unwrap();
+    drop(client);
+    task.await.unwrap().unwrap();
+}
+
+async fn insert(map: &Map, key: i64) -> Result<ShardName, ClientError> {
+    map.with_shard(&Key::Int(key), TransactionOptions::default(), move |tx| {
+        async move {
+            tx.execute("insert into t values ($1, 1)", &[&key]).await?;
+            Ok::<_, Error>(tx.shard().clone())
+        }
+        .boxed()
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_write_finds_the_new_owner() {
+    let fleet = Fleet::start().await;
+    let map = fleet.map(Options::default()).await;
+    assert_eq!(insert(&map, 10).await.unwrap(), "a".into());
+
+    sql(&fleet.a, "select setval('register', 1)").await;
+    let waiting = tokio::spawn({
+        let map = map.clone();
+        async move { insert(&map, 11).await }
+    });
+    until(|| map.stats().not_owner > 0).await;
+    assert_eq!(insert(&map, 9).await.unwrap(), "a".into());
+    fleet.server.split_off("a", 10, "b");
+    until(|| map.stats().not_open > 0).await;
+    sql(&fleet.b, "select setval('register', 0)").await;
+
+    assert_eq!(waiting.await.unwrap().unwrap(), "b".into());
+    assert_eq!(map.stats().refreshes, 1);
+    assert_eq!(map.current().version.0, 2);
+    assert_eq!(insert(&map, 9).await.unwrap(), "a".into());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_before_commit_is_retried_and_one_during_commit_is_not() {
+    let fleet = Arc::new(Fleet::start().await);
+    let map = fleet.map(Options::default()).await;
+    insert(&map, 1).await.unwrap();
+    let crash = Arc::clone(&fleet);
+    tokio::task::spawn_blocking(move || {
+        crash.a.kill().unwrap();
+        crash.a.start().unwrap();
+    })
+    .await
+    .unwrap();
+    insert(&map, 2).await.unwrap();
+    assert!(map.stats().retries <= 1);
+
+    sql(
+        &fleet.a,
+        "create function hang() returns trigger language plpgsql as $$
+         begin perform pg_sleep(60); return null; end $$;
+         create constraint trigger hang after insert on t deferrable initially deferred
+         for each row when (new.k = 5) execute function hang()",
+    )
+    .await;
+    let hanging = tokio::spawn({
+        let map = map.clone();
+        async move { insert(&map, 5).await }
+    });
+    let asleep = "do $$ begin
+        while not exists (select 1 from pg_stat_activity where wait_event = 'PgSleep') loop
+            perform pg_stat_clear_snapshot();
+        end loop;
+    end $$";
+    sql(&fleet.a, asleep).await;
+    let crash = Arc::clone(&fleet);
+    tokio::task::spawn_blocking(move || crash.a.kill().unwrap())
+        .await
+        .unwrap();
+    let error = hanging.await.unwrap().unwrap_err();
+    assert!(
+        matches!(error, ClientError::CommitUnknown { .. }),
+        "{error}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_retry_mends_is_told_at_once() {
+    let fleet = Fleet::start().await;
+    let options = Options {
+        retry_for: Duration::from_millis(100),
+        ..Options::default()
+    };
+    let map = fleet.map(options).await;
+    let plain = TransactionOptions::default();
+    let key = Key::Int(1);
+
+    let ignored = map.with_shard(&key, plain, |tx| {
+        async move {
+            let _ = tx.execute("insert into nowhere values (1)", &[]).await;
+            let _ = tx.execute("select 1/0", &[]).await;
+            Ok::<_, Error>(())
+        }
+        .boxed()
+    });
+    let error = ignored.await.unwrap_err();
+    assert!(
+        matches!(error, ClientError::FailedStatementIgnored { .. }),
+        "{error}"
+    );
+
+    let refused = map.with_shard(&key, plain, |tx| {
+        async move { tx.execute("insert into nowhere values (1)", &[]).await }.boxed()
+    });
+    let error = refused.await.unwrap_err();
+    assert!(matches!(error, ClientError::RolledBack { .. }), "{error}");
+    assert_eq!(map.stats().retries, 0);
+
+    sql(&fleet.a, "select setval('register', 1)").await;
+    let error = insert(&map, 12).await.unwrap_err();
+    assert!(matches!(error, ClientError::GaveUp { .. }), "{error}");
+}
+
+/// Waits until another task has made `condition` true.
+async fn until(condition: impl Fn() -> bool) {
+    let all = async {
+        while !condition() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), all)
+        .await
+        .expect("in time");
+}
