@@ -190,3 +190,20 @@ fn the_newest_programs_are_found_and_complete() {
     assert!(binaries.major() >= 15);
     assert!(binaries.path("pg_dump").is_file());
 }
+
+#[test]
+fn a_folder_that_the_server_cannot_enter_is_refused_before_anything_is_made() {
+    let closed = cluster::temporary_base().join(format!("closed-{}", std::process::id()));
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::create_dir_all(&closed).expect("created");
+    std::fs::set_permissions(&closed, private).expect("closed");
+    let made = Cluster::create(Options::new(closed.join("base"), "inside"));
+    if rustix::process::geteuid().is_root() {
+        let error = made.expect_err("postgres cannot pass a folder of root");
+        assert!(matches!(error, ClusterError::Unreachable { .. }), "{error}");
+        assert!(error.hint().is_some());
+    } else {
+        drop(made.expect("we run the server ourselves"));
+    }
+    std::fs::remove_dir_all(closed).expect("removed");
+}
