@@ -1,0 +1,103 @@
+//! Databases on a real server that the tests of this binary share while they run.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use cluster::{Cluster, Options};
+use connect::{Connected, Dsn, Session, connect};
+
+/// No event of these tests takes longer.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
+
+/// A database of its own on a server.
+pub(crate) struct Shard {
+    pub(crate) cluster: Arc<Cluster>,
+    database: String,
+}
+
+impl Shard {
+    /// On the shared server, which goes with its last user.
+    pub(crate) async fn new(database: &str) -> Self {
+        let cluster = tokio::task::spawn_blocking(shared).await.expect("launched");
+        Self::on(cluster, database).await
+    }
+
+    /// On a server of its own, with these settings.
+    pub(crate) async fn with_settings(database: &str, settings: &[(&str, &str)]) -> Self {
+        let options = settings
+            .iter()
+            .fold(quick(database), |options, (name, value)| {
+                options.setting(*name, *value)
+            });
+        let launch = move || Arc::new(Cluster::launch(options).expect("launched"));
+        let cluster = tokio::task::spawn_blocking(launch).await.expect("launched");
+        Self::on(cluster, database).await
+    }
+
+    async fn on(cluster: Arc<Cluster>, database: &str) -> Self {
+        let postgres = Self {
+            cluster: cluster.clone(),
+            database: "postgres".to_owned(),
+        };
+        let session = postgres.session().await;
+        session
+            .batch_execute(&format!("create database {database}"))
+            .await
+            .expect("created");
+        session.close().await;
+        Self {
+            cluster,
+            database: database.to_owned(),
+        }
+    }
+
+    /// As the superuser.
+    pub(crate) fn dsn(&self) -> Dsn {
+        Dsn::parse(&self.cluster.dsn(&self.database, "postgres")).expect("a connection string")
+    }
+
+    /// As another role, by password.
+    pub(crate) fn dsn_as(&self, user: &str, password: &str) -> Dsn {
+        let (host, port) = (self.cluster.host(), self.cluster.port());
+        let text = format!(
+            "postgres://{user}:{password}@{host}:{port}/{}",
+            self.database
+        );
+        Dsn::parse(&text).expect("a connection string")
+    }
+
+    pub(crate) async fn session(&self) -> Connected {
+        connect(&self.dsn(), &Session::named("test"))
+            .await
+            .expect("connected")
+    }
+}
+
+fn quick(name: &str) -> Options {
+    Options::temporary(name).setting("fsync", "off")
+}
+
+fn shared() -> Arc<Cluster> {
+    let mut shared = SHARED.lock().expect("no test failed while launching");
+    shared.upgrade().unwrap_or_else(|| {
+        let cluster = Arc::new(Cluster::launch(quick("agent")).expect("launched"));
+        *shared = Arc::downgrade(&cluster);
+        cluster
+    })
+}
+
+/// Waits until `holds` says true, for events that PostgreSQL does not announce.
+pub(crate) async fn until<F: Future<Output = bool>>(what: &str, holds: impl Fn() -> F) {
+    let poll = async {
+        let mut pause = tokio::time::interval(Duration::from_millis(10));
+        while !holds().await {
+            pause.tick().await;
+        }
+    };
+    tokio::time::timeout(LIMIT, poll)
+        .await
+        .unwrap_or_else(|_| panic!("not in time: {what}"));
+}
