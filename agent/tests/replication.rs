@@ -58,17 +58,39 @@ async fn transaction(stream: &mut ChangeStream) -> (Vec<Change>, Lsn) {
     };
     let mut changes = Vec::new();
     loop {
-        match next(stream).await {
-            Change::Commit(commit) => {
-                assert_eq!(commit.commit_lsn, begin.final_lsn);
-                assert_eq!(commit.commit_time_us, begin.commit_time_us);
-                assert!(commit.end_lsn > commit.commit_lsn);
-                return (changes, commit.end_lsn);
-            }
-            Change::Relation(_) => {}
-            change => changes.push(change),
+        let change = next(stream).await;
+        if let Change::Commit(commit) = change {
+            assert_eq!(commit.commit_lsn, begin.final_lsn);
+            assert_eq!(commit.commit_time_us, begin.commit_time_us);
+            assert!(commit.end_lsn > commit.commit_lsn);
+            return (changes, commit.end_lsn);
+        }
+        if !matches!(change, Change::Relation(_)) {
+            changes.push(change);
         }
     }
+}
+
+/// A row change in words.
+fn told(change: &Change) -> String {
+    if let Change::Insert { new, .. } = change {
+        return format!("insert {}", texts(new).join(" "));
+    }
+    if let Change::Update { old, new, .. } = change {
+        let new = texts(new).join(" ");
+        return match old {
+            OldRow::Absent => format!("update {new}"),
+            OldRow::Key(old) | OldRow::Full(old) => format!("update {} to {new}", texts(old)[0]),
+        };
+    }
+    let Change::Delete {
+        old: OldRow::Key(old),
+        ..
+    } = change
+    else {
+        panic!("{change:?}")
+    };
+    format!("delete {}", texts(old)[0])
 }
 
 fn texts(tuple: &Tuple) -> Vec<String> {
@@ -160,31 +182,7 @@ async fn the_row_filter_turns_moves_over_its_border_into_inserts_and_deletes() {
         .await
         .expect("streaming");
     let (changes, _) = transaction(&mut stream).await;
-    let told: Vec<_> = changes
-        .iter()
-        .map(|change| match change {
-            Change::Insert { new, .. } => format!("insert {}", texts(new).join(" ")),
-            Change::Update {
-                old: OldRow::Absent,
-                new,
-                ..
-            } => {
-                format!("update {}", texts(new).join(" "))
-            }
-            Change::Update {
-                old: OldRow::Key(old),
-                new,
-                ..
-            } => {
-                format!("update {} to {}", texts(old)[0], texts(new).join(" "))
-            }
-            Change::Delete {
-                old: OldRow::Key(old),
-                ..
-            } => format!("delete {}", texts(old)[0]),
-            other => panic!("{other:?}"),
-        })
-        .collect();
+    let told: Vec<_> = changes.iter().map(told).collect();
     assert_eq!(
         told,
         [

@@ -1,0 +1,123 @@
+//! Sessions on a real server.
+
+use cluster::{Cluster, Options};
+use connect::{Class, ConnectError, Dsn, Session, connect};
+
+fn launch(name: &str) -> Cluster {
+    Cluster::launch(Options::temporary(name).setting("fsync", "off")).expect("launched")
+}
+
+fn dsn(cluster: &Cluster, user: &str, password: &str, dbname: &str) -> Dsn {
+    let (host, port) = (cluster.host(), cluster.port());
+    Dsn::parse(&format!(
+        "postgres://{user}:{password}@{host}:{port}/{dbname}"
+    ))
+    .expect("parses")
+}
+
+#[tokio::test]
+async fn a_session_overrides_what_the_role_sets() {
+    let cluster = launch("settings");
+    let dsn = Dsn::parse(&cluster.dsn("postgres", "postgres")).expect("parses");
+    let hostile = connect(&dsn, &Session::named("test"))
+        .await
+        .expect("connected");
+    let statements = "\
+        alter role postgres set synchronous_commit = off; \
+        alter role postgres set search_path = public; \
+        alter role postgres set statement_timeout = '1h'; \
+        alter role postgres set idle_session_timeout = '1h'; \
+        alter role postgres set \"DateStyle\" = 'SQL, DMY'; \
+        alter role postgres set \"TimeZone\" = 'Asia/Tokyo'; \
+        alter role postgres set default_transaction_read_only = on; \
+        alter role postgres set default_transaction_isolation = 'serializable'";
+    for statement in statements.split("; ") {
+        hostile.batch_execute(statement).await.expect(statement);
+    }
+    hostile.close().await;
+
+    let session = Session::named("shardwright/test").as_replica();
+    let session = connect(&dsn, &session).await.expect("connected");
+    let expected = [
+        ("application_name", "shardwright/test"),
+        ("session_replication_role", "replica"),
+        ("synchronous_commit", "on"),
+        ("search_path", "\"\""),
+        ("statement_timeout", "0"),
+        ("idle_session_timeout", "0"),
+        ("TimeZone", "UTC"),
+        ("transaction_read_only", "off"),
+        ("transaction_isolation", "read committed"),
+        ("row_security", "off"),
+    ];
+    for (name, value) in expected {
+        let row = session
+            .query_one("select current_setting($1)", &[&name])
+            .await
+            .expect(name);
+        assert_eq!(row.get::<_, String>(0), value, "{name}");
+    }
+    let date = session
+        .query_one("select date '2026-02-01'::text", &[])
+        .await
+        .expect("a date");
+    assert_eq!(date.get::<_, String>(0), "2026-02-01");
+}
+
+#[tokio::test]
+async fn refusals_say_whether_to_try_again() {
+    let cluster = launch("refusals");
+    let good = Dsn::parse(&cluster.dsn("postgres", "postgres")).expect("parses");
+    let session = Session::named("test");
+    let sql = connect(&good, &session).await.expect("connected");
+    let role = "create role plain login password 'plain'";
+    sql.batch_execute(role).await.expect("created");
+
+    let wrong = dsn(&cluster, "plain", "wrong", "postgres");
+    let error = connect(&wrong, &session).await.expect_err("wrong password");
+    assert_eq!(error.class(), Class::Permanent);
+    assert_eq!(error.hint(), Some("check user and password"));
+    assert_eq!(
+        error.to_string(),
+        format!("could not connect to {}", wrong.server())
+    );
+
+    let nowhere = dsn(&cluster, "plain", "plain", "nowhere");
+    let error = connect(&nowhere, &session)
+        .await
+        .expect_err("no such database");
+    assert_eq!(
+        (error.class(), error.hint()),
+        (Class::Permanent, Some("check dbname"))
+    );
+
+    let plain = dsn(&cluster, "plain", "plain", "postgres");
+    let replica = session.clone().as_replica();
+    let error = connect(&plain, &replica).await.expect_err("no privilege");
+    assert!(matches!(error, ConnectError::Setup { .. }), "{error}");
+    assert_eq!(error.class(), Class::Permanent);
+    assert!(
+        error
+            .hint()
+            .expect("a hint")
+            .contains("session_replication_role")
+    );
+
+    cluster.stop(cluster::Shutdown::Fast).expect("stopped");
+    let error = connect(&good, &session).await.expect_err("stopped");
+    assert_eq!(error.class(), Class::Transient);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_given_up() {
+    let mute = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("bound");
+    let port = mute.local_addr().expect("an address").port();
+    let text = format!("host=127.0.0.1 port={port} user=u connect_timeout=1");
+    let error = connect(&Dsn::parse(&text).expect("parses"), &Session::named("test"))
+        .await
+        .expect_err("no answer");
+    assert!(matches!(error, ConnectError::Timeout { .. }), "{error}");
+    assert_eq!(error.class(), Class::Transient);
+}
