@@ -1,1 +1,12 @@
-//! Placeholder crate doc.
+//! Decides and remembers: the control store, the controller, the API and the command line.
+//!
+//! ```text
+//! plan ─► store (one transaction) ─► controller::decide (pure) ─► dispatch ─► agent
+//!                  ▲                                                           │
+//!                  └────────────── controller::settle ◄── report ◄─────────────┘
+//! ```
+//! Every change is one compare-and-set in the store with its events.
+//! Absent: connections to shards; agents have those.
+
+pub mod retry;
+pub mod store;

@@ -67,6 +67,30 @@ pub const FORWARD: [StepKind; 11] = [
 ];
 
 impl StepKind {
+    /// Every kind: the forward steps, then those of the ways back.
+    pub const ALL: [Self; 14] = [
+        Self::Preflight,
+        Self::CreateTarget,
+        Self::OpenCapture,
+        Self::Copy,
+        Self::CatchUp,
+        Self::BuildIndexes,
+        Self::Verify,
+        Self::OpenReverse,
+        Self::Cutover,
+        Self::Hold,
+        Self::DropOld,
+        Self::Unwind,
+        Self::Rollback,
+        Self::DropNew,
+    ];
+
+    /// The kind called `name`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The name used everywhere: graph, command line, API, fail points.
     #[must_use]
     pub fn name(self) -> &'static str {

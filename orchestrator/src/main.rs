@@ -1,0 +1,3 @@
+//! The program `shardwright`.
+
+fn main() {}

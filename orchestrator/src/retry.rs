@@ -1,0 +1,92 @@
+//! From a class of failure to the pause before the next attempt; the only file that knows `backoff`.
+//!
+//! The x-th retry waits `min(zmin + rand(0.8 z, 1.2 z) * (2^x - 1), zmax)`.
+
+use backoff::backoff::{Backoff, Constant, Stop};
+use plans::failure::RetryClass;
+use rand::Rng;
+use std::time::Duration;
+
+/// The pauses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Added to every growing pause.
+    pub zmin: Duration,
+    /// Unit of a growing pause.
+    pub z: Duration,
+    /// Longest growing pause.
+    pub zmax: Duration,
+    /// The pause that does not grow.
+    pub fixed: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            zmin: Duration::from_millis(200),
+            z: Duration::from_millis(500),
+            zmax: Duration::from_secs(30),
+            fixed: Duration::from_secs(2),
+        }
+    }
+}
+
+impl Policy {
+    /// The pause before the `retry`-th retry, from 1; `None`: do not try again.
+    #[must_use]
+    pub fn pause(&self, class: RetryClass, retry: u32) -> Option<Duration> {
+        let mut backoff: Box<dyn Backoff> = match class {
+            RetryClass::None => Box::new(Stop {}),
+            RetryClass::Fixed => Box::new(Constant::new(self.fixed)),
+            RetryClass::Exponential => Box::new(Growing {
+                policy: *self,
+                retry: retry.saturating_sub(1),
+            }),
+        };
+        backoff.next_backoff()
+    }
+}
+
+/// The growing pauses, one after the other.
+#[derive(Debug)]
+struct Growing {
+    policy: Policy,
+    retry: u32,
+}
+
+impl Backoff for Growing {
+    fn reset(&mut self) {
+        self.retry = 0;
+    }
+
+    fn next_backoff(&mut self) -> Option<Duration> {
+        self.retry = self.retry.saturating_add(1);
+        // 2^20 units are more than any limit.
+        let growth = f64::from(2_u32.pow(self.retry.min(20)) - 1);
+        let factor = rand::rng().random_range(0.8..1.2);
+        let pause = self.policy.zmin + self.policy.z.mul_f64(factor * growth);
+        Some(pause.min(self.policy.zmax))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growing_pauses_stay_within_their_band_and_limit() {
+        let policy = Policy::default();
+        for retry in 1..40 {
+            let pause = policy.pause(RetryClass::Exponential, retry).unwrap();
+            let growth = 2_f64.powi(retry.min(20) as i32) - 1.0;
+            let low = policy.zmin + policy.z.mul_f64(0.8 * growth);
+            let high = policy.zmin + policy.z.mul_f64(1.2 * growth);
+            assert!(pause >= low.min(policy.zmax) && pause <= high.min(policy.zmax));
+        }
+    }
+
+    #[test]
+    fn a_hopeless_failure_has_no_retry() {
+        assert_eq!(Policy::default().pause(RetryClass::None, 1), None);
+    }
+}

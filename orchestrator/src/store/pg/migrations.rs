@@ -1,0 +1,297 @@
+//! Migrations, steps and the journal.
+
+use super::PgStore;
+use super::maps::{current, missing};
+use super::rows::{EventRow, MigrationRow, StepRow, bounds};
+use crate::store::{
+    Change, Event, HoldEnd, Migration, NewEvent, NewMigration, Snapshot, Step, StoreError,
+};
+use plans::id::MigrationId;
+use sqlx::PgConnection;
+use sqlx::types::Json;
+
+/// Columns of a migration with its lease, as [`MigrationRow`] reads them.
+const SELECT: &str = "select m.*, l.until from migration m left join lease l on l.migration = m.id";
+
+impl PgStore {
+    pub(super) async fn insert_migration(
+        &self,
+        new: &NewMigration,
+    ) -> Result<Snapshot, StoreError> {
+        let plan = &new.plan;
+        let mut transaction = self.pool.begin().await?;
+        // A flip of this map waits for the row too, so the version stays until the commit.
+        sqlx::query("select from map where name = $1 for update")
+            .bind(plan.map.as_str())
+            .execute(&mut *transaction)
+            .await?;
+        let map = current(&mut transaction, &self.incarnation, &plan.map)
+            .await?
+            .ok_or_else(|| missing("map", plan.map.as_str()))?;
+        if let Some(other) = meeting(&mut transaction, new).await? {
+            return Err(StoreError::KeysMoving { migration: other });
+        }
+        if map.version != plan.map_version {
+            return Err(StoreError::MapVersion {
+                map: plan.map.clone(),
+                current: map.version.0,
+                expected: plan.map_version.0,
+            });
+        }
+        let snapshot = new.snapshot();
+        insert_row(&mut transaction, new).await?;
+        for step in &snapshot.steps {
+            upsert_step(&mut transaction, &new.id, step).await?;
+        }
+        insert_events(&mut transaction, &new.id, &[new.event()]).await?;
+        transaction.commit().await?;
+        Ok(snapshot)
+    }
+
+    pub(super) async fn select_snapshot(
+        &self,
+        id: &MigrationId,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        sqlx::query("set transaction isolation level repeatable read, read only")
+            .execute(&mut *transaction)
+            .await?;
+        snapshot(&mut transaction, id).await
+    }
+
+    pub(super) async fn select_unfinished(&self) -> Result<Vec<Snapshot>, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        sqlx::query("set transaction isolation level repeatable read, read only")
+            .execute(&mut *transaction)
+            .await?;
+        let rows: Vec<MigrationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+            "{SELECT} where m.finished_at is null order by m.created_at, m.id"
+        )))
+        .fetch_all(&mut *transaction)
+        .await?;
+        let mut steps: Vec<StepRow> = sqlx::query_as(
+            "select s.* from step s join migration m on m.id = s.migration \
+             where m.finished_at is null order by s.migration, s.ordinal",
+        )
+        .fetch_all(&mut *transaction)
+        .await?;
+        let whole = |row: MigrationRow| {
+            let own = steps
+                .extract_if(.., |step| step.migration == row.id)
+                .collect();
+            row.snapshot(own)
+        };
+        rows.into_iter().map(whole).collect()
+    }
+
+    pub(super) async fn select_list(&self, limit: i64) -> Result<Vec<Migration>, StoreError> {
+        let rows: Vec<MigrationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+            "{SELECT} order by m.created_at desc, m.id limit $1"
+        )))
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(MigrationRow::record).collect()
+    }
+
+    pub(super) async fn select_events(
+        &self,
+        id: &MigrationId,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<Event>, StoreError> {
+        let rows: Vec<EventRow> = sqlx::query_as(
+            "select seq, at, actor, kind, step, data from event \
+             where migration = $1 and seq > $2 order by seq limit $3",
+        )
+        .bind(id.as_str())
+        .bind(after)
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await?;
+        Ok(rows.into_iter().map(Event::from).collect())
+    }
+}
+
+/// One migration with its steps, in the session's transaction.
+pub(super) async fn snapshot(
+    session: &mut PgConnection,
+    id: &MigrationId,
+) -> Result<Option<Snapshot>, StoreError> {
+    let row: Option<MigrationRow> =
+        sqlx::query_as(sqlx::AssertSqlSafe(format!("{SELECT} where m.id = $1")))
+            .bind(id.as_str())
+            .fetch_optional(&mut *session)
+            .await?;
+    let Some(row) = row else { return Ok(None) };
+    let steps: Vec<StepRow> =
+        sqlx::query_as("select * from step where migration = $1 order by ordinal")
+            .bind(id.as_str())
+            .fetch_all(&mut *session)
+            .await?;
+    row.snapshot(steps).map(Some)
+}
+
+/// The compare-and-set on the revision with all that belongs to it; `false`: nothing was done.
+pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result<bool, StoreError> {
+    let m = &change.migration;
+    let updated = sqlx::query(
+        "update migration set state = $3, ownership = $4, attempt = $5, epoch = $6, renew = $7, \
+         agent = $8, instance = $9, approved = $10, hold_end = $11, waiting_for = $12, failure = $13, \
+         map_version_before = $14, map_version_after = $15, map_version_back = $16, \
+         started_at = $17, finished_at = $18, revision = $2 + 1 where id = $1 and revision = $2",
+    )
+    .bind(m.id.as_str())
+    .bind(change.from_revision)
+    .bind(m.state.name())
+    .bind(m.ownership.name())
+    .bind(m.attempt.0)
+    .bind(m.epoch.0)
+    .bind(m.renew)
+    .bind(m.owner.as_ref().map(|owner| owner.agent.as_str()))
+    .bind(m.owner.as_ref().map(|owner| owner.instance.as_str()))
+    .bind(m.approved)
+    .bind(m.hold_end.map(HoldEnd::name))
+    .bind(m.waiting_for.as_deref())
+    .bind(m.failure.as_ref().map(Json))
+    .bind(m.map_version_before.0)
+    .bind(m.map_version_after.map(|version| version.0))
+    .bind(m.map_version_back.map(|version| version.0))
+    .bind(m.started_at)
+    .bind(m.finished_at)
+    .execute(&mut *session)
+    .await?;
+    if updated.rows_affected() == 0 {
+        return Ok(false);
+    }
+    for step in &change.steps {
+        upsert_step(session, &m.id, step).await?;
+    }
+    write_lease(session, change).await?;
+    insert_events(session, &m.id, &change.events).await?;
+    Ok(true)
+}
+
+async fn write_lease(session: &mut PgConnection, change: &Change) -> Result<(), StoreError> {
+    let m = &change.migration;
+    match (&m.owner, change.lease_until) {
+        (Some(owner), Some(until)) => {
+            sqlx::query(
+                "insert into lease (migration, instance, until) values ($1, $2, $3) \
+                 on conflict (migration) do update set instance = excluded.instance, until = excluded.until",
+            )
+            .bind(m.id.as_str())
+            .bind(owner.instance.as_str())
+            .bind(until)
+            .execute(session)
+            .await?;
+        }
+        (None, _) => {
+            sqlx::query("delete from lease where migration = $1")
+                .bind(m.id.as_str())
+                .execute(session)
+                .await?;
+        }
+        (Some(_), None) => {}
+    }
+    Ok(())
+}
+
+async fn meeting(
+    session: &mut PgConnection,
+    new: &NewMigration,
+) -> Result<Option<MigrationId>, StoreError> {
+    let (lower, upper) = bounds(&new.plan.moving.keys);
+    let row: Option<(String,)> = sqlx::query_as(
+        "select id from migration where map = $1 and finished_at is null and keys && int8range($2, $3) limit 1",
+    )
+    .bind(new.plan.map.as_str())
+    .bind(lower)
+    .bind(upper)
+    .fetch_optional(session)
+    .await?;
+    Ok(row.map(|(id,)| MigrationId(id)))
+}
+
+async fn insert_row(session: &mut PgConnection, new: &NewMigration) -> Result<(), StoreError> {
+    let (lower, upper) = bounds(&new.plan.moving.keys);
+    let made = sqlx::query(
+        "insert into migration (id, map, lower, upper, plan, plan_hash, state, ownership, \
+         map_version_before, submitted_by, created_at) \
+         values ($1, $2, $3, $4, $5, $6, 'planned', 'ready', $7, $8, $9) on conflict (id) do nothing",
+    )
+    .bind(new.id.as_str())
+    .bind(new.plan.map.as_str())
+    .bind(lower)
+    .bind(upper)
+    .bind(Json(&new.plan))
+    .bind(&new.plan.hash)
+    .bind(new.plan.map_version.0)
+    .bind(&new.by)
+    .bind(new.at)
+    .execute(session)
+    .await?;
+    if made.rows_affected() == 0 {
+        return Err(StoreError::Exists {
+            what: "migration",
+            name: new.id.to_string(),
+        });
+    }
+    Ok(())
+}
+
+async fn upsert_step(
+    session: &mut PgConnection,
+    id: &MigrationId,
+    step: &Step,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into step (migration, id, kind, ordinal, state, attempt, epoch, next_at, started_at, \
+         dispatched_at, finished_at, output, failure, progress) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+         on conflict (migration, id) do update set state = excluded.state, attempt = excluded.attempt, \
+         epoch = excluded.epoch, next_at = excluded.next_at, started_at = excluded.started_at, \
+         dispatched_at = excluded.dispatched_at, finished_at = excluded.finished_at, \
+         output = excluded.output, failure = excluded.failure, progress = excluded.progress",
+    )
+    .bind(id.as_str())
+    .bind(step.id.as_str())
+    .bind(step.kind.name())
+    .bind(step.ordinal)
+    .bind(step.state.name())
+    .bind(i32::try_from(step.attempt).unwrap_or(i32::MAX))
+    .bind(step.epoch.0)
+    .bind(step.next_at)
+    .bind(step.started_at)
+    .bind(step.dispatched_at)
+    .bind(step.finished_at)
+    .bind(&step.output)
+    .bind(step.failure.as_ref().map(Json))
+    .bind(&step.progress)
+    .execute(session)
+    .await?;
+    Ok(())
+}
+
+/// The migration's row is locked by its update, so numbers have no gap and no rival.
+async fn insert_events(
+    session: &mut PgConnection,
+    id: &MigrationId,
+    events: &[NewEvent],
+) -> Result<(), StoreError> {
+    for event in events {
+        sqlx::query(
+            "insert into event (migration, seq, at, actor, kind, step, data) \
+             select $1, coalesce(max(seq), 0) + 1, $2, $3, $4, $5, $6 from event where migration = $1",
+        )
+        .bind(id.as_str())
+        .bind(event.at)
+        .bind(&event.actor)
+        .bind(&event.kind)
+        .bind(event.step.as_ref().map(|step| step.as_str()))
+        .bind(&event.data)
+        .execute(&mut *session)
+        .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! The store in PostgreSQL: schema `shardwright`, made by the files in `migrations/`.
+//!
+//! Order: sessions get fixed settings, the schema is brought up to date, the incarnation is read.
+//! Every commit is synchronous; a lock is waited for one second at most.
+
+mod agents;
+mod dsn;
+mod maps;
+mod migrations;
+mod rows;
+mod seal;
+
+use super::{
+    AgentRecord, Answer, Change, CleanupRecord, Event, MapVersionRecord, Migration, NewMigration,
+    Sealed, ShardRecord, Snapshot, Store, StoreError,
+};
+use chrono::{DateTime, Utc};
+pub use dsn::DsnError;
+use plans::id::{AgentName, InstanceId, MapName, MigrationId, ShardName, StepId};
+use plans::shard_map::ShardMap;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use std::time::Duration;
+
+/// Sessions at most.
+const SESSIONS: u32 = 16;
+/// Longest wait for a free session.
+const SESSION_WAIT: Duration = Duration::from_secs(5);
+/// Settings that no role or database default may change; a seal left behind by a lost host ends.
+const SETTINGS: [(&str, &str); 5] = [
+    ("search_path", "shardwright"),
+    ("synchronous_commit", "on"),
+    ("lock_timeout", "1s"),
+    ("idle_in_transaction_session_timeout", "60s"),
+    ("default_transaction_isolation", "read committed"),
+];
+
+/// The control store in PostgreSQL.
+#[derive(Debug, Clone)]
+pub struct PgStore {
+    pool: PgPool,
+    incarnation: String,
+}
+
+impl PgStore {
+    /// Opens the store at `dsn` (URI or `key=value`; the password may be `${file:PATH}` or `${env:NAME}`).
+    ///
+    /// Creates and updates the schema `shardwright`.
+    ///
+    /// # Errors
+    /// A connection string that cannot be read, or [`StoreError::Unavailable`].
+    pub async fn open(dsn: &str) -> Result<Self, OpenError> {
+        let options = dsn::options(dsn)?;
+        Ok(Self::connect(options).await?)
+    }
+
+    async fn connect(options: PgConnectOptions) -> Result<Self, StoreError> {
+        let options = options
+            .application_name("shardwright/controller")
+            .options(SETTINGS);
+        let pool = PgPoolOptions::new()
+            .max_connections(SESSIONS)
+            .acquire_timeout(SESSION_WAIT)
+            .connect_with(options)
+            .await?;
+        sqlx::query("create schema if not exists shardwright")
+            .execute(&pool)
+            .await?;
+        sqlx::migrate!("../migrations")
+            .run(&pool)
+            .await
+            .map_err(|error| StoreError::Unavailable {
+                source: error.into(),
+            })?;
+        let (incarnation,): (sqlx::types::Uuid,) =
+            sqlx::query_as("select incarnation from store_identity")
+                .fetch_one(&pool)
+                .await?;
+        Ok(Self {
+            pool,
+            incarnation: incarnation.to_string(),
+        })
+    }
+}
+
+/// Why a store was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The connection string cannot be used.
+    #[error(transparent)]
+    Dsn(#[from] DsnError),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        // lock_not_available: somebody holds the row for longer than the limit.
+        let code = error.as_database_error().and_then(|e| e.code());
+        if code.as_deref() == Some("55P03") {
+            return Self::Busy;
+        }
+        Self::Unavailable {
+            source: error.into(),
+        }
+    }
+}
+
+impl Store for PgStore {
+    fn incarnation(&self) -> &str {
+        &self.incarnation
+    }
+
+    fn ping(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            sqlx::query("select 1").execute(&self.pool).await?;
+            Ok(())
+        })
+    }
+
+    fn add_shard<'a>(&'a self, name: &'a ShardName, dsn: &'a str) -> Answer<'a, ShardRecord> {
+        Box::pin(self.insert_shard(name, dsn))
+    }
+
+    fn shards(&self) -> Answer<'_, Vec<ShardRecord>> {
+        Box::pin(self.select_shards())
+    }
+
+    fn remove_shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, ()> {
+        Box::pin(self.delete_shard(name))
+    }
+
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
+        Box::pin(self.insert_map(map, by))
+    }
+
+    fn maps(&self) -> Answer<'_, Vec<ShardMap>> {
+        Box::pin(self.select_maps())
+    }
+
+    fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<ShardMap>> {
+        Box::pin(async {
+            let mut session = self.pool.acquire().await?;
+            maps::current(&mut session, &self.incarnation, name).await
+        })
+    }
+
+    fn history<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<MapVersionRecord>> {
+        Box::pin(self.select_history(name))
+    }
+
+    fn submit<'a>(&'a self, new: &'a NewMigration) -> Answer<'a, Snapshot> {
+        Box::pin(self.insert_migration(new))
+    }
+
+    fn load<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Snapshot>> {
+        Box::pin(self.select_snapshot(id))
+    }
+
+    fn unfinished(&self) -> Answer<'_, Vec<Snapshot>> {
+        Box::pin(self.select_unfinished())
+    }
+
+    fn list(&self, limit: i64) -> Answer<'_, Vec<Migration>> {
+        Box::pin(self.select_list(limit))
+    }
+
+    fn commit<'a>(&'a self, change: &'a Change) -> Answer<'a, bool> {
+        Box::pin(async {
+            let mut transaction = self.pool.begin().await?;
+            let applied = migrations::apply(&mut transaction, change).await?;
+            if applied {
+                transaction.commit().await?;
+            }
+            Ok(applied)
+        })
+    }
+
+    fn seal<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Box<dyn Sealed>> {
+        Box::pin(self.hold_row(id))
+    }
+
+    fn extend_lease<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        instance: &'a InstanceId,
+        until: DateTime<Utc>,
+        progress: Option<(&'a StepId, &'a serde_json::Value)>,
+    ) -> Answer<'a, bool> {
+        Box::pin(self.update_lease(id, instance, until, progress))
+    }
+
+    fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>> {
+        Box::pin(self.select_events(id, after, limit))
+    }
+
+    fn add_cleanup<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        records: &'a [CleanupRecord],
+    ) -> Answer<'a, ()> {
+        Box::pin(self.insert_cleanup(id, records))
+    }
+
+    fn finish_cleanup<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        records: &'a [CleanupRecord],
+        at: DateTime<Utc>,
+    ) -> Answer<'a, ()> {
+        Box::pin(self.update_cleanup(id, records, at))
+    }
+
+    fn cleanup<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<CleanupRecord>> {
+        Box::pin(self.select_cleanup(id))
+    }
+
+    fn see_agent<'a>(
+        &'a self,
+        agent: &'a AgentName,
+        instance: &'a InstanceId,
+        at: DateTime<Utc>,
+    ) -> Answer<'a, bool> {
+        Box::pin(self.upsert_agent(agent, instance, at))
+    }
+
+    fn agents(&self) -> Answer<'_, Vec<AgentRecord>> {
+        Box::pin(self.select_agents())
+    }
+}

@@ -1,0 +1,206 @@
+//! Rows as SQL returns them, and their way into records.
+
+use crate::store::{CleanupRecord, Event, HoldEnd, Migration, Owner, Snapshot, Step, StoreError};
+use chrono::{DateTime, Utc};
+use plans::failure::Failure;
+use plans::id::{AgentName, AttemptNo, Epoch, InstanceId, MapVersion, MigrationId};
+use plans::key_set::{Key, KeyRange, KeySet};
+use plans::plan::Plan;
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use serde_json::Value;
+use sqlx::types::Json;
+
+/// A row of `migration`, with the lease beside it.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct MigrationRow {
+    pub(super) id: String,
+    plan: Json<Plan>,
+    state: String,
+    ownership: String,
+    attempt: i64,
+    epoch: i64,
+    renew: bool,
+    agent: Option<String>,
+    instance: Option<String>,
+    approved: bool,
+    hold_end: Option<String>,
+    waiting_for: Option<String>,
+    failure: Option<Json<Failure>>,
+    map_version_before: i64,
+    map_version_after: Option<i64>,
+    map_version_back: Option<i64>,
+    submitted_by: String,
+    created_at: DateTime<Utc>,
+    started_at: Option<DateTime<Utc>>,
+    finished_at: Option<DateTime<Utc>>,
+    revision: i64,
+    until: Option<DateTime<Utc>>,
+}
+
+/// A row of `step`.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct StepRow {
+    pub(super) migration: String,
+    id: String,
+    kind: String,
+    ordinal: i32,
+    state: String,
+    attempt: i32,
+    epoch: i64,
+    next_at: Option<DateTime<Utc>>,
+    started_at: Option<DateTime<Utc>>,
+    dispatched_at: Option<DateTime<Utc>>,
+    finished_at: Option<DateTime<Utc>>,
+    output: Option<Value>,
+    failure: Option<Json<Failure>>,
+    progress: Option<Value>,
+}
+
+/// A row of `event`.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct EventRow {
+    seq: i64,
+    at: DateTime<Utc>,
+    actor: String,
+    kind: String,
+    step: Option<String>,
+    data: Value,
+}
+
+/// A row of `cleanup_record`.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct CleanupRow {
+    shard: String,
+    kind: String,
+    name: String,
+    policy: String,
+    done_at: Option<DateTime<Utc>>,
+}
+
+impl MigrationRow {
+    /// The record with its steps.
+    pub(super) fn snapshot(self, steps: Vec<StepRow>) -> Result<Snapshot, StoreError> {
+        let lease_until = self.until;
+        let steps: Result<Vec<Step>, StoreError> = steps.into_iter().map(StepRow::record).collect();
+        Ok(Snapshot {
+            migration: self.record()?,
+            steps: steps?,
+            lease_until,
+        })
+    }
+
+    /// The record.
+    pub(super) fn record(self) -> Result<Migration, StoreError> {
+        let owner = self.agent.zip(self.instance);
+        let hold_end = match self.hold_end.as_deref() {
+            None => None,
+            Some("finish") => Some(HoldEnd::Finish),
+            Some("rollback") => Some(HoldEnd::Rollback),
+            Some(other) => return Err(unknown("hold end", other)),
+        };
+        Ok(Migration {
+            id: MigrationId(self.id),
+            plan: self.plan.0,
+            state: MigrationState::parse(&self.state)
+                .ok_or_else(|| unknown("migration state", &self.state))?,
+            ownership: Ownership::parse(&self.ownership)
+                .ok_or_else(|| unknown("ownership", &self.ownership))?,
+            attempt: AttemptNo(self.attempt),
+            epoch: Epoch(self.epoch),
+            renew: self.renew,
+            owner: owner.map(|(agent, instance)| Owner {
+                agent: AgentName(agent),
+                instance: InstanceId(instance),
+            }),
+            approved: self.approved,
+            hold_end,
+            waiting_for: self.waiting_for,
+            failure: self.failure.map(|json| json.0),
+            map_version_before: MapVersion(self.map_version_before),
+            map_version_after: self.map_version_after.map(MapVersion),
+            map_version_back: self.map_version_back.map(MapVersion),
+            submitted_by: self.submitted_by,
+            created_at: self.created_at,
+            started_at: self.started_at,
+            finished_at: self.finished_at,
+            revision: self.revision,
+        })
+    }
+}
+
+impl StepRow {
+    fn record(self) -> Result<Step, StoreError> {
+        Ok(Step {
+            kind: StepKind::parse(&self.kind).ok_or_else(|| unknown("step", &self.kind))?,
+            state: StepState::parse(&self.state)
+                .ok_or_else(|| unknown("step state", &self.state))?,
+            id: self.id.as_str().into(),
+            ordinal: self.ordinal,
+            attempt: u32::try_from(self.attempt).unwrap_or_default(),
+            epoch: Epoch(self.epoch),
+            next_at: self.next_at,
+            started_at: self.started_at,
+            dispatched_at: self.dispatched_at,
+            finished_at: self.finished_at,
+            output: self.output,
+            failure: self.failure.map(|json| json.0),
+            progress: self.progress,
+        })
+    }
+}
+
+impl From<EventRow> for Event {
+    fn from(row: EventRow) -> Self {
+        Self {
+            seq: row.seq,
+            at: row.at,
+            actor: row.actor,
+            kind: row.kind,
+            step: row.step.as_deref().map(Into::into),
+            data: row.data,
+        }
+    }
+}
+
+impl From<CleanupRow> for CleanupRecord {
+    fn from(row: CleanupRow) -> Self {
+        Self {
+            shard: row.shard.as_str().into(),
+            kind: row.kind,
+            name: row.name,
+            policy: row.policy,
+            done_at: row.done_at,
+        }
+    }
+}
+
+/// The bounds of a key set as columns.
+pub(super) fn bounds(keys: &KeySet) -> (Option<i64>, Option<i64>) {
+    let KeySet::Range(range) = keys;
+    let number = |key: &Key| {
+        let Key::Int(value) = key;
+        *value
+    };
+    (
+        range.from.as_ref().map(number),
+        range.to.as_ref().map(number),
+    )
+}
+
+/// The key set between two columns.
+pub(super) fn key_set(lower: Option<i64>, upper: Option<i64>) -> KeySet {
+    KeySet::Range(KeyRange {
+        from: lower.map(Key::Int),
+        to: upper.map(Key::Int),
+    })
+}
+
+/// A word in the store that this version does not know.
+pub(super) fn unknown(what: &str, word: &str) -> StoreError {
+    StoreError::Unavailable {
+        source: format!("{what} {word} in the store is not known to this version").into(),
+    }
+}

@@ -1,0 +1,89 @@
+//! The transaction between the seal and the flip.
+
+use super::PgStore;
+use super::maps::{current, insert_version, missing};
+use super::migrations::{apply, snapshot};
+use crate::store::{Answer, Change, Sealed, Snapshot, StoreError};
+use futures::future::BoxFuture;
+use plans::id::MigrationId;
+use plans::shard_map::ShardMap;
+use sqlx::{Postgres, Transaction};
+
+struct PgSealed {
+    transaction: Transaction<'static, Postgres>,
+    snapshot: Snapshot,
+    map: ShardMap,
+}
+
+impl PgStore {
+    /// `no key update`: rows that refer to the migration can still be written.
+    pub(super) async fn hold_row(&self, id: &MigrationId) -> Result<Box<dyn Sealed>, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        sqlx::query("select from migration where id = $1 for no key update")
+            .bind(id.as_str())
+            .execute(&mut *transaction)
+            .await?;
+        sqlx::query(
+            "select from map where name = (select map from migration where id = $1) for update",
+        )
+        .bind(id.as_str())
+        .execute(&mut *transaction)
+        .await?;
+        let snapshot = snapshot(&mut transaction, id)
+            .await?
+            .ok_or_else(|| missing("migration", id.as_str()))?;
+        let name = &snapshot.migration.plan.map;
+        let map = current(&mut transaction, &self.incarnation, name)
+            .await?
+            .ok_or_else(|| missing("map", name.as_str()))?;
+        Ok(Box::new(PgSealed {
+            transaction,
+            snapshot,
+            map,
+        }))
+    }
+}
+
+impl std::fmt::Debug for PgSealed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PgSealed")
+            .field("migration", &self.snapshot.migration.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Sealed for PgSealed {
+    fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    fn map(&self) -> &ShardMap {
+        &self.map
+    }
+
+    fn flip<'a>(mut self: Box<Self>, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()>
+    where
+        Self: 'a,
+    {
+        Box::pin(async move {
+            sqlx::query("set local synchronous_commit = on")
+                .execute(&mut *self.transaction)
+                .await?;
+            let by = change.migration.id.as_str();
+            insert_version(&mut self.transaction, map, by).await?;
+            if !apply(&mut self.transaction, change).await? {
+                return Err(StoreError::Busy);
+            }
+            Ok(self.transaction.commit().await?)
+        })
+    }
+
+    fn release(self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            // A transaction whose session is lost is rolled back by the server.
+            if let Err(error) = self.transaction.rollback().await {
+                tracing::debug!(%error, "sealed transaction was lost");
+            }
+        })
+    }
+}

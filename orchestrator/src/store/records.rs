@@ -1,0 +1,379 @@
+//! What the store keeps, in the words of `plans`.
+
+use chrono::{DateTime, Utc};
+use plans::failure::Failure;
+use plans::id::{
+    AgentName, AttemptNo, Epoch, InstanceId, MapVersion, MigrationId, ShardName, StepId,
+};
+use plans::key_set::KeySet;
+use plans::plan::Plan;
+use plans::shard_map::{Mapping, MappingState, ShardMap};
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A registered shard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardRecord {
+    /// Its name.
+    pub name: ShardName,
+    /// Connection string; its password is a reference.
+    pub dsn: String,
+    /// When it was registered.
+    pub created_at: DateTime<Utc>,
+}
+
+/// One version of a map, with who made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MapVersionRecord {
+    /// The version.
+    pub version: MapVersion,
+    /// When it was made.
+    pub created_at: DateTime<Utc>,
+    /// Who made it.
+    pub by: String,
+    /// The migration whose flip made it, if any.
+    pub migration: Option<MigrationId>,
+    /// Who owned what.
+    pub mappings: Vec<Mapping>,
+}
+
+/// The process that owns a migration while its lease lasts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The agent.
+    pub agent: AgentName,
+    /// Which process of it.
+    pub instance: InstanceId,
+}
+
+/// How a hold was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldEnd {
+    /// The old copy goes.
+    Finish,
+    /// The keys go back.
+    Rollback,
+}
+
+impl HoldEnd {
+    /// The name in SQL and JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Finish => "finish",
+            Self::Rollback => "rollback",
+        }
+    }
+}
+
+/// A migration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Migration {
+    /// Its id.
+    pub id: MigrationId,
+    /// What it does.
+    pub plan: Plan,
+    /// Where it is.
+    pub state: MigrationState,
+    /// Who owns the moving keys (I4).
+    pub ownership: Ownership,
+    /// The last cutover attempt, either way.
+    pub attempt: AttemptNo,
+    /// The owner's fencing token (I7).
+    pub epoch: Epoch,
+    /// True when the next dispatch needs a new epoch.
+    pub renew: bool,
+    /// Who owns it; `None` after a lease ran out.
+    pub owner: Option<Owner>,
+    /// The cutover was approved.
+    pub approved: bool,
+    /// How the hold was ended.
+    pub hold_end: Option<HoldEnd>,
+    /// What it waits for.
+    pub waiting_for: Option<String>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// The map's version when the last forward attempt began; the plan's before that.
+    pub map_version_before: MapVersion,
+    /// The version that the flip made.
+    pub map_version_after: Option<MapVersion>,
+    /// The version that the roll back made.
+    pub map_version_back: Option<MapVersion>,
+    /// Who submitted it.
+    pub submitted_by: String,
+    /// When.
+    pub created_at: DateTime<Utc>,
+    /// When the controller took it up.
+    pub started_at: Option<DateTime<Utc>>,
+    /// When it ended.
+    pub finished_at: Option<DateTime<Utc>>,
+    /// Grows with each change.
+    pub revision: i64,
+}
+
+impl Migration {
+    /// True while the map names one shard for the moving keys and an attempt may still change it.
+    #[must_use]
+    pub fn is_moving(&self) -> bool {
+        self.finished_at.is_none()
+            && matches!(
+                self.ownership,
+                Ownership::Ready | Ownership::Fencing | Ownership::RollbackFencing
+            )
+    }
+
+    /// True when it has not ended and moves some of `keys` of `map`.
+    #[must_use]
+    pub fn meets(&self, map: &plans::id::MapName, keys: &KeySet) -> bool {
+        self.finished_at.is_none() && &self.plan.map == map && self.plan.moving.keys.overlaps(keys)
+    }
+
+    /// Marks the mappings of `map` whose keys this migration is moving.
+    pub fn mark(&self, map: &mut ShardMap) {
+        if self.plan.map != map.name || !self.is_moving() {
+            return;
+        }
+        for mapping in &mut map.mappings {
+            if mapping.keys.overlaps(&self.plan.moving.keys) {
+                mapping.state = MappingState::Moving;
+            }
+        }
+    }
+}
+
+/// One step of a migration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Its name.
+    pub id: StepId,
+    /// What it does.
+    pub kind: StepKind,
+    /// Its place in the order, from 0.
+    pub ordinal: i32,
+    /// Where it is.
+    pub state: StepState,
+    /// Attempts begun since it was last reset.
+    pub attempt: u32,
+    /// Epoch of the last dispatch.
+    pub epoch: Epoch,
+    /// Not dispatched before this time.
+    pub next_at: Option<DateTime<Utc>>,
+    /// First dispatch since it was last pending for good.
+    pub started_at: Option<DateTime<Utc>>,
+    /// Last dispatch.
+    pub dispatched_at: Option<DateTime<Utc>>,
+    /// When it was done.
+    pub finished_at: Option<DateTime<Utc>>,
+    /// What it returned.
+    pub output: Option<Value>,
+    /// Why its last attempt failed.
+    pub failure: Option<Failure>,
+    /// Last figures.
+    pub progress: Option<Value>,
+}
+
+impl Step {
+    /// A step that has not begun.
+    #[must_use]
+    pub fn new(kind: StepKind, ordinal: i32) -> Self {
+        Self {
+            id: StepId::from(kind.name()),
+            kind,
+            ordinal,
+            state: StepState::Pending,
+            attempt: 0,
+            epoch: Epoch::default(),
+            next_at: None,
+            started_at: None,
+            dispatched_at: None,
+            finished_at: None,
+            output: None,
+            failure: None,
+            progress: None,
+        }
+    }
+}
+
+/// A migration, its steps in order and its owner's lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The migration.
+    pub migration: Migration,
+    /// Its steps in order.
+    pub steps: Vec<Step>,
+    /// When the owner's lease runs out.
+    pub lease_until: Option<DateTime<Utc>>,
+}
+
+impl Snapshot {
+    /// The step of this kind, if it is there.
+    #[must_use]
+    pub fn step_of(&self, kind: StepKind) -> Option<&Step> {
+        self.steps.iter().find(|step| step.kind == kind)
+    }
+
+    /// The step that an agent holds.
+    #[must_use]
+    pub fn running(&self) -> Option<&Step> {
+        self.steps
+            .iter()
+            .find(|step| step.state == StepState::Running)
+    }
+
+    /// The owner, if its lease lasts at `now`.
+    #[must_use]
+    pub fn live_owner(&self, now: DateTime<Utc>) -> Option<&Owner> {
+        let lasts = self.lease_until.is_some_and(|until| until > now);
+        self.migration.owner.as_ref().filter(|_| lasts)
+    }
+}
+
+/// What happened, before it has a number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Who caused it.
+    pub actor: String,
+    /// What, in `noun.verb` form.
+    pub kind: String,
+    /// The step that it is about.
+    pub step: Option<StepId>,
+    /// Details.
+    pub data: Value,
+}
+
+/// What happened, in the journal of a migration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Its number within the migration, from 1.
+    pub seq: i64,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Who caused it.
+    pub actor: String,
+    /// What, in `noun.verb` form.
+    pub kind: String,
+    /// The step that it is about.
+    pub step: Option<StepId>,
+    /// Details.
+    pub data: Value,
+}
+
+/// A migration to admit.
+#[derive(Debug, Clone)]
+pub struct NewMigration {
+    /// Its id.
+    pub id: MigrationId,
+    /// What it does.
+    pub plan: Plan,
+    /// Who submits it.
+    pub by: String,
+    /// When.
+    pub at: DateTime<Utc>,
+}
+
+impl NewMigration {
+    /// How it looks when it is admitted.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let migration = Migration {
+            id: self.id.clone(),
+            plan: self.plan.clone(),
+            state: MigrationState::Planned,
+            ownership: Ownership::Ready,
+            attempt: AttemptNo::default(),
+            epoch: Epoch::default(),
+            renew: true,
+            owner: None,
+            approved: false,
+            hold_end: None,
+            waiting_for: None,
+            failure: None,
+            map_version_before: self.plan.map_version,
+            map_version_after: None,
+            map_version_back: None,
+            submitted_by: self.by.clone(),
+            created_at: self.at,
+            started_at: None,
+            finished_at: None,
+            revision: 1,
+        };
+        let nodes = self.plan.graph.nodes.iter().zip(0..);
+        let steps = nodes
+            .map(|(node, ordinal)| Step {
+                id: node.id.clone(),
+                ..Step::new(node.kind, ordinal)
+            })
+            .collect();
+        Snapshot {
+            migration,
+            steps,
+            lease_until: None,
+        }
+    }
+
+    /// The first line of its journal.
+    #[must_use]
+    pub fn event(&self) -> NewEvent {
+        NewEvent {
+            at: self.at,
+            actor: self.by.clone(),
+            kind: "migration.submitted".to_owned(),
+            step: None,
+            data: serde_json::json!({ "plan_hash": self.plan.hash }),
+        }
+    }
+}
+
+/// A change of one migration.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// The revision that it was made from.
+    pub from_revision: i64,
+    /// The migration afterwards; its revision is `from_revision + 1`.
+    pub migration: Migration,
+    /// Steps that are new or changed.
+    pub steps: Vec<Step>,
+    /// The owner's lease, if it changed.
+    pub lease_until: Option<DateTime<Utc>>,
+    /// What happened.
+    pub events: Vec<NewEvent>,
+}
+
+/// Something that a migration creates on a shard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CleanupRecord {
+    /// The shard.
+    pub shard: ShardName,
+    /// What it is: slot, publication, guard, table.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// When it must go: always, on_failure, on_success.
+    #[serde(default = "always")]
+    pub policy: String,
+    /// When it was seen to be gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done_at: Option<DateTime<Utc>>,
+}
+
+fn always() -> String {
+    "always".to_owned()
+}
+
+/// An agent that has spoken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentRecord {
+    /// Its name.
+    pub name: AgentName,
+    /// Its process.
+    pub instance: InstanceId,
+    /// When it spoke last.
+    pub last_seen: DateTime<Utc>,
+}

@@ -1,0 +1,4 @@
+//! Tests of the orchestrator against real PostgreSQL clusters.
+
+mod fixture;
+mod store_contract;

@@ -1,0 +1,318 @@
+//! The contract of a store, run against both.
+
+use crate::fixture::{Database, keys, map, plan};
+use chrono::{DateTime, Duration, Utc};
+use orchestrator::store::memory::MemoryStore;
+use orchestrator::store::{
+    Change, CleanupRecord, NewEvent, NewMigration, Owner, Snapshot, Store, StoreError,
+};
+use plans::id::{MapName, MapVersion, MigrationId, ShardName};
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+
+macro_rules! contract {
+    ($($name:ident),* $(,)?) => {
+        mod memory {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(&super::MemoryStore::new()).await;
+            })*
+        }
+        mod pg {
+            $(#[tokio::test]
+            async fn $name() {
+                let database = crate::fixture::Database::new().await;
+                super::$name(&database.store().await).await;
+            })*
+        }
+    };
+}
+
+contract!(
+    a_map_needs_its_shards,
+    a_shard_in_a_map_stays,
+    a_submitted_migration_is_read_back,
+    keys_that_move_are_not_admitted_twice,
+    a_plan_for_another_version_is_refused,
+    a_change_from_an_old_revision_is_not_applied,
+    an_empty_owner_has_no_lease,
+    only_the_owner_extends_the_lease,
+    a_sealed_migration_cannot_be_changed_but_beats,
+    a_flip_makes_the_next_version,
+    a_dropped_seal_changes_nothing,
+    cleanup_records_are_done_once,
+    a_new_process_of_an_agent_is_noticed,
+);
+
+fn at(second: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
+}
+
+async fn seeded(store: &dyn Store) -> Snapshot {
+    for name in ["a", "b"] {
+        store
+            .add_shard(&ShardName::from(name), "host=x")
+            .await
+            .unwrap();
+    }
+    store
+        .create_map(&map(store.incarnation()), "op")
+        .await
+        .unwrap();
+    submit(store, "m1", 1, (Some(5), None)).await.unwrap()
+}
+
+async fn submit(
+    store: &dyn Store,
+    id: &str,
+    version: i64,
+    (from, to): (Option<i64>, Option<i64>),
+) -> Result<Snapshot, StoreError> {
+    let new = NewMigration {
+        id: MigrationId::from(id),
+        plan: plan(store.incarnation(), version, keys(from, to)),
+        by: "op".to_owned(),
+        at: at(0),
+    };
+    store.submit(&new).await
+}
+
+fn change(snapshot: &Snapshot) -> Change {
+    Change {
+        from_revision: snapshot.migration.revision,
+        migration: snapshot.migration.clone(),
+        steps: Vec::new(),
+        lease_until: None,
+        events: vec![NewEvent {
+            at: at(1),
+            actor: "op".to_owned(),
+            kind: "test.done".to_owned(),
+            step: None,
+            data: serde_json::json!({}),
+        }],
+    }
+}
+
+fn owned(snapshot: &Snapshot) -> Change {
+    let mut change = change(snapshot);
+    change.migration.owner = Some(Owner {
+        agent: "x".into(),
+        instance: "x1".into(),
+    });
+    change.lease_until = Some(at(4));
+    change
+}
+
+async fn a_map_needs_its_shards(store: &dyn Store) {
+    let error = store
+        .create_map(&map(store.incarnation()), "op")
+        .await
+        .unwrap_err();
+    assert_eq!(error.to_string(), "there is no shard a");
+    assert!(store.map(&"tenants".into()).await.unwrap().is_none());
+}
+
+async fn a_shard_in_a_map_stays(store: &dyn Store) {
+    seeded(store).await;
+    let error = store.remove_shard(&"a".into()).await.unwrap_err();
+    assert_eq!(error.to_string(), "shard a is named by map tenants");
+    store.remove_shard(&"b".into()).await.unwrap();
+    assert!(store.remove_shard(&"b".into()).await.is_err());
+    assert_eq!(store.shards().await.unwrap().len(), 1);
+}
+
+async fn a_submitted_migration_is_read_back(store: &dyn Store) {
+    let made = seeded(store).await;
+    let read = store.load(&"m1".into()).await.unwrap().unwrap();
+    assert_eq!(read, made);
+    assert_eq!(store.unfinished().await.unwrap(), [made]);
+    assert_eq!(store.events(&"m1".into(), 0, 10).await.unwrap().len(), 1);
+    assert!(store.load(&"m2".into()).await.unwrap().is_none());
+}
+
+async fn keys_that_move_are_not_admitted_twice(store: &dyn Store) {
+    seeded(store).await;
+    let error = submit(store, "m2", 1, (None, Some(6))).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "migration m1 is moving some of these keys"
+    );
+    submit(store, "m3", 1, (None, Some(5))).await.unwrap();
+}
+
+async fn a_plan_for_another_version_is_refused(store: &dyn Store) {
+    seeded(store).await;
+    let error = submit(store, "m2", 2, (None, Some(5))).await.unwrap_err();
+    assert_eq!(error.to_string(), "map tenants is at version 1, not 2");
+}
+
+async fn a_change_from_an_old_revision_is_not_applied(store: &dyn Store) {
+    let made = seeded(store).await;
+    let mut first = change(&made);
+    first.migration.state = MigrationState::Running;
+    first.steps = vec![made.steps[0].clone()];
+    first.steps[0].state = StepState::Running;
+    assert!(store.commit(&first).await.unwrap());
+    assert!(!store.commit(&change(&made)).await.unwrap());
+    let read = store.load(&"m1".into()).await.unwrap().unwrap();
+    assert_eq!(read.migration.revision, 2);
+    assert_eq!(read.steps[0].state, StepState::Running);
+    assert_eq!(read.steps.len(), made.steps.len());
+    assert_eq!(store.events(&"m1".into(), 1, 10).await.unwrap().len(), 1);
+}
+
+async fn an_empty_owner_has_no_lease(store: &dyn Store) {
+    let made = seeded(store).await;
+    assert!(store.commit(&owned(&made)).await.unwrap());
+    let read = store.load(&"m1".into()).await.unwrap().unwrap();
+    assert_eq!(read.lease_until, Some(at(4)));
+    let mut without = change(&read);
+    without.migration.owner = None;
+    assert!(store.commit(&without).await.unwrap());
+    let read = store.load(&"m1".into()).await.unwrap().unwrap();
+    assert_eq!(read.lease_until, None);
+}
+
+async fn only_the_owner_extends_the_lease(store: &dyn Store) {
+    let made = seeded(store).await;
+    store.commit(&owned(&made)).await.unwrap();
+    let id = MigrationId::from("m1");
+    let step = made.steps[0].id.clone();
+    let figures = serde_json::json!({"message": "half"});
+    let later = at(4) + Duration::seconds(9);
+    assert!(
+        !store
+            .extend_lease(&id, &"x2".into(), later, None)
+            .await
+            .unwrap()
+    );
+    let owner = "x1".into();
+    let beat = store.extend_lease(&id, &owner, later, Some((&step, &figures)));
+    assert!(beat.await.unwrap());
+    let read = store.load(&id).await.unwrap().unwrap();
+    assert_eq!(read.lease_until, Some(later));
+    assert_eq!(read.steps[0].progress, Some(figures));
+    assert_eq!(read.migration.revision, 2);
+}
+
+async fn a_sealed_migration_cannot_be_changed_but_beats(store: &dyn Store) {
+    let made = seeded(store).await;
+    store.commit(&owned(&made)).await.unwrap();
+    let id = MigrationId::from("m1");
+    let sealed = store.seal(&id).await.unwrap();
+    let error = store.commit(&change(sealed.snapshot())).await.unwrap_err();
+    assert!(matches!(error, StoreError::Busy), "{error:?}");
+    assert!(
+        store
+            .extend_lease(&id, &"x1".into(), at(9), None)
+            .await
+            .unwrap()
+    );
+    let free = change(sealed.snapshot());
+    sealed.release().await;
+    assert!(store.commit(&free).await.unwrap());
+}
+
+async fn a_flip_makes_the_next_version(store: &dyn Store) {
+    seeded(store).await;
+    let id = MigrationId::from("m1");
+    let sealed = store.seal(&id).await.unwrap();
+    let m = sealed.snapshot().migration.clone();
+    let moving = &m.plan.moving;
+    let next = sealed
+        .map()
+        .with_moved(&moving.keys, &moving.source, &moving.target, &id)
+        .unwrap();
+    let mut flip = change(sealed.snapshot());
+    flip.migration.ownership = Ownership::Flipped;
+    flip.migration.map_version_after = Some(next.version);
+    sealed.flip(&flip, &next).await.unwrap();
+    let name = MapName::from("tenants");
+    assert_eq!(store.map(&name).await.unwrap().unwrap(), next);
+    let history = store.history(&name).await.unwrap();
+    let versions: Vec<MapVersion> = history.iter().map(|v| v.version).collect();
+    assert_eq!(versions, [MapVersion(1), MapVersion(2)]);
+    assert_eq!(history[1].migration, Some(id.clone()));
+    assert_eq!(history[1].mappings, next.mappings);
+    let read = store.load(&id).await.unwrap().unwrap();
+    assert_eq!(read.migration.ownership, Ownership::Flipped);
+    assert_eq!(store.maps().await.unwrap(), [next]);
+}
+
+async fn a_dropped_seal_changes_nothing(store: &dyn Store) {
+    let made = seeded(store).await;
+    drop(store.seal(&made.migration.id).await.unwrap());
+    assert!(store.commit(&change(&made)).await.unwrap());
+}
+
+async fn cleanup_records_are_done_once(store: &dyn Store) {
+    let id = seeded(store).await.migration.id;
+    let record = CleanupRecord {
+        shard: "a".into(),
+        kind: "slot".to_owned(),
+        name: "s".to_owned(),
+        policy: "always".to_owned(),
+        done_at: None,
+    };
+    let records = [record.clone()];
+    store.add_cleanup(&id, &records).await.unwrap();
+    store.finish_cleanup(&id, &records, at(7)).await.unwrap();
+    store.finish_cleanup(&id, &records, at(8)).await.unwrap();
+    let read = store.cleanup(&id).await.unwrap();
+    assert_eq!(read[0].done_at, Some(at(7)));
+    store.add_cleanup(&id, &records).await.unwrap();
+    assert_eq!(store.cleanup(&id).await.unwrap(), [record]);
+}
+
+async fn a_new_process_of_an_agent_is_noticed(store: &dyn Store) {
+    let seen = |instance: &'static str| async move {
+        store
+            .see_agent(&"x".into(), &instance.into(), at(1))
+            .await
+            .unwrap()
+    };
+    assert!(seen("x1").await);
+    assert!(!seen("x1").await);
+    assert!(seen("x2").await);
+    assert_eq!(store.agents().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn the_database_itself_refuses_a_broken_map_and_a_changed_journal() {
+    let database = Database::new().await;
+    let store = database.store().await;
+    seeded(&store).await;
+    let password = std::fs::read_to_string(database.cluster.password_file()).unwrap();
+    let name = database.dsn.split("dbname=").nth(1).unwrap();
+    let name = name.split(' ').next().unwrap();
+    let url = format!(
+        "postgres://postgres:{password}@127.0.0.1:{}/{name}",
+        database.cluster.port()
+    );
+    let pool = sqlx::PgPool::connect(&url).await.unwrap();
+    for (statement, why) in [
+        (
+            "insert into shardwright.mapping (map, version, lower, upper, shard) values ('tenants', 1, 1, 2, 'b')",
+            "key_has_one_owner",
+        ),
+        (
+            "insert into shardwright.map_version (map, version, created_by) values ('tenants', 3, 'x')",
+            "does not follow",
+        ),
+        ("update shardwright.event set actor = 'x'", "append-only"),
+        ("delete from shardwright.mapping", "append-only"),
+        (
+            "update shardwright.migration set ownership = 'flipped'",
+            "flip_made_a_version",
+        ),
+    ] {
+        let error = sqlx::query(statement).execute(&pool).await.unwrap_err();
+        assert!(error.to_string().contains(why), "{statement}: {error}");
+    }
+    let state: (String,) = sqlx::query_as("select state from shardwright.shard_map")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    assert_eq!(state.0, "moving");
+}
