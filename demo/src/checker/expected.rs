@@ -1,0 +1,127 @@
+//! What must be there, by the clients' file.
+
+use super::CheckError;
+use crate::ledger::{Baseline, Entry, Line, Outcome};
+use plans::id::ShardName;
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// The file's contents; transactions that a crash may have taken are marked in doubt.
+#[derive(Debug)]
+pub(super) struct Expected {
+    pub(super) baseline: Baseline,
+    pub(super) entries: HashMap<i64, Entry>,
+}
+
+impl Expected {
+    pub(super) fn read(path: &Path) -> Result<Self, CheckError> {
+        let failed = |source| CheckError::File {
+            path: path.to_owned(),
+            source,
+        };
+        let malformed = |line: usize, reason: String| CheckError::Line {
+            path: path.to_owned(),
+            line,
+            reason,
+        };
+        let file = std::fs::File::open(path).map_err(failed)?;
+        let mut baseline = None;
+        let mut entries = HashMap::new();
+        let mut crashes: HashMap<ShardName, u64> = HashMap::new();
+        for (index, text) in BufReader::new(file).lines().enumerate() {
+            let text = text.map_err(failed)?;
+            let line = serde_json::from_str(&text)
+                .map_err(|error| malformed(index + 1, error.to_string()))?;
+            match line {
+                Line::Baseline(first) => baseline = Some(first),
+                Line::Crash(crash) => {
+                    let known = crashes.entry(crash.shard).or_default();
+                    *known = (*known).max(crash.number);
+                }
+                Line::Entry(entry) => {
+                    let op = entry.op;
+                    if entries.insert(op, entry).is_some() {
+                        return Err(malformed(index + 1, format!("operation {op} again")));
+                    }
+                }
+            }
+        }
+        let baseline = baseline.ok_or_else(|| malformed(1, "no baseline".to_owned()))?;
+        doubt(&mut entries, &crashes);
+        Ok(Self { baseline, entries })
+    }
+}
+
+/// Marks asynchronous commits that a crash may have taken.
+///
+/// A synchronous commit of the same client on the same shard, acknowledged before the crash began, has put
+/// everything before it on the disk; without one, PostgreSQL itself may lose what it had acknowledged.
+fn doubt(entries: &mut HashMap<i64, Entry>, crashes: &HashMap<ShardName, u64>) {
+    for (shard, number) in crashes {
+        for crash in 1..=*number {
+            let mut flushed: HashMap<i32, i64> = HashMap::new();
+            for entry in entries.values().filter(|entry| {
+                entry.outcome == Outcome::Acknowledged
+                    && entry.synchronous
+                    && entry.shard.as_ref() == Some(shard)
+                    && entry.until < crash
+            }) {
+                let last = flushed.entry(entry.client).or_insert(entry.op);
+                *last = (*last).max(entry.op);
+            }
+            for entry in entries.values_mut() {
+                let covered = flushed.get(&entry.client).is_some_and(|op| *op > entry.op);
+                let open = entry.outcome == Outcome::Acknowledged
+                    && !entry.synchronous
+                    && entry.shard.as_ref() == Some(shard)
+                    && entry.since < crash
+                    && !covered;
+                if open {
+                    entry.outcome = Outcome::InDoubt;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Phase;
+
+    fn entry(op: i64, synchronous: bool, since: u64, until: u64) -> (i64, Entry) {
+        let entry = Entry {
+            op,
+            tenant: 1,
+            client: 1,
+            phase: Phase::Before,
+            outcome: Outcome::Acknowledged,
+            shard: Some("a".into()),
+            synchronous,
+            since,
+            until,
+            effects: Vec::new(),
+        };
+        (op, entry)
+    }
+
+    #[test]
+    fn only_unflushed_acknowledgements_before_a_crash_are_in_doubt() {
+        let mut entries = HashMap::from([
+            entry(1, false, 0, 0),
+            entry(2, true, 0, 0),
+            entry(3, false, 0, 0),
+            entry(4, true, 0, 1),
+            entry(5, false, 1, 1),
+        ]);
+        doubt(&mut entries, &HashMap::from([("a".into(), 1)]));
+        let mut open: Vec<i64> = entries
+            .values()
+            .filter(|entry| entry.outcome == Outcome::InDoubt)
+            .map(|entry| entry.op)
+            .collect();
+        open.sort_unstable();
+        assert_eq!(open, [3]);
+    }
+}

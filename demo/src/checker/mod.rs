@@ -1,0 +1,197 @@
+//! Compares what the clients know with what the shards hold: by SQL, the shard map and the ledger file alone.
+//!
+//! Order: read the file, read every shard, compare. Nothing of a migration's own counters is used.
+//! While a migration holds, the former owner's rows are expected and must equal the owner's.
+//! Run it when no client writes: it does not take one snapshot over all shards.
+
+mod compare;
+mod expected;
+mod held;
+mod observed;
+
+use crate::ledger::BaselineError;
+use connect::{ConnectError, Dsn};
+use expected::Expected;
+use observed::Observed;
+use plans::id::ShardName;
+use plans::key_set::KeySet;
+use plans::shard_map::ShardMap;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What to compare.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// The map as it is now.
+    pub map: ShardMap,
+    /// Every shard that holds, or may hold, rows; by a role that may read everything.
+    pub shards: BTreeMap<ShardName, Dsn>,
+    /// The ledger file.
+    pub ledger: PathBuf,
+    /// True while a migration holds: former owners keep equal rows.
+    pub hold: bool,
+}
+
+/// The verdict. All of `lost`, `duplicated`, `phantom`, `misplaced`, `wrong`, `diverged`, `failed` are 0
+/// when nothing is amiss.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Checked {
+    /// Transactions that a client holds to be committed.
+    pub acknowledged: u64,
+    /// Those of them on keys that move.
+    pub acknowledged_on_moving_keys: u64,
+    /// Those on keys that move, by the phase in which they began.
+    pub by_phase: ByPhase,
+    /// Transactions that may be there or not: a crash took unflushed acknowledgements, or nobody answered.
+    pub in_doubt: u64,
+    /// Acknowledged transactions, and first rows, that are not on the owner.
+    pub lost: u64,
+    /// Transactions that are on the owner more than once.
+    pub duplicated: u64,
+    /// Rows on the owner that no acknowledged transaction put there.
+    pub phantom: u64,
+    /// Rows on a shard that does not own their key.
+    pub misplaced: u64,
+    /// Transactions that failed after all of the client's retries.
+    pub failed: u64,
+    /// Rows whose values are not what the acknowledged transactions add up to.
+    pub wrong: u64,
+    /// Tables whose rows on a former owner differ from the owner's, while a migration holds.
+    pub diverged: u64,
+}
+
+/// Counts by phase.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ByPhase {
+    /// Before the migration.
+    pub before: u64,
+    /// During the copy.
+    pub copy: u64,
+    /// Until the cutover was approved.
+    pub catch_up: u64,
+    /// Begun during the cutover.
+    pub cutover: u64,
+    /// After the flip.
+    pub after: u64,
+}
+
+impl Checked {
+    /// True when nothing is amiss.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        let amiss = [
+            self.lost,
+            self.duplicated,
+            self.phantom,
+            self.misplaced,
+            self.failed,
+            self.wrong,
+            self.diverged,
+        ];
+        amiss.iter().all(|count| *count == 0)
+    }
+}
+
+/// Why there is no verdict.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The ledger file cannot be read.
+    #[error("could not read the ledger {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A line of the ledger file is malformed, or it has no baseline.
+    #[error("ledger {}, line {line}: {reason}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The map names a shard that was not given.
+    #[error("no connection string was given for shard {shard} of the map")]
+    MissingShard {
+        /// The shard.
+        shard: ShardName,
+    },
+    /// No connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// A query failed.
+    #[error("could not read {what} of shard {shard}")]
+    Query {
+        /// The shard.
+        shard: ShardName,
+        /// What was read.
+        what: String,
+        /// The server's words.
+        #[source]
+        source: tokio_postgres::Error,
+    },
+    /// The baseline could not be read.
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
+}
+
+/// Reads everything and gives the verdict. Scans every table once on every shard.
+///
+/// # Errors
+/// [`CheckError`] when something cannot be read; a deviation is never an error.
+pub async fn check(input: &Input) -> Result<Checked, CheckError> {
+    let ledger = input.ledger.clone();
+    let expected = read_ledger(&ledger)?;
+    for mapping in &input.map.mappings {
+        if !input.shards.contains_key(&mapping.shard) {
+            return Err(CheckError::MissingShard {
+                shard: mapping.shard.clone(),
+            });
+        }
+    }
+    let mut observed = Observed::default();
+    for (shard, dsn) in &input.shards {
+        let owned = owned_by(&input.map, shard);
+        let reader = observed::Reader::open(shard, dsn).await?;
+        observed.read(&reader, &owned, input.hold).await?;
+        reader.close().await;
+    }
+    let mut checked = compare::compare(expected, observed);
+    if input.hold {
+        checked.diverged = held::diverged(&input.map, &input.shards).await?;
+    }
+    Ok(checked)
+}
+
+fn read_ledger(path: &Path) -> Result<Expected, CheckError> {
+    Expected::read(path)
+}
+
+/// The keys of a shard.
+fn owned_by<'m>(map: &'m ShardMap, shard: &ShardName) -> Vec<&'m KeySet> {
+    let mappings = map.mappings.iter().filter(|m| &m.shard == shard);
+    mappings.map(|mapping| &mapping.keys).collect()
+}
+
+/// SQL that is true for keys in one of the sets.
+fn predicate(sets: &[&KeySet], column: &str) -> String {
+    if sets.is_empty() {
+        return "false".to_owned();
+    }
+    let parts: Vec<String> = sets.iter().map(|set| set.predicate(column)).collect();
+    format!("({})", parts.join(" or "))
+}
+
+/// The column with the shard key, over alias `t`.
+fn key_column(table: &str) -> String {
+    let column = crate::shop::TABLES
+        .iter()
+        .find(|(name, _)| *name == table)
+        .map_or("tenant_id", |(_, column)| *column);
+    format!("t.{}", plans::table::quote_ident(column))
+}

@@ -1,0 +1,147 @@
+//! The lines of the file, as JSON.
+
+use super::Baseline;
+use plans::id::ShardName;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    /// What was there before; the first line.
+    Baseline(Baseline),
+    /// A transaction.
+    Entry(Entry),
+    /// A server was killed.
+    Crash(Crash),
+}
+
+/// Where the migration was when a transaction began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Nothing was submitted.
+    Before,
+    /// From the submission to the end of the copy.
+    Copy,
+    /// Until the cutover is approved.
+    CatchUp,
+    /// Until the flip.
+    Cutover,
+    /// From the flip on.
+    After,
+}
+
+impl Phase {
+    /// All, in order.
+    pub const ALL: [Self; 5] = [
+        Self::Before,
+        Self::Copy,
+        Self::CatchUp,
+        Self::Cutover,
+        Self::After,
+    ];
+
+    /// The position in [`Phase::ALL`].
+    #[must_use]
+    pub fn index(self) -> usize {
+        match self {
+            Self::Before => 0,
+            Self::Copy => 1,
+            Self::CatchUp => 2,
+            Self::Cutover => 3,
+            Self::After => 4,
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Before => "before",
+            Self::Copy => "copy",
+            Self::CatchUp => "catch up",
+            Self::Cutover => "cutover",
+            Self::After => "after",
+        })
+    }
+}
+
+/// How a transaction ended, as its client knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Committed: it must be there, once.
+    Acknowledged,
+    /// Not known: it may be there, once.
+    InDoubt,
+    /// Taken back by intent: it must not be there.
+    RolledBack,
+    /// Given up after all retries: it must not be there.
+    Failed,
+}
+
+/// What a transaction changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// An account's balance by `delta`, its `changes` by one.
+    Account {
+        /// The account.
+        id: i64,
+        /// What was added.
+        delta: i64,
+    },
+    /// An event's `seen` by one.
+    Touched {
+        /// The event.
+        id: i64,
+    },
+    /// A new order with this transaction's `op`.
+    Ordered {
+        /// Its items.
+        items: i64,
+    },
+    /// The order of an earlier transaction is gone.
+    Cancelled {
+        /// The earlier transaction.
+        op: i64,
+    },
+    /// A new event with this transaction's `op`.
+    Logged,
+}
+
+/// A transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its number, unique in the run.
+    pub op: i64,
+    /// Its tenant.
+    pub tenant: i64,
+    /// Its client.
+    pub client: i32,
+    /// When it began.
+    pub phase: Phase,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The shard of its last attempt, if any was made.
+    pub shard: Option<ShardName>,
+    /// Whether the acknowledgement waited for the disk.
+    pub synchronous: bool,
+    /// Crashes of that shard that were over when it began.
+    pub since: u64,
+    /// Crashes of that shard that had begun when it ended.
+    pub until: u64,
+    /// What it changed.
+    pub effects: Vec<Effect>,
+}
+
+/// A server was killed; numbered from 1 for each shard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crash {
+    /// The shard.
+    pub shard: ShardName,
+    /// Its crashes so far, this one included.
+    pub number: u64,
+}

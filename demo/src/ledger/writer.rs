@@ -1,0 +1,149 @@
+//! Writes the file and counts what was written, by phase.
+
+use super::{Baseline, Crash, Entry, Line, Outcome, Phase};
+use plans::id::ShardName;
+use plans::key_set::{Key, KeySet};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Acknowledged transactions so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// All.
+    pub acknowledged: u64,
+    /// Those on moving keys.
+    pub moving: u64,
+    /// Those on moving keys, by [`Phase::index`].
+    pub moving_by_phase: [u64; 5],
+}
+
+/// The file of one run.
+#[derive(Debug)]
+pub struct Ledger {
+    moving: KeySet,
+    state: Mutex<State>,
+    crashes: Mutex<HashMap<ShardName, Crashes>>,
+    phase: AtomicU64,
+}
+
+#[derive(Debug)]
+struct State {
+    file: BufWriter<File>,
+    tally: Tally,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Crashes {
+    begun: u64,
+    over: u64,
+}
+
+impl Ledger {
+    /// Creates the file with the baseline as its first line.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn create(path: &Path, baseline: Baseline) -> io::Result<Self> {
+        let moving = baseline.moving.clone();
+        let file = BufWriter::new(File::create(path)?);
+        let tally = Tally::default();
+        let ledger = Self {
+            moving,
+            state: Mutex::new(State { file, tally }),
+            crashes: Mutex::default(),
+            phase: AtomicU64::new(0),
+        };
+        ledger.write(&Line::Baseline(baseline))?;
+        Ok(ledger)
+    }
+
+    /// The phase that transactions begin in from now on.
+    pub fn enter(&self, phase: Phase) {
+        let index = u64::try_from(phase.index()).unwrap_or_default();
+        self.phase.store(index, Ordering::Relaxed);
+    }
+
+    /// The phase that transactions begin in.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        let index = usize::try_from(self.phase.load(Ordering::Relaxed)).unwrap_or_default();
+        Phase::ALL[index.min(Phase::ALL.len() - 1)]
+    }
+
+    /// Writes how a transaction ended.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn record(&self, entry: Entry) -> io::Result<()> {
+        let acknowledged = entry.outcome == Outcome::Acknowledged;
+        let moving = self.moving.contains(&Key::Int(entry.tenant));
+        let index = entry.phase.index();
+        self.write(&Line::Entry(entry))?;
+        if acknowledged {
+            let tally = &mut self.lock().tally;
+            tally.acknowledged += 1;
+            if moving {
+                tally.moving += 1;
+                tally.moving_by_phase[index] += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.lock().tally
+    }
+
+    /// Call it before a shard's server is killed.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn crash_begins(&self, shard: &ShardName) -> io::Result<()> {
+        let number = {
+            let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
+            let of = crashes.entry(shard.clone()).or_default();
+            of.begun += 1;
+            of.begun
+        };
+        let shard = shard.clone();
+        self.write(&Line::Crash(Crash { shard, number }))
+    }
+
+    /// Call it when none of the killed server's processes is left.
+    pub fn crash_is_over(&self, shard: &ShardName) {
+        let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
+        crashes.entry(shard.clone()).or_default().over += 1;
+    }
+
+    /// Crashes of a shard that have begun, and that are over.
+    #[must_use]
+    pub fn crashes(&self, shard: &ShardName) -> (u64, u64) {
+        let crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = crashes.get(shard).copied().unwrap_or_default();
+        (of.begun, of.over)
+    }
+
+    /// Hands everything to the operating system.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn flush(&self) -> io::Result<()> {
+        self.lock().file.flush()
+    }
+
+    fn write(&self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.lock().file.write_all(&text)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

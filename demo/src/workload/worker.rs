@@ -1,0 +1,225 @@
+//! One client: transaction after transaction, each with its line in the ledger.
+
+use super::plan::{self, Kind, Placed, Plan};
+use super::{Run, Settings, job};
+use crate::ledger::{Effect, Entry, Ledger, Outcome, Phase};
+use crate::shop::Shop;
+use client::{ClientError, Map, TransactionOptions};
+use futures::FutureExt;
+use plans::id::ShardName;
+use plans::key_set::Key;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+
+const OPS_PER_CLIENT: i64 = 1_000_000_000;
+const ORDERS_REMEMBERED: usize = 200;
+/// A commit whose end is unknown is settled and, if need be, run again this often.
+const UNKNOWN_COMMITS: u32 = 10;
+
+/// What all clients use.
+#[derive(Debug, Clone)]
+pub(super) struct Shared {
+    pub(super) map: Map,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) idle: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Worker {
+    client: i32,
+    shop: Shop,
+    shared: Shared,
+    rng: StdRng,
+    next_op: i64,
+    period: Duration,
+    placed: Vec<Placed>,
+}
+
+/// The last attempt of a transaction, kept outside of it: where it ran and what it changed.
+#[derive(Debug, Clone, Default)]
+struct Attempt {
+    shard: Option<ShardName>,
+    effects: Vec<Effect>,
+    since: u64,
+}
+
+impl Worker {
+    pub(super) fn new(client: u32, settings: &Settings, shop: Shop, shared: Shared) -> Self {
+        let number = i32::try_from(client).unwrap_or_default() + 1;
+        Self {
+            client: number,
+            shop,
+            shared,
+            rng: StdRng::seed_from_u64(settings.seed.wrapping_add(u64::from(client))),
+            next_op: i64::from(number) * OPS_PER_CLIENT,
+            period: Duration::from_secs_f64(f64::from(settings.clients) / settings.rate),
+            placed: Vec::new(),
+        }
+    }
+
+    /// Works until it is told to stop; never leaves a transaction in the middle.
+    pub(super) async fn run(mut self, mut told: watch::Receiver<Run>) -> io::Result<()> {
+        let mut ticks = tokio::time::interval(self.period);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let now = *told.borrow_and_update();
+            match now {
+                Run::Go => {
+                    ticks.tick().await;
+                    self.transact().await?;
+                }
+                Run::Pause => {
+                    self.shared.idle.fetch_add(1, Ordering::Release);
+                    let woken = told.wait_for(|run| *run != Run::Pause).await.is_ok();
+                    self.shared.idle.fetch_sub(1, Ordering::Release);
+                    if !woken {
+                        return Ok(());
+                    }
+                }
+                Run::Stop => return Ok(()),
+            }
+        }
+    }
+
+    async fn transact(&mut self) -> io::Result<()> {
+        let plan = self.choose();
+        let phase = self.shared.ledger.phase();
+        let (outcome, attempt) = self.perform(&plan).await;
+        let remember = outcome == Outcome::Acknowledged && matches!(plan.kind, Kind::Order { .. });
+        if remember && self.placed.len() < ORDERS_REMEMBERED {
+            self.placed.push(Placed {
+                tenant: plan.tenant,
+                op: plan.op,
+            });
+        }
+        if let Some(op) = plan.detour {
+            let detour = self.entry(&plan, phase, Outcome::RolledBack, Attempt::default());
+            self.shared.ledger.record(Entry { op, ..detour })?;
+        }
+        let entry = self.entry(&plan, phase, outcome, attempt);
+        self.shared.ledger.record(entry)
+    }
+
+    fn choose(&mut self) -> Plan {
+        let rng = &mut self.rng;
+        let cancel = !self.placed.is_empty() && rng.random_bool(0.08);
+        let (tenant, kind) = if cancel {
+            let order = self
+                .placed
+                .swap_remove(rng.random_range(0..self.placed.len()));
+            (order.tenant, Kind::Cancel { order })
+        } else {
+            let tenant = plan::tenant(&self.shop, rng);
+            (tenant, plan::kind(&self.shop, tenant, rng))
+        };
+        let op = self.next_op;
+        self.next_op += 2;
+        Plan {
+            op,
+            client: self.client,
+            tenant,
+            options: plan::options(rng),
+            detour: (!matches!(kind, Kind::Deposit { .. }) && rng.random_bool(0.2))
+                .then_some(op + 1),
+            give_up: !cancel && rng.random_bool(0.05),
+            kind,
+        }
+    }
+
+    /// Runs the transaction as an application would: settles an unknown commit by looking for it.
+    async fn perform(&self, plan: &Plan) -> (Outcome, Attempt) {
+        let last = Arc::new(Mutex::new(Attempt::default()));
+        for _ in 0..UNKNOWN_COMMITS {
+            let result = self.once(plan, &last).await;
+            let attempt = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            match result {
+                Ok(()) => return (Outcome::Acknowledged, attempt),
+                Err(ClientError::CommitUnknown { .. }) => match self.is_there(plan).await {
+                    Ok(true) => return (Outcome::Acknowledged, attempt),
+                    Ok(false) => {}
+                    Err(error) => {
+                        tracing::warn!(op = plan.op, %error, "commit not settled");
+                        return (Outcome::InDoubt, attempt);
+                    }
+                },
+                Err(error) if given_up(&error) => return (Outcome::RolledBack, attempt),
+                Err(error) => {
+                    let cause = std::error::Error::source(&error).map(ToString::to_string);
+                    tracing::warn!(op = plan.op, %error, cause, "transaction failed");
+                    return (Outcome::Failed, attempt);
+                }
+            }
+        }
+        (Outcome::Failed, Attempt::default())
+    }
+
+    async fn once(&self, plan: &Plan, last: &Arc<Mutex<Attempt>>) -> Result<(), ClientError> {
+        let key = Key::Int(plan.tenant);
+        let ledger = &self.shared.ledger;
+        let work = |tx: &client::Transaction| {
+            let shard = tx.shard().clone();
+            let (_, since) = ledger.crashes(&shard);
+            let begun = Attempt {
+                shard: Some(shard),
+                effects: Vec::new(),
+                since,
+            };
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = begun;
+            (last.clone(), plan.clone())
+        };
+        self.shared
+            .map
+            .with_shard(&key, plan.options, |tx| {
+                let (last, plan) = work(tx);
+                async move {
+                    let effects = job::run(tx, &plan).await?;
+                    last.lock().unwrap_or_else(PoisonError::into_inner).effects = effects;
+                    Ok::<_, job::JobError>(())
+                }
+                .boxed()
+            })
+            .await
+    }
+
+    async fn is_there(&self, plan: &Plan) -> Result<bool, ClientError> {
+        let key = Key::Int(plan.tenant);
+        let plain = TransactionOptions::default();
+        self.shared
+            .map
+            .with_shard(&key, plain, |tx| {
+                let plan = plan.clone();
+                async move { job::is_there(tx, &plan).await }.boxed()
+            })
+            .await
+    }
+
+    fn entry(&self, plan: &Plan, phase: Phase, outcome: Outcome, attempt: Attempt) -> Entry {
+        let crashes = attempt.shard.as_ref();
+        let until = crashes.map_or(0, |shard| self.shared.ledger.crashes(shard).0);
+        Entry {
+            op: plan.op,
+            tenant: plan.tenant,
+            client: self.client,
+            phase,
+            outcome,
+            shard: attempt.shard,
+            synchronous: plan.options.synchronous_commit,
+            since: attempt.since,
+            until,
+            effects: attempt.effects,
+        }
+    }
+}
+
+fn given_up(error: &ClientError) -> bool {
+    let source = std::error::Error::source(error);
+    source
+        .and_then(|cause| cause.downcast_ref())
+        .is_some_and(|cause| matches!(cause, job::JobError::GivenUp))
+}

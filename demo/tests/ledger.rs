@@ -1,0 +1,332 @@
+//! Workload, ledger and checker on real servers, with a flip by hand; and every kind of damage is seen.
+
+#![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
+
+#[path = "../../client/tests/map_server/mod.rs"]
+mod map_server;
+
+use client::{Map, ShardAccess};
+use cluster::Cluster;
+use connect::{Dsn, Session};
+use demo::checker::{self, Checked, Input};
+use demo::ledger::{Baseline, Ledger, Phase};
+use demo::shop::{self, Shop};
+use demo::workload::{Settings, Workload};
+use map_server::{MapServer, whole};
+use plans::id::ShardName;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+struct Fleet {
+    clusters: Vec<Cluster>,
+    shop: Shop,
+    server: MapServer,
+    map: Map,
+    ledger: Arc<Ledger>,
+    dir: std::path::PathBuf,
+}
+
+impl Fleet {
+    /// Two shards; all rows on the first.
+    async fn start(test: &'static str) -> Self {
+        let launch = |number: usize| {
+            let options = cluster::Options::temporary(&format!("ledger-{test}-{number}"))
+                .setting("fsync", "off");
+            tokio::task::spawn_blocking(move || Cluster::launch(options).unwrap())
+        };
+        let (a, b) = futures::join!(launch(0), launch(1));
+        let clusters = vec![a.unwrap(), b.unwrap()];
+        let shop = Shop::new(0.01, 7);
+        for cluster in &clusters {
+            let server = Dsn::parse(&cluster.dsn("postgres", "postgres")).unwrap();
+            shop::prepare(&server, "secret").await.unwrap();
+        }
+        let admin = dsn(&clusters[0], "postgres");
+        shop.load(&admin).await.unwrap();
+        let baseline = Baseline::read(&admin, shop.moving()).await.unwrap();
+        let name = format!("shardwright-ledger-{test}-{}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        let ledger = Arc::new(Ledger::create(&dir.join("ledger"), baseline).unwrap());
+        let server = MapServer::start(whole("a")).await;
+        let app: BTreeMap<ShardName, Dsn> = ["a", "b"]
+            .into_iter()
+            .zip(&clusters)
+            .map(|(name, cluster)| (name.into(), dsn(cluster, "app")))
+            .collect();
+        let access = ShardAccess::new(move |name| app.get(name).cloned());
+        let map = Map::connect(&server.url, &"tenants".into(), access)
+            .await
+            .unwrap();
+        Self {
+            clusters,
+            shop,
+            server,
+            map,
+            ledger,
+            dir,
+        }
+    }
+
+    fn work(&self) -> Workload {
+        let settings = Settings {
+            clients: 6,
+            rate: 2_000.0,
+            seed: 1,
+        };
+        // Says why a transaction failed, in the output of a test that fails.
+        let _ = tracing_subscriber::fmt().with_test_writer().try_init();
+        Workload::start(settings, self.shop, &self.map, &self.ledger)
+    }
+
+    async fn acknowledged(&self, more: u64) {
+        let goal = self.ledger.tally().acknowledged + more;
+        let all = async {
+            while self.ledger.tally().acknowledged < goal {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), all)
+            .await
+            .expect("in time");
+    }
+
+    async fn check(&self, hold: bool) -> Checked {
+        self.ledger.flush().unwrap();
+        let input = Input {
+            map: self.map.current().as_ref().clone(),
+            shards: [
+                ("a".into(), dsn(&self.clusters[0], "postgres")),
+                ("b".into(), dsn(&self.clusters[1], "postgres")),
+            ]
+            .into(),
+            ledger: self.dir.join("ledger"),
+            hold,
+        };
+        checker::check(&input).await.unwrap()
+    }
+
+    async fn sql(&self, shard: usize, text: &str) {
+        let dsn = dsn(&self.clusters[shard], "postgres");
+        let session = connect::connect(&dsn, &Session::named("test"))
+            .await
+            .unwrap();
+        session
+            .batch_execute("set search_path = public")
+            .await
+            .unwrap();
+        session.batch_execute(text).await.unwrap();
+        session.close().await;
+    }
+
+    /// Fences the moving keys, copies everything to the second shard and flips: a split without Shardwright.
+    async fn split_by_hand(&self) {
+        let split = self.shop.split_at();
+        let function = "create function guard() returns trigger language plpgsql as $$
+            begin raise exception 'not here' using errcode = 'SM001'; end $$";
+        self.sql(0, function).await;
+        for (table, key) in shop::TABLES {
+            let condition = |row: &str| format!("({row}.{key} >= {split})");
+            let (new, old) = (condition("new"), condition("old"));
+            let sql = format!(
+                "create trigger guard_insert after insert on {table} for each row when {new} execute function guard();
+                 create trigger guard_update after update on {table} for each row when ({new} or {old}) execute function guard();
+                 create trigger guard_delete after delete on {table} for each row when {old} execute function guard();"
+            );
+            self.sql(0, &sql).await;
+        }
+        let copy = tokio::process::Command::new("sh")
+            .arg("-c")
+            .arg("\"$1\" \"$2\" | \"$3\" -qX -v ON_ERROR_STOP=1 \"$4\" > /dev/null")
+            .arg("copy")
+            .arg(self.clusters[0].binaries().path("pg_dump"))
+            .arg(plain(&self.clusters[0]))
+            .arg(self.clusters[1].binaries().path("psql"))
+            .arg(plain(&self.clusters[1]))
+            .env("PGOPTIONS", "-c client_min_messages=error")
+            .status()
+            .await
+            .unwrap();
+        assert!(copy.success());
+        let drop_guard = "drop function guard() cascade";
+        self.sql(1, drop_guard).await;
+        let stay = shop::TABLES
+            .iter()
+            .rev()
+            .map(|(table, key)| format!("delete from {table} where {key} < {split};"))
+            .collect::<String>();
+        self.sql(1, &stay).await;
+        for (table, column) in [("events", "id"), ("ledger", "entry"), ("orders", "id")] {
+            let past =
+                format!("select setval(pg_get_serial_sequence('{table}', '{column}'), 1000000000)");
+            self.sql(1, &past).await;
+        }
+        self.server.split_off("a", split, "b");
+    }
+
+    /// The client has heard of the flip.
+    async fn flipped(&self) {
+        let heard = async {
+            while self.map.current().version.0 < 2 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), heard)
+            .await
+            .expect("in time");
+    }
+
+    async fn drop_old(&self) {
+        let split = self.shop.split_at();
+        let gone = shop::TABLES
+            .iter()
+            .rev()
+            .map(|(table, key)| format!("delete from {table} where {key} >= {split};"))
+            .collect::<String>();
+        self.sql(0, &format!("drop function guard() cascade; {gone}"))
+            .await;
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn dsn(cluster: &Cluster, user: &str) -> Dsn {
+    let text = cluster.dsn(shop::DATABASE, user);
+    let (address, _) = text.split_once(" password=").unwrap();
+    match user {
+        "app" => Dsn::parse(&format!("{address} password=secret")).unwrap(),
+        _ => Dsn::parse(&text).unwrap(),
+    }
+}
+
+/// For the programs of PostgreSQL, which know no references.
+fn plain(cluster: &Cluster) -> String {
+    let text = cluster.dsn(shop::DATABASE, "postgres");
+    let (address, _) = text.split_once(" password=").unwrap();
+    let password = std::fs::read_to_string(cluster.password_file()).unwrap();
+    format!("{address} password={password}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_split_under_load_loses_nothing() {
+    let fleet = Fleet::start("split").await;
+    let work = fleet.work();
+    fleet.acknowledged(500).await;
+    fleet.ledger.enter(Phase::Cutover);
+    fleet.split_by_hand().await;
+    fleet.ledger.enter(Phase::After);
+    fleet.acknowledged(1_000).await;
+    work.pause().await;
+    let tally = fleet.ledger.tally();
+    work.resume();
+    fleet.acknowledged(10).await;
+    work.stop().await.unwrap();
+    fleet.drop_old().await;
+
+    let checked = fleet.check(false).await;
+    assert!(checked.is_clean(), "{checked:?}");
+    assert!(checked.acknowledged > tally.acknowledged);
+    assert!(
+        checked.by_phase.before > 0 && checked.by_phase.after > 0,
+        "{checked:?}"
+    );
+    assert_eq!(checked.in_doubt, 0);
+    assert!(fleet.map.stats().not_owner > 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_under_load_leaves_only_unflushed_commits_in_doubt() {
+    let fleet = Fleet::start("crash").await;
+    let work = fleet.work();
+    fleet.acknowledged(500).await;
+    fleet.ledger.crash_begins(&"a".into()).unwrap();
+    tokio::task::block_in_place(|| fleet.clusters[0].kill().unwrap());
+    fleet.ledger.crash_is_over(&"a".into());
+    tokio::task::block_in_place(|| fleet.clusters[0].start().unwrap());
+    fleet.acknowledged(300).await;
+    work.stop().await.unwrap();
+
+    let checked = fleet.check(false).await;
+    assert!(checked.is_clean(), "{checked:?}");
+    assert!(checked.in_doubt < 100, "{checked:?}");
+}
+
+/// Where, which damage, and the count that must see it.
+type Damage = (usize, &'static str, fn(&Checked) -> u64);
+
+const DAMAGES: [Damage; 6] = [
+    (
+        0,
+        "delete from ledger where entry = (select min(entry) from ledger)",
+        |c| c.lost,
+    ),
+    (
+        1,
+        "delete from order_items where op is null and line = 1 \
+         and order_id = (select min(order_id) from order_items)",
+        |c| c.lost,
+    ),
+    (
+        1,
+        "insert into ledger (tenant_id, op, client, kind) \
+         select tenant_id, op, client, kind from ledger limit 1",
+        |c| c.duplicated,
+    ),
+    (
+        0,
+        "insert into ledger (tenant_id, op, client, kind) values (1, 77, 1, 'x')",
+        |c| c.phantom,
+    ),
+    (
+        0,
+        "insert into tenants (id, name) values (1000000, 'stray')",
+        |c| c.misplaced,
+    ),
+    (
+        1,
+        "update accounts set balance = balance + 1 where id = (select min(id) from accounts)",
+        |c| c.wrong,
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_damage_is_seen() {
+    let fleet = Fleet::start("damage").await;
+    let work = fleet.work();
+    fleet.acknowledged(400).await;
+    work.stop().await.unwrap();
+    let clean = fleet.check(false).await;
+    assert!(clean.is_clean(), "{clean:?}");
+    fleet.split_by_hand().await;
+    fleet.flipped().await;
+    let held = fleet.check(true).await;
+    assert!(held.is_clean(), "{held:?}");
+    fleet
+        .sql(
+            1,
+            "update events set payload = '{}' where id = (select min(id) from events)",
+        )
+        .await;
+    let damaged = fleet.check(true).await;
+    assert_eq!((damaged.diverged, damaged.wrong), (1, 1), "{damaged:?}");
+    fleet
+        .sql(
+            1,
+            "update events set body = body || 'x' where length(body) > 8000 and op is null",
+        )
+        .await;
+    fleet.drop_old().await;
+
+    let mut before = fleet.check(false).await;
+    for (shard, damage, count) in DAMAGES {
+        fleet.sql(shard, damage).await;
+        let after = fleet.check(false).await;
+        assert_eq!(count(&after), count(&before) + 1, "{damage}: {after:?}");
+        before = after;
+    }
+}
