@@ -4,7 +4,8 @@
 //! drop and the search for stray rows; [`KeySet::contains`] is its twin for routing.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
 /// The type of a shard key's column.
@@ -26,13 +27,38 @@ impl KeyType {
 }
 
 /// One value of a shard key.
-#[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Key {
     /// A `bigint` key.
     Int(i64),
+}
+
+// Written out, because a derived untagged enum buffers its input and loses the place of an error.
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(KeyVisitor)
+    }
+}
+
+struct KeyVisitor;
+
+impl Visitor<'_> for KeyVisitor {
+    type Value = Key;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a bigint key (a whole number of 64 bits)")
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Key, E> {
+        Ok(Key::Int(value))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Key, E> {
+        i64::try_from(value)
+            .map(Key::Int)
+            .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(value), &self))
+    }
 }
 
 impl Key {

@@ -4,6 +4,10 @@
 //! The orchestrator decides with these types, the agents act on them, the client library routes by them.
 //! ARCHITECTURE.md has the drawing, the invariants I1 to I10 and the cutover C1 to C11.
 
+// clippy.toml beside this crate says which types and methods these are, and why.
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+#![deny(clippy::as_conversions, clippy::print_stdout, clippy::print_stderr)]
+
 pub mod failure;
 pub mod graph;
 pub mod id;

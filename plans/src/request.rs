@@ -1,10 +1,13 @@
 //! A request: what the operator writes, in YAML or JSON.
 
+mod parse;
+
 use crate::id::{MapName, ShardName};
 use crate::key_set::KeyRange;
+use crate::table::TableName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What to do, to which map, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,12 +19,14 @@ pub enum Request {
 
 /// Divide the keys that one shard owns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Split {
     /// The shard map.
     pub map: MapName,
     /// The shard whose keys are divided.
     pub source: ShardName,
     /// The parts; together they are exactly the keys of one mapping of the source.
+    #[schemars(length(min = 2))]
     pub into: Vec<Part>,
     /// Each sharded table (`schema.name`, or a bare name in `public`) and its key column.
     pub tables: BTreeMap<String, String>,
@@ -50,12 +55,15 @@ pub struct Options {
     /// Whether the cutover waits for `approve`.
     pub cutover: Cutover,
     /// Longest time that writes to the moving keys may be refused in one attempt, milliseconds (50 to 60000).
+    #[schemars(range(min = 50, max = 60_000))]
     pub write_stop_budget_ms: u32,
     /// COPY streams side by side (1 to 16).
+    #[schemars(range(min = 1, max = 16))]
     pub copy_streams: u32,
     /// Rows kept on the source after the flip, for a roll back, until `finish` or for a time.
     pub hold: Hold,
     /// Attempts of a step before the migration fails (1 to 100).
+    #[schemars(range(min = 1, max = 100))]
     pub max_attempts: u32,
 }
 
@@ -97,7 +105,7 @@ pub enum RequestError {
     /// Malformed, with the place.
     #[error("the request cannot be read: {message}")]
     Malformed {
-        /// The parser's words.
+        /// The place, the parser's words, and the lines around the place.
         message: String,
         /// Line, from 1.
         line: Option<u64>,
@@ -118,14 +126,7 @@ impl Request {
     /// # Errors
     /// [`RequestError`] with line and column, or with every contradiction found.
     pub fn parse(text: &str) -> Result<Self, RequestError> {
-        let request: Self = serde_saphyr::from_str(text).map_err(|error| {
-            let place = error.location();
-            RequestError::Malformed {
-                line: place.map(|p| p.line()),
-                column: place.map(|p| p.column()),
-                message: error.to_string(),
-            }
-        })?;
+        let request = parse::read(text)?;
         let problems = request.problems();
         if problems.is_empty() {
             Ok(request)
@@ -157,20 +158,48 @@ impl Request {
     fn problems(&self) -> Vec<String> {
         let Self::Split(split) = self;
         let mut problems = split.options.problems();
-        if split.into.len() < 2 {
-            problems.push("a split needs at least two parts under `into`".to_owned());
+        problems.extend(split.name_problems());
+        problems.extend(split.part_problems());
+        problems
+    }
+}
+
+impl Split {
+    fn name_problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let parts = self.into.iter().map(|part| part.shard.as_str());
+        let names = [self.map.as_str(), self.source.as_str()];
+        if names.into_iter().chain(parts).any(str::is_empty) {
+            problems.push("the name of a map or shard is empty".to_owned());
         }
-        if split.tables.is_empty() {
+        if self.tables.is_empty() {
             problems.push("no table is listed under `tables`".to_owned());
         }
-        for (index, part) in split.into.iter().enumerate() {
+        let mut seen = BTreeSet::new();
+        for text in self.tables.keys().chain(&self.ignore) {
+            let table = TableName::parse(text);
+            if !seen.insert(table.clone()) {
+                problems.push(format!(
+                    "table {table} is listed twice under `tables` and `ignore`"
+                ));
+            }
+        }
+        problems
+    }
+
+    fn part_problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.into.len() < 2 {
+            problems.push("a split needs at least two parts under `into`".to_owned());
+        }
+        for (index, part) in self.into.iter().enumerate() {
             if part.keys.is_empty() {
                 problems.push(format!(
                     "the keys of part {} ({}) are empty",
                     part.shard, part.keys
                 ));
             }
-            for other in &split.into[index + 1..] {
+            for other in &self.into[index + 1..] {
                 if part.keys.overlaps(&other.keys) {
                     problems.push(format!(
                         "the parts {} ({}) and {} ({}) overlap",

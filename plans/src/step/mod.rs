@@ -141,16 +141,19 @@ impl StepKind {
                 "source: SHARE ROW EXCLUSIVE on each table for one CREATE TRIGGER, 200 ms lock timeout, retried"
             }
             Self::Copy | Self::Verify => "source: ACCESS SHARE (as a SELECT)",
-            Self::Cutover => "none; writes to the moving keys are refused",
-            Self::DropOld => "source: row locks on moved rows only",
+            Self::Cutover | Self::Rollback => "none; writes to the moving keys are refused",
+            Self::DropOld => {
+                "source: row locks on moved rows; ACCESS EXCLUSIVE on each table for one DROP TRIGGER, 200 ms lock timeout, retried"
+            }
+            Self::Unwind => {
+                "source: ACCESS EXCLUSIVE on each table for one DROP TRIGGER, 200 ms lock timeout, retried"
+            }
             Self::Preflight
             | Self::CreateTarget
             | Self::CatchUp
             | Self::BuildIndexes
             | Self::OpenReverse
             | Self::Hold
-            | Self::Unwind
-            | Self::Rollback
             | Self::DropNew => "none",
         }
     }

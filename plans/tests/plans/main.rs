@@ -1,0 +1,14 @@
+//! What this crate promises: examples and their plans, errors with a place, and properties.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests read the examples and the schema from files"
+)]
+#![allow(clippy::unwrap_used, reason = "what fails in a test may panic")]
+
+mod examples;
+mod fixture;
+mod maps;
+mod requests;
+mod schema;
+mod sealing;
+mod states;

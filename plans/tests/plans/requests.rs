@@ -1,0 +1,191 @@
+//! Malformed and contradictory requests: each is refused at its line and column.
+
+use crate::fixture;
+use plans::planner::{PlanError, outline};
+use plans::request::{Request, RequestError};
+
+const GOOD: &str = "\
+operation: split
+map: tenants
+source: a
+into:
+  - shard: a
+    keys: { to: 5 }
+  - shard: b
+    keys: { from: 5 }
+tables:
+  orders: tenant_id
+options:
+  copy_streams: 2
+";
+
+/// The place and the words for `GOOD` with one text replaced.
+fn refused(from: &str, to: &str) -> (u64, u64, String) {
+    assert!(GOOD.contains(from), "{from}");
+    malformed(&GOOD.replace(from, to))
+}
+
+fn malformed(text: &str) -> (u64, u64, String) {
+    match Request::parse(text) {
+        Err(RequestError::Malformed {
+            message,
+            line: Some(line),
+            column: Some(column),
+        }) => (line, column, message),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn problems(text: &str) -> Vec<String> {
+    match Request::parse(text) {
+        Err(RequestError::Invalid { problems }) => problems,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_wrong_type_deep_inside_has_its_place() {
+    let (line, _, message) = refused("from: 5", "from: five");
+    assert_eq!(line, 8);
+    assert!(message.contains("expected a bigint key"), "{message}");
+    let (line, column, message) = refused("copy_streams: 2", "copy_streams: many");
+    assert_eq!((line, column), (12, 17));
+    assert!(message.contains("invalid u32"), "{message}");
+}
+
+#[test]
+fn a_key_beyond_bigint_is_refused_at_its_place() {
+    let (line, _, message) = refused("from: 5", "from: 9223372036854775808");
+    assert_eq!(line, 8);
+    assert!(message.contains("expected a bigint key"), "{message}");
+}
+
+#[test]
+fn an_unknown_field_is_refused_with_the_known_ones() {
+    let (line, column, message) = refused("source: a", "sorce: a");
+    assert_eq!((line, column), (3, 1));
+    assert!(
+        message.contains("unknown field `sorce`, expected one of map, source, into, tables"),
+        "{message}"
+    );
+    let (line, column, message) = refused("  copy_streams: 2", "  streams: 2");
+    assert_eq!((line, column), (12, 3));
+    assert!(message.contains("write_stop_budget_ms"), "{message}");
+}
+
+#[test]
+fn a_missing_field_is_named() {
+    let (_, _, message) = refused("tables:\n  orders: tenant_id\n", "");
+    assert!(message.contains("missing field `tables`"), "{message}");
+    let (line, _, message) = refused("  - shard: b\n    keys: { from: 5 }\n", "  - shard: b\n");
+    assert_eq!(line, 7);
+    assert!(message.contains("missing field `keys`"), "{message}");
+    let (_, _, message) = refused("operation: split\n", "");
+    assert!(message.contains("missing field `operation`"), "{message}");
+}
+
+#[test]
+fn an_unknown_operation_is_refused_with_the_known_ones() {
+    let (line, column, message) = refused("operation: split", "operation: splat");
+    assert_eq!((line, column), (1, 12));
+    assert!(
+        message.contains("unknown operation `splat`, expected split"),
+        "{message}"
+    );
+}
+
+#[test]
+fn bad_yaml_is_refused_at_its_place() {
+    let (line, column, message) = refused("{ to: 5 }", "{ to: 5");
+    assert!((line, column) > (6, 1), "{message}");
+    let (line, ..) = refused("source: a", "source: a\nsource: b");
+    assert_eq!(line, 4);
+    let (line, column, _) = malformed("");
+    assert_eq!((line, column), (1, 1));
+    let (line, column, _) = malformed("- split");
+    assert_eq!((line, column), (1, 1));
+}
+
+#[test]
+fn the_message_shows_the_line() {
+    let (.., message) = refused("from: 5", "form: 5");
+    let expected = "\
+line 8 column 13: unknown field `form`, expected one of from, to
+  --> <input>:8:13
+   |
+ 6 |     keys: { to: 5 }
+ 7 |   - shard: b
+ 8 |     keys: { form: 5 }
+   |             ^ unknown field `form`, expected one of from, to";
+    assert!(message.starts_with(expected), "{message}");
+}
+
+#[test]
+fn json_is_read_with_places_too() {
+    let good = serde_json::to_string_pretty(&Request::parse(GOOD).unwrap()).unwrap();
+    assert_eq!(Request::parse(&good), Request::parse(GOOD));
+    let tabs = good.replace("  ", "\t");
+    assert_eq!(Request::parse(&tabs), Request::parse(GOOD));
+    let (line, _, message) = malformed(&good.replace("\"source\"", "\"sorce\""));
+    assert_eq!(line, 4);
+    assert!(message.contains("unknown field `sorce`"), "{message}");
+}
+
+#[test]
+fn contradictions_come_all_at_once() {
+    let text = GOOD
+        .replace("to: 5", "to: 9")
+        .replace("copy_streams: 2", "copy_streams: 17")
+        .replace("  orders: tenant_id", "  orders: a\n  public.orders: b")
+        .replace("source: a", "source: ''");
+    let expected = [
+        "option copy_streams is 17, not within 1 to 16",
+        "the name of a map or shard is empty",
+        "table public.orders is listed twice under `tables` and `ignore`",
+        "the parts a ((-∞, 9)) and b ([5, ∞)) overlap",
+    ];
+    assert_eq!(problems(&text), expected);
+}
+
+#[test]
+fn a_request_without_a_second_part_or_a_table_is_refused() {
+    let text = "operation: split\nmap: m\nsource: a\ninto: [{ shard: a, keys: { from: 3, to: 3 } }]\ntables: {}\n";
+    let expected = [
+        "no table is listed under `tables`",
+        "a split needs at least two parts under `into`",
+        "the keys of part a ([3, 3)) are empty",
+    ];
+    assert_eq!(problems(text), expected);
+}
+
+#[test]
+fn a_request_that_does_not_fit_the_map_says_what_the_map_has() {
+    let request = Request::parse(GOOD).unwrap();
+    let unfit = |mappings: &[(Option<i64>, Option<i64>, &str)]| match outline(
+        &request,
+        &fixture::map("tenants", mappings),
+    ) {
+        Err(PlanError::Unfit { problems }) => problems.join("; "),
+        other => panic!("{other:?}"),
+    };
+    let outside = unfit(&[(Some(10), None, "a"), (None, Some(10), "c")]);
+    assert!(
+        outside.contains("make up all keys, but shard a owns [10, ∞)"),
+        "{outside}"
+    );
+    let unknown = unfit(&[(None, None, "c")]);
+    assert_eq!(unknown, "shard a owns no keys in map tenants version 7");
+}
+
+#[test]
+fn exactly_one_part_leaves_the_source() {
+    let map = fixture::map("tenants", &[(None, None, "a")]);
+    for (from, to) in [("shard: b", "shard: a"), ("  - shard: a", "  - shard: c")] {
+        let request = Request::parse(&GOOD.replace(from, to)).unwrap();
+        let error = outline(&request, &map).unwrap_err().to_string();
+        assert!(
+            error.contains("exactly one part must go to another shard"),
+            "{error}"
+        );
+    }
+}

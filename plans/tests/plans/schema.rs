@@ -1,0 +1,163 @@
+//! The JSON schema that editors use: current, and of one mind with the parser.
+
+use crate::fixture;
+use plans::request::Request;
+use serde_json::{Map, Value, json};
+use std::fs;
+
+#[test]
+fn the_schema_file_is_current() {
+    let path = fixture::crate_folder().join("request.schema.json");
+    let current = serde_json::to_string_pretty(&Request::json_schema()).unwrap() + "\n";
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        fs::write(&path, &current).unwrap();
+    }
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        current,
+        "write it anew with: UPDATE_SCHEMA=1 cargo test -p plans schema"
+    );
+}
+
+#[test]
+fn every_example_satisfies_the_schema() {
+    for (name, text) in fixture::examples() {
+        assert_eq!(complaint(&value(&text)), None, "{name}");
+    }
+}
+
+#[test]
+fn what_the_schema_refuses_the_parser_refuses_too() {
+    let (_, text) = fixture::examples().remove(0);
+    let good = value(&text);
+    let set = |pointer: &str, to: Value| {
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        let mut bad = good.clone();
+        let parent = bad.pointer_mut(parent).unwrap().as_object_mut().unwrap();
+        if to.is_null() {
+            parent.remove(name);
+        } else {
+            parent.insert(name.to_owned(), to);
+        }
+        bad
+    };
+    let bad = [
+        set("/operation", json!("splat")),
+        set("/operation", Value::Null),
+        set("/map", Value::Null),
+        set("/unknown", json!(1)),
+        set("/into/0/unknown", json!(1)),
+        set("/into/0/keys/from", json!("one")),
+        set("/into/0/keys/below", json!(1)),
+        set("/into", json!([])),
+        set("/tables", json!(["orders"])),
+        set("/options", json!({ "copy_streams": 0 })),
+        set("/options", json!({ "copy_streams": 17 })),
+        set("/options", json!({ "write_stop_budget_ms": 49 })),
+        set("/options", json!({ "write_stop_budget_ms": 60_001 })),
+        set("/options", json!({ "max_attempts": 101 })),
+        set("/options", json!({ "hold": { "seconds": -1 } })),
+        set("/options", json!({ "cutover": "never" })),
+    ];
+    for request in bad {
+        assert!(complaint(&request).is_some(), "the schema takes {request}");
+        assert!(
+            Request::parse(&request.to_string()).is_err(),
+            "the parser takes {request}"
+        );
+    }
+}
+
+fn value(text: &str) -> Value {
+    serde_saphyr::from_str(text).unwrap()
+}
+
+/// Why the request does not satisfy the schema.
+fn complaint(request: &Value) -> Option<String> {
+    let root = Request::json_schema();
+    Check { root: &root }.complaint(&root, request)
+}
+
+/// As much of JSON schema as the schema of requests uses; an unknown keyword is a failure.
+struct Check<'a> {
+    root: &'a Value,
+}
+
+impl Check<'_> {
+    fn complaint(&self, schema: &Value, value: &Value) -> Option<String> {
+        let rules = schema.as_object().unwrap();
+        rules
+            .iter()
+            .find(|(keyword, rule)| !self.holds(keyword, rule, rules, value))
+            .map(|(keyword, rule)| format!("{value} breaks {keyword}: {rule}"))
+    }
+
+    fn takes(&self, schema: &Value, value: &Value) -> bool {
+        self.complaint(schema, value).is_none()
+    }
+
+    fn holds(
+        &self,
+        keyword: &str,
+        rule: &Value,
+        rules: &Map<String, Value>,
+        value: &Value,
+    ) -> bool {
+        let all = |rule: &Value| rule.as_array().unwrap().clone();
+        match keyword {
+            "$schema" | "$defs" | "title" | "description" | "default" | "format" => true,
+            "$ref" => {
+                let place = rule.as_str().unwrap().trim_start_matches('#');
+                self.takes(self.root.pointer(place).unwrap(), value)
+            }
+            "anyOf" => all(rule).iter().any(|schema| self.takes(schema, value)),
+            "oneOf" => {
+                all(rule)
+                    .iter()
+                    .filter(|schema| self.takes(schema, value))
+                    .count()
+                    == 1
+            }
+            "const" => rule == value,
+            "type" => match rule.as_str().unwrap() {
+                "object" => value.is_object(),
+                "array" => value.is_array(),
+                "string" => value.is_string(),
+                "integer" => value.is_i64(),
+                "null" => value.is_null(),
+                other => panic!("unknown type {other}"),
+            },
+            "minimum" => value.as_i64() >= rule.as_i64(),
+            "maximum" => value.as_i64() <= rule.as_i64(),
+            "minItems" => {
+                value.as_array().map(Vec::len) >= rule.as_u64().map(|n| n.try_into().unwrap())
+            }
+            "items" => value
+                .as_array()
+                .is_none_or(|items| items.iter().all(|item| self.takes(rule, item))),
+            "required" => all(rule)
+                .iter()
+                .all(|name| value.get(name.as_str().unwrap()).is_some()),
+            "properties" => rule.as_object().unwrap().iter().all(|(name, schema)| {
+                value
+                    .get(name)
+                    .is_none_or(|value| self.takes(schema, value))
+            }),
+            "additionalProperties" => {
+                let known = |name: &String| {
+                    rules
+                        .get("properties")
+                        .is_some_and(|known| known.get(name).is_some())
+                };
+                value.as_object().is_none_or(|fields| {
+                    let mut others = fields.iter().filter(|(name, _)| !known(name));
+                    others.all(|(_, value)| match rule.as_bool() {
+                        Some(allowed) => allowed,
+                        None => self.takes(rule, value),
+                    })
+                })
+            }
+            other => panic!("the schema has the keyword {other}, which this test does not know"),
+        }
+    }
+}

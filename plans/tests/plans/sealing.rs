@@ -1,0 +1,96 @@
+//! A plan's hash covers every field, and an edited plan is refused.
+
+use crate::{examples, fixture};
+use plans::plan::{Plan, PlanFileError};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn plan() -> Plan {
+    let (_, text) = fixture::examples().remove(0);
+    examples::planned(&text)
+}
+
+/// Pointers to every scalar and empty list of a document.
+fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                leaves(value, &format!("{at}/{name}"), found);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for (index, value) in items.iter().enumerate() {
+                leaves(value, &format!("{at}/{index}"), found);
+            }
+        }
+        Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            found.push(at.to_owned());
+        }
+    }
+}
+
+/// The same kind of value, but another one.
+fn edited(value: &Value) -> Value {
+    match value {
+        Value::Bool(flag) => json!(!flag),
+        Value::Number(number) => json!(number.as_i64().unwrap() + 1),
+        Value::String(text) => json!(format!("{text}x")),
+        Value::Array(_) => json!(["x"]),
+        Value::Null | Value::Object(_) => json!("x"),
+    }
+}
+
+#[test]
+fn the_hash_covers_every_field() {
+    let file = serde_json::to_value(plan()).unwrap();
+    let mut found = Vec::new();
+    leaves(&file, "", &mut found);
+    assert!(found.len() > 100, "{}", found.len());
+    for pointer in found {
+        let mut other = file.clone();
+        let place = other.pointer_mut(&pointer).unwrap();
+        *place = edited(place);
+        // A name of ours that is misspelt is malformed, everything else is found by the hash.
+        let error = Plan::parse(&other.to_string()).unwrap_err();
+        let unknown = matches!(&error, PlanFileError::Malformed { message, .. } if message.contains("unknown variant"));
+        let form = matches!(error, PlanFileError::Form { .. });
+        assert!(
+            unknown || form || error == PlanFileError::Edited,
+            "{pointer}: {error}"
+        );
+    }
+}
+
+#[test]
+fn the_hash_does_not_depend_on_the_layout_of_the_file() {
+    let file = serde_json::to_string(&plan()).unwrap();
+    assert_eq!(Plan::parse(&file), Ok(plan()));
+    assert_eq!(plan().hash.len(), 64);
+}
+
+#[test]
+fn a_plan_file_that_is_cut_off_is_refused_at_its_place() {
+    let file = serde_json::to_string_pretty(&plan()).unwrap();
+    let error = Plan::parse(&file[..file.len() / 2]).unwrap_err();
+    assert!(
+        matches!(error, PlanFileError::Malformed { line, .. } if line > 10),
+        "{error}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn plans_of_different_maps_have_different_hashes(version in any::<i64>(), rows in any::<i64>()) {
+        let sealed = plan();
+        let mut other = sealed.clone();
+        other.map_version.0 = version;
+        other.estimate.rows = rows;
+        prop_assert_eq!(sealed == other, sealed.hash == other.sealed().hash);
+    }
+
+    #[test]
+    fn no_text_makes_the_parsers_panic(text in "\\PC{0,80}") {
+        let _ = Plan::parse(&text);
+        let _ = plans::request::Request::parse(&text);
+    }
+}
