@@ -1,3 +1,12 @@
-//! Executes the steps of a migration on the shards.
+//! Executes the steps of a migration on the shards: one step at a time per migration.
+//!
+//! An agent asks the controller for work and only ever acts under the epoch that came with it.
+//! It decides nothing: what is done next, and whether the map flips, is the controller's.
 
+pub mod controller;
+pub mod error;
+pub(crate) mod owned;
 pub mod pg;
+pub(crate) mod steps;
+pub(crate) mod stream;
+pub mod worker;

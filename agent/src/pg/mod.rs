@@ -1,5 +1,20 @@
 //! What the agent says to PostgreSQL, and how it reads the answers.
 
+pub(crate) mod apply;
+pub(crate) mod catalog;
+pub(crate) mod compare;
+pub(crate) mod copy_stream;
 pub mod decode;
+pub(crate) mod epoch;
+pub(crate) mod guard;
+pub(crate) mod home;
 pub mod lsn;
+pub(crate) mod marker;
+pub(crate) mod progress;
+pub(crate) mod register;
 pub mod replication;
+pub(crate) mod schema;
+pub(crate) mod sequences;
+pub(crate) mod shard;
+pub(crate) mod snapshot;
+pub(crate) mod wait_out;

@@ -1,0 +1,196 @@
+//! Why a step stops, and how a PostgreSQL error becomes a failure that an operator can read.
+
+use std::error::Error as _;
+use std::fmt::Display;
+
+use connect::{Class, ConnectError};
+use fail_point::Injected;
+use plans::failure::{Failure, RetryClass};
+use plans::step::StepKind;
+
+use crate::controller::ControllerError;
+use crate::pg::replication::ReplicationError;
+
+/// How a step ends without its promise.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StepError {
+    /// The attempt failed.
+    #[error("{}", .0.message)]
+    Failed(Failure),
+    /// The controller, or a newer owner, wants it to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// What an earlier step promised is gone.
+    #[error("{} must run again: {}", .to, .failure.message)]
+    Rewind {
+        /// The step to go back to.
+        to: StepKind,
+        /// Why.
+        failure: Failure,
+    },
+}
+
+impl StepError {
+    /// A failure that trying again cannot mend.
+    pub fn refused(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Failed(Failure {
+            code: code.to_owned(),
+            message: message.into(),
+            hint: Some(hint.into()),
+            retry: RetryClass::None,
+        })
+    }
+
+    /// A failure that is likely to pass; tried again with growing pauses.
+    pub fn passing(code: &str, message: impl Into<String>) -> Self {
+        Self::Failed(Failure {
+            code: code.to_owned(),
+            message: message.into(),
+            hint: None,
+            retry: RetryClass::Exponential,
+        })
+    }
+
+    /// A condition that is not met yet; tried again at a fixed interval.
+    pub fn not_yet(code: &str, message: impl Into<String>) -> Self {
+        Self::Failed(Failure {
+            code: code.to_owned(),
+            message: message.into(),
+            hint: None,
+            retry: RetryClass::Fixed,
+        })
+    }
+
+    /// A newer owner has taken the migration (I7).
+    pub fn superseded(shard: &str) -> Self {
+        Self::refused(
+            "epoch.stale",
+            format!("a newer owner has taken the migration on shard {shard}"),
+            "nothing to do: the newer owner goes on",
+        )
+    }
+
+    /// True when a newer owner has taken over.
+    pub fn is_superseded(&self) -> bool {
+        matches!(self, Self::Failed(failure) if failure.code == "epoch.stale")
+    }
+
+    /// The failure inside, if there is one.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) | Self::Rewind { failure, .. } => Some(failure),
+            Self::Interrupted => None,
+        }
+    }
+}
+
+/// Adds the intent to an error.
+pub(crate) trait At<T> {
+    /// `what` names the intent and its object, for example `shard b: creating tables`.
+    fn at(self, what: impl Display) -> Result<T, StepError>;
+}
+
+impl<T> At<T> for Result<T, tokio_postgres::Error> {
+    fn at(self, what: impl Display) -> Result<T, StepError> {
+        self.map_err(|error| {
+            StepError::Failed(Failure {
+                code: code_of(&error),
+                message: format!("{what}: {}", describe(&error)),
+                hint: hint_of(&error),
+                retry: retry_of(connect::classify(&error)),
+            })
+        })
+    }
+}
+
+impl<T> At<T> for Result<T, ConnectError> {
+    fn at(self, what: impl Display) -> Result<T, StepError> {
+        self.map_err(|error| {
+            let cause = error.source().map(|source| format!(": {}", chain(source)));
+            StepError::Failed(Failure {
+                code: "connect".to_owned(),
+                message: format!("{what}: {error}{}", cause.unwrap_or_default()),
+                hint: error.hint().map(str::to_owned),
+                retry: retry_of(error.class()),
+            })
+        })
+    }
+}
+
+impl<T> At<T> for Result<T, ReplicationError> {
+    fn at(self, what: impl Display) -> Result<T, StepError> {
+        self.map_err(|error| {
+            StepError::Failed(Failure {
+                code: "replication".to_owned(),
+                message: format!("{what}: {}", chain(&error)),
+                hint: error.hint().map(Into::into),
+                retry: retry_of(error.class()),
+            })
+        })
+    }
+}
+
+impl<T> At<T> for std::io::Result<T> {
+    fn at(self, what: impl Display) -> Result<T, StepError> {
+        self.map_err(|error| StepError::passing("io", format!("{what}: {error}")))
+    }
+}
+
+impl From<Injected> for StepError {
+    fn from(injected: Injected) -> Self {
+        Self::passing("fail_point", injected.to_string())
+    }
+}
+
+impl From<ControllerError> for StepError {
+    fn from(error: ControllerError) -> Self {
+        Self::passing("controller", error.to_string())
+    }
+}
+
+/// What the server or the driver said, without row values (those are in DETAIL).
+pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(db) => format!("{} (SQLSTATE {})", db.message(), db.code().code()),
+        None => chain(error),
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let line = cause
+            .downcast_ref::<tokio_postgres::error::DbError>()
+            .map_or_else(|| cause.to_string(), |db| db.message().to_owned());
+        if !text.contains(&line) {
+            text = format!("{text}: {line}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+fn code_of(error: &tokio_postgres::Error) -> String {
+    error.code().map_or_else(
+        || "connection".to_owned(),
+        |state| format!("sql.{}", state.code()),
+    )
+}
+
+fn hint_of(error: &tokio_postgres::Error) -> Option<String> {
+    let hint = match error.code()?.code() {
+        "53100" => "make room on the server's disk, then `resume`",
+        "42501" => "grant the missing privilege to the agent's role, then `resume`",
+        "28P01" | "28000" => "mend the password or the server's pg_hba.conf, then `resume`",
+        _ => return error.as_db_error()?.hint().map(str::to_owned),
+    };
+    Some(hint.to_owned())
+}
+
+fn retry_of(class: Class) -> RetryClass {
+    match class {
+        Class::Transient => RetryClass::Exponential,
+        Class::Permanent | Class::Resource | Class::NotOwner => RetryClass::None,
+    }
+}

@@ -1,0 +1,39 @@
+//! `shardwright-agent`: performs the steps that the controller hands out.
+
+use agent::worker::Worker;
+use clap::Parser;
+
+/// Performs the steps of migrations on the shards; the controller decides which.
+#[derive(Debug, Parser)]
+#[command(name = "shardwright-agent", version)]
+struct Arguments {
+    /// This agent's name, stable over restarts.
+    #[arg(long, env = "SHARDWRIGHT_AGENT_NAME")]
+    name: String,
+    /// Where the controller listens.
+    #[arg(
+        long,
+        env = "SHARDWRIGHT_CONTROLLER",
+        default_value = "http://127.0.0.1:7432"
+    )]
+    controller: String,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("SHARDWRIGHT_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    fail_point::check()?;
+    tracing::info!(agent = %arguments.name, controller = %arguments.controller, "agent started");
+    let worker = Worker::new(&arguments.name, &arguments.controller);
+    tokio::select! {
+        () = worker.run() => {}
+        _ = tokio::signal::ctrl_c() => tracing::info!("agent stops; another process may take over"),
+    }
+    Ok(())
+}

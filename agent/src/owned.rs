@@ -1,0 +1,250 @@
+//! A migration that this process owns: what lives on from one step to the next.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use plans::id::{Epoch, MapVersion, MigrationId, StepId};
+use plans::names::Direction;
+use plans::step::StepKind;
+use plans::step::preflight::{Identity, Preflighted};
+use plans::wire::{Dispatch, Progress, StreamStatus};
+use serde::de::DeserializeOwned;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::controller::Controller;
+use crate::error::StepError;
+use crate::pg::epoch::Token;
+use crate::pg::replication::SystemIdentity;
+use crate::pg::shard::Shard;
+use crate::pg::snapshot::Holders;
+use crate::stream::{Stream, StreamSpec};
+
+/// What lives as long as this process owns the migration under one epoch.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    pub(crate) migration: MigrationId,
+    pub(crate) epoch: Epoch,
+    /// The running change stream, if any.
+    pub(crate) stream: tokio::sync::Mutex<Option<Stream>>,
+    /// Sessions that keep the copy's snapshot.
+    pub(crate) holders: tokio::sync::Mutex<Option<Holders>>,
+    /// The controller wants the `hold` step to end.
+    pub(crate) end_hold: Notify,
+    progress: Mutex<Progress>,
+    status: Mutex<Option<StreamStatus>>,
+}
+
+impl Owned {
+    pub(crate) fn new(migration: MigrationId, epoch: Epoch) -> Self {
+        Self {
+            migration,
+            epoch,
+            stream: tokio::sync::Mutex::new(None),
+            holders: tokio::sync::Mutex::new(None),
+            end_hold: Notify::new(),
+            progress: Mutex::new(Progress::default()),
+            status: Mutex::new(None),
+        }
+    }
+
+    /// The figures of the running step.
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress.lock().map(|p| p.clone()).unwrap_or_default()
+    }
+
+    /// Changes the figures of the running step.
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Progress)) {
+        if let Ok(mut progress) = self.progress.lock() {
+            change(&mut progress);
+        }
+    }
+
+    /// The stream's figures; the last ones known while a step holds the stream.
+    pub(crate) fn stream_status(&self) -> Option<StreamStatus> {
+        let mut kept = self.status.lock().ok()?;
+        if let Ok(stream) = self.stream.try_lock() {
+            *kept = stream.as_ref().map(|stream| stream.seen().status);
+        }
+        kept.clone()
+    }
+
+    /// Stops the stream, if one runs, and waits until its sessions are closed.
+    pub(crate) async fn stop_stream(&self) {
+        if let Some(stream) = self.stream.lock().await.take() {
+            stream.stop().await;
+        }
+    }
+}
+
+/// A step as its runner sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Context {
+    pub(crate) dispatch: Arc<Dispatch>,
+    pub(crate) owned: Arc<Owned>,
+    pub(crate) controller: Controller,
+    /// The controller wants the step to stop at its next safe point.
+    pub(crate) cancel: CancellationToken,
+}
+
+impl Context {
+    /// The shard that the keys leave.
+    pub(crate) fn source(&self) -> Result<Shard, StepError> {
+        Shard::new(
+            &self.dispatch.source,
+            &self.dispatch.migration,
+            self.dispatch.epoch,
+        )
+    }
+
+    /// The shard that the keys come to.
+    pub(crate) fn target(&self) -> Result<Shard, StepError> {
+        Shard::new(
+            &self.dispatch.target,
+            &self.dispatch.migration,
+            self.dispatch.epoch,
+        )
+    }
+
+    /// The proof of ownership for work that belongs before the flip.
+    pub(crate) fn token(&self) -> Token {
+        self.token_until(self.dispatch.map_version)
+    }
+
+    /// The proof of ownership for work that belongs between the flip and a roll back.
+    pub(crate) fn token_after_flip(&self) -> Token {
+        self.token_until(self.dispatch.map_version.next())
+    }
+
+    /// The proof of ownership for clean-up, which no flip makes wrong.
+    pub(crate) fn token_for_cleanup(&self) -> Token {
+        self.token_until(MapVersion(i64::MAX))
+    }
+
+    fn token_until(&self, until: MapVersion) -> Token {
+        Token {
+            migration: self.dispatch.migration.clone(),
+            epoch: self.dispatch.epoch,
+            until,
+        }
+    }
+
+    /// The predicate over a table's key column.
+    pub(crate) fn predicate(&self, table: &plans::table::MovingTable) -> String {
+        let column = plans::table::quote_ident(&table.key_column);
+        self.dispatch.keys.predicate(&column)
+    }
+
+    /// Tells the operator what the step is doing or waiting for.
+    pub(crate) fn say(&self, message: impl Into<String>) {
+        let message = message.into();
+        tracing::info!(migration = %self.dispatch.migration, "{message}");
+        self.owned.update(|progress| progress.message = message);
+    }
+
+    /// The output of a step that is done.
+    ///
+    /// # Errors
+    /// When the controller did not send it: the graph is wrong.
+    pub(crate) fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Result<T, StepError> {
+        output(&self.dispatch.outputs, kind)
+    }
+
+    /// Starts the change stream in `direction` unless it runs already.
+    pub(crate) async fn ensure_stream(&self, direction: Direction) -> Result<(), StepError> {
+        let mut slot = self.owned.stream.lock().await;
+        if slot
+            .as_ref()
+            .is_some_and(|s| s.direction == direction && s.runs())
+        {
+            return Ok(());
+        }
+        if let Some(old) = slot.take() {
+            old.stop().await;
+        }
+        *slot = Some(Stream::start(
+            self.stream_spec(direction)?,
+            self.verifying(),
+        ));
+        Ok(())
+    }
+
+    /// From the verification on, the key of each change is kept for the comparison in the cutover.
+    fn verifying(&self) -> bool {
+        let done = self
+            .dispatch
+            .outputs
+            .contains_key(&StepId::from(StepKind::Verify.name()));
+        done || matches!(&self.dispatch.step, Some((_, StepKind::Verify)))
+    }
+
+    fn stream_spec(&self, direction: Direction) -> Result<StreamSpec, StepError> {
+        let known: Preflighted = self.output(StepKind::Preflight)?;
+        let (origin, destination, identity, token) = match direction {
+            Direction::Forward => (self.source()?, self.target()?, known.source, self.token()),
+            Direction::Reverse => (
+                self.target()?,
+                self.source()?,
+                known.target,
+                self.token_after_flip(),
+            ),
+        };
+        Ok(StreamSpec {
+            direction,
+            origin,
+            destination,
+            system: system(&identity)?,
+            token,
+            tables: Arc::new(self.dispatch.tables.clone()),
+            max_attempts: self.dispatch.options.max_attempts,
+        })
+    }
+
+    /// Never returns while the stream works or none runs; its failure otherwise.
+    pub(crate) async fn stream_failed(&self) -> StepError {
+        let watch = {
+            let slot = self.owned.stream.lock().await;
+            slot.as_ref().map(Stream::watch)
+        };
+        match watch {
+            Some(watch) => crate::stream::failure_of(watch).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+fn output<T: DeserializeOwned>(
+    outputs: &BTreeMap<StepId, serde_json::Value>,
+    kind: StepKind,
+) -> Result<T, StepError> {
+    outputs
+        .get(&StepId::from(kind.name()))
+        .and_then(|value| serde_json::from_value(value.clone()).ok())
+        .ok_or_else(|| {
+            StepError::refused(
+                "step.input",
+                format!("the output of step {kind} is missing or of another version"),
+                "retry; if it stays, abort the migration and plan it again",
+            )
+        })
+}
+
+/// The identity that preflight recorded, as the replication protocol speaks of it.
+pub(crate) fn system(identity: &Identity) -> Result<SystemIdentity, StepError> {
+    let parsed = identity
+        .system
+        .parse()
+        .ok()
+        .zip(u32::try_from(identity.timeline).ok());
+    let (system_id, timeline) = parsed.ok_or_else(|| {
+        StepError::refused(
+            "step.input",
+            "the recorded system identity is unreadable",
+            "abort and plan again",
+        )
+    })?;
+    Ok(SystemIdentity {
+        system_id,
+        timeline,
+    })
+}

@@ -1,0 +1,252 @@
+//! What a shard's catalog says about the tables of a move.
+
+use std::collections::BTreeMap;
+
+use plans::key_set::KeyType;
+use plans::table::{Column, MovingTable, TableName};
+use tokio_postgres::{Client, Row};
+
+use crate::error::{At, StepError};
+
+/// A user table with everything that decides whether it can move.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) table: TableName,
+    pub(crate) kind: char,
+    pub(crate) unlogged: bool,
+    pub(crate) inherits: bool,
+    pub(crate) replica_identity: char,
+    pub(crate) primary_key: Vec<String>,
+    pub(crate) deferrable_key: bool,
+    pub(crate) rows: i64,
+    pub(crate) bytes: i64,
+}
+
+/// Every table of the user's schemas, by name.
+pub(crate) async fn tables(
+    client: &Client,
+    shard: &str,
+) -> Result<BTreeMap<TableName, Found>, StepError> {
+    let rows = client
+        .query(
+            "select n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence = 'u',
+                    exists (select from pg_catalog.pg_inherits i where c.oid in (i.inhrelid, i.inhparent)),
+                    c.relreplident::text,
+                    coalesce((select pg_catalog.array_agg(a.attname::text order by k.place)
+                              from pg_catalog.pg_index x
+                              cross join lateral pg_catalog.unnest(x.indkey::int2[]) with ordinality k (attnum, place)
+                              join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+                              where x.indrelid = c.oid and x.indisprimary), '{}'),
+                    coalesce((select not x.indimmediate from pg_catalog.pg_index x
+                              where x.indrelid = c.oid and x.indisprimary), false),
+                    greatest(c.reltuples, 0)::bigint,
+                    case when c.relkind = 'r' then pg_catalog.pg_table_size(c.oid) else 0 end
+             from pg_catalog.pg_class c
+             join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+             where c.relkind in ('r', 'p', 'f')
+               and n.nspname not in ('pg_catalog', 'information_schema', 'shardwright')
+               and n.nspname !~ '^pg_(toast|temp)'",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: listing tables"))?;
+    Ok(rows
+        .iter()
+        .map(found)
+        .map(|found| (found.table.clone(), found))
+        .collect())
+}
+
+fn found(row: &Row) -> Found {
+    let letter = |column: usize| row.get::<_, String>(column).chars().next().unwrap_or(' ');
+    Found {
+        table: TableName {
+            schema: row.get(0),
+            name: row.get(1),
+        },
+        kind: letter(2),
+        unlogged: row.get(3),
+        inherits: row.get(4),
+        replica_identity: letter(5),
+        primary_key: row.get(6),
+        deferrable_key: row.get(7),
+        rows: row.get(8),
+        bytes: row.get(9),
+    }
+}
+
+/// A column with what the key column must fulfil.
+#[derive(Debug, Clone)]
+pub(crate) struct FoundColumn {
+    pub(crate) column: Column,
+    pub(crate) not_null: bool,
+    pub(crate) type_name: String,
+}
+
+/// The columns of one table, in table order.
+pub(crate) async fn columns(
+    client: &Client,
+    table: &TableName,
+    shard: &str,
+) -> Result<Vec<FoundColumn>, StepError> {
+    let rows = client
+        .query(
+            "select a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attgenerated <> '',
+                    t.oid < 16384 and t.typtype = 'b' and t.typname !~ '^reg'
+                      and t.typname not in ('xid', 'cid', 'tid', 'aclitem', 'refcursor'),
+                    a.attnotnull, t.typname::text
+             from pg_catalog.pg_attribute a
+             join pg_catalog.pg_type t on t.oid = a.atttypid
+             where a.attrelid = pg_catalog.to_regclass($1) and a.attnum > 0 and not a.attisdropped
+             order by a.attnum",
+            &[&table.sql()],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading columns of {table}"))?;
+    Ok(rows
+        .iter()
+        .map(|row| FoundColumn {
+            column: Column {
+                name: row.get(0),
+                data_type: row.get(1),
+                generated: row.get(2),
+                binary_safe: row.get(3),
+            },
+            not_null: row.get(4),
+            type_name: row.get(5),
+        })
+        .collect())
+}
+
+/// Whether the column's type is the one that the map's key needs.
+pub(crate) fn fits(key: KeyType, column: &FoundColumn) -> bool {
+    match key {
+        KeyType::Bigint => column.type_name == "int8",
+    }
+}
+
+/// A foreign key from one table to another.
+#[derive(Debug, Clone)]
+pub(crate) struct ForeignKey {
+    pub(crate) name: String,
+    pub(crate) from: TableName,
+    pub(crate) to: TableName,
+}
+
+/// All foreign keys of the user's tables.
+pub(crate) async fn foreign_keys(
+    client: &Client,
+    shard: &str,
+) -> Result<Vec<ForeignKey>, StepError> {
+    let rows = client
+        .query(
+            "select k.conname::text, fn.nspname::text, f.relname::text, tn.nspname::text, t.relname::text
+             from pg_catalog.pg_constraint k
+             join pg_catalog.pg_class f on f.oid = k.conrelid
+             join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
+             join pg_catalog.pg_class t on t.oid = k.confrelid
+             join pg_catalog.pg_namespace tn on tn.oid = t.relnamespace
+             where k.contype = 'f' and k.conparentid = 0
+             order by 1, 2, 3",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading foreign keys"))?;
+    let name = |row: &Row, at: usize| TableName {
+        schema: row.get(at),
+        name: row.get(at + 1),
+    };
+    Ok(rows
+        .iter()
+        .map(|row| ForeignKey {
+            name: row.get(0),
+            from: name(row, 1),
+            to: name(row, 3),
+        })
+        .collect())
+}
+
+/// Tables with those that others refer to first; cycles keep their given order.
+pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) {
+    let mut ordered: Vec<MovingTable> = Vec::with_capacity(tables.len());
+    while !tables.is_empty() {
+        let waits = |table: &MovingTable| {
+            keys.iter().any(|key| {
+                key.from == table.table
+                    && key.to != table.table
+                    && tables.iter().any(|other| other.table == key.to)
+            })
+        };
+        let next = tables.iter().position(|table| !waits(table)).unwrap_or(0);
+        ordered.push(tables.remove(next));
+    }
+    *tables = ordered;
+}
+
+/// A hash over everything about the moving tables that a move relies on.
+pub(crate) async fn fingerprint(
+    client: &Client,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<String, StepError> {
+    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    let row = client
+        .query_one(
+            "with t as (select pg_catalog.to_regclass(name)::oid as oid, name from pg_catalog.unnest($1::text[]) name),
+             facts as (
+               select name || '|' || coalesce(c.relkind::text || c.relpersistence::text || c.relreplident::text, 'missing') as fact
+               from t left join pg_catalog.pg_class c on c.oid = t.oid
+               union all
+               select name || '|column|' || pg_catalog.concat_ws('|', a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
+                        a.attnotnull, a.attidentity, a.attgenerated, pg_catalog.pg_get_expr(d.adbin, d.adrelid), co.collname)
+               from t join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+               left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+               left join pg_catalog.pg_collation co on co.oid = a.attcollation
+               union all
+               select name || '|index|' || pg_catalog.pg_get_indexdef(x.indexrelid) || x.indisvalid::text
+               from t join pg_catalog.pg_index x on x.indrelid = t.oid
+               union all
+               select name || '|constraint|' || k.conname || pg_catalog.pg_get_constraintdef(k.oid)
+               from t join pg_catalog.pg_constraint k on k.conrelid = t.oid
+               union all
+               select name || '|trigger|' || pg_catalog.pg_get_triggerdef(g.oid) || g.tgenabled::text
+               from t join pg_catalog.pg_trigger g on g.tgrelid = t.oid
+               where not g.tgisinternal and g.tgname !~ '^shardwright_guard_')
+             select pg_catalog.md5(coalesce(pg_catalog.string_agg(fact, E'\\n' order by fact collate \"C\"), ''))
+             from facts",
+            &[&names],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the schema's fingerprint"))?;
+    Ok(row.get(0))
+}
+
+/// Estimated share of a table's rows that a predicate selects, per million, from the planner's statistics.
+pub(crate) async fn selectivity_ppm(
+    client: &Client,
+    table: &MovingTable,
+    predicate: &str,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let sql = table.table.sql();
+    let what = format!(
+        "shard {shard}: estimating the moving rows of {}",
+        table.table
+    );
+    let estimate = async |text: String| -> Result<f64, StepError> {
+        let row = client.query_one(&text, &[]).await.at(&what)?;
+        let plan: serde_json::Value = row.get(0);
+        Ok(plan[0]["Plan"]["Plan Rows"].as_f64().unwrap_or(0.0))
+    };
+    let all = estimate(format!("explain (format json) select from {sql}")).await?;
+    let some = estimate(format!(
+        "explain (format json) select from {sql} where {predicate}"
+    ))
+    .await?;
+    let share = if all > 0.0 {
+        (some / all).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    Ok((share * 1_000_000.0) as i64)
+}

@@ -1,0 +1,80 @@
+//! One chunk: COPY out of the source, COPY into the target, bytes passed through as they are.
+
+use bytes::{Bytes, BytesMut};
+use futures::{SinkExt, TryStreamExt};
+use plans::table::{MovingTable, quote_ident};
+use tokio_postgres::Client;
+
+use crate::error::{At, StepError};
+
+/// Messages of one row each are gathered to this size before they are sent on.
+const GATHER: usize = 64 << 10;
+
+/// Which rows of a table a chunk holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BlockRange {
+    pub(crate) from: i64,
+    /// Missing: to the end of the table.
+    pub(crate) to: Option<i64>,
+}
+
+impl BlockRange {
+    /// The condition on `ctid`.
+    pub(crate) fn condition(&self) -> String {
+        let from = format!("ctid >= '({},0)'::pg_catalog.tid", self.from);
+        match self.to {
+            Some(to) => format!("{from} and ctid < '({to},0)'::pg_catalog.tid"),
+            None => from,
+        }
+    }
+}
+
+/// Copies the rows of one block range that match `predicate`; both sessions are in their transactions.
+///
+/// Returns rows and bytes. `moved` is told of rows and bytes as they pass.
+pub(crate) async fn copy_chunk(
+    source: &Client,
+    target: &Client,
+    table: &MovingTable,
+    range: &BlockRange,
+    predicate: &str,
+    moved: impl Fn(u64, u64),
+) -> Result<(u64, u64), StepError> {
+    let reading = format!("copying {}: reading", table.table);
+    let writing = format!("copying {}: writing", table.table);
+    let columns: Vec<String> = table
+        .written_columns()
+        .map(|c| quote_ident(&c.name))
+        .collect();
+    let columns = columns.join(", ");
+    let binary = table.written_columns().all(|column| column.binary_safe);
+    let format = if binary { "binary" } else { "text" };
+    let name = table.table.sql();
+    let out = format!(
+        "copy (select {columns} from only {name} where {} and {predicate}) to stdout (format {format})",
+        range.condition()
+    );
+    let into = format!("copy {name} ({columns}) from stdin (format {format})");
+    let stream = source.copy_out(&out).await.at(&reading)?;
+    let sink = target.copy_in::<_, Bytes>(&into).await.at(&writing)?;
+    tokio::pin!(stream, sink);
+    let mut gathered = BytesMut::with_capacity(GATHER * 2);
+    let mut bytes = 0;
+    let mut rows = 0;
+    while let Some(message) = stream.try_next().await.at(&reading)? {
+        bytes += message.len() as u64;
+        rows += 1;
+        gathered.extend_from_slice(&message);
+        if gathered.len() >= GATHER {
+            moved(rows, bytes);
+            let full = gathered.split().freeze();
+            sink.feed(full).await.at(&writing)?;
+        }
+    }
+    if !gathered.is_empty() {
+        sink.feed(gathered.freeze()).await.at(&writing)?;
+    }
+    let rows = sink.finish().await.at(&writing)?;
+    moved(rows, bytes);
+    Ok((rows, bytes))
+}

@@ -1,0 +1,260 @@
+//! Proof of ownership on a shard (I7): every write of ours first shows that its epoch is current there.
+//!
+//! Workers take the advisory lock shared and read the epoch row in a second statement; register
+//! writes and take-over take it exclusively, whose queue is fair, so that workers cannot starve them.
+
+use std::time::Duration;
+
+use plans::id::{Epoch, MapVersion, MigrationId};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use crate::error::{At, StepError};
+
+/// How often a take-over ends the old owner's sessions and asks again.
+const TAKE_OVER_TRIES: u32 = 60;
+
+/// What an owner shows.
+#[derive(Debug, Clone)]
+pub(crate) struct Token {
+    pub(crate) migration: MigrationId,
+    pub(crate) epoch: Epoch,
+    /// The last map version under which this work is allowed: a lane of the forward stream is
+    /// refused once the shard was told of the flip (C10).
+    pub(crate) until: MapVersion,
+}
+
+fn lock_key(migration: &MigrationId) -> String {
+    format!("pg_catalog.hashtextextended('shardwright:{migration}', 0)")
+}
+
+/// Opens a transaction of a worker and proves the epoch; our guards let its writes pass.
+pub(crate) async fn begin(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+    let what = format!("shard {shard}: proving the epoch");
+    let key = lock_key(&token.migration);
+    client
+        .batch_execute(&format!(
+            "begin; set local shardwright.bypass = 'on'; \
+             select pg_catalog.pg_advisory_xact_lock_shared({key})"
+        ))
+        .await
+        .at(&what)?;
+    let row = client
+        .query_opt(
+            "select coalesce(flipped, 0) <= $3 from shardwright.move where migration = $1 and epoch = $2",
+            &[&token.migration.0, &token.epoch.0, &token.until.0],
+        )
+        .await
+        .at(&what)?;
+    match row {
+        Some(row) if row.get(0) => Ok(()),
+        _ => {
+            rollback(client).await;
+            Err(StepError::superseded(shard))
+        }
+    }
+}
+
+/// Opens a transaction that no worker and no other owner can be beside, for cutover attempt `number`
+/// or for a release or recovery of it.
+///
+/// The shard's count advances, so that a register write that still hangs somewhere is refused (R3).
+/// The caller's own register write is a later statement (R4). Returns the new count.
+pub(crate) async fn begin_next(
+    client: &Client,
+    token: &Token,
+    number: i64,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let what = format!("shard {shard}: locking the register");
+    let key = lock_key(&token.migration);
+    client
+        .batch_execute(&format!(
+            "begin; set local shardwright.bypass = 'on'; \
+             select pg_catalog.pg_advisory_xact_lock({key})"
+        ))
+        .await
+        .at(&what)?;
+    let row = client
+        .query_opt(
+            "update shardwright.move set attempt = greatest(attempt + 1, $3)
+             where migration = $1 and epoch = $2 and attempt < $3 + $4
+             returning attempt",
+            &[
+                &token.migration.0,
+                &token.epoch.0,
+                &first_count(number),
+                &(COUNTS_PER_ATTEMPT - 1),
+            ],
+        )
+        .await
+        .at(&what)?;
+    proven(client, u64::from(row.is_some()), shard).await?;
+    Ok(row.map_or(0, |row| row.get(0)))
+}
+
+/// The counts that one cutover attempt may use on a shard: its own, then its releases and recoveries.
+const COUNTS_PER_ATTEMPT: i64 = 1000;
+
+/// The shard's count for cutover attempt `number`.
+pub(crate) fn first_count(number: i64) -> i64 {
+    number * COUNTS_PER_ATTEMPT
+}
+
+/// As [`begin_next`], within what has begun with `attempt`: it must still be the current count.
+pub(crate) async fn continue_exclusive(
+    client: &Client,
+    token: &Token,
+    attempt: i64,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: locking the register");
+    let key = lock_key(&token.migration);
+    client
+        .batch_execute(&format!(
+            "begin; set local shardwright.bypass = 'on'; \
+             select pg_catalog.pg_advisory_xact_lock({key})"
+        ))
+        .await
+        .at(&what)?;
+    let rows = client
+        .query(
+            "select 1 from shardwright.move
+             where migration = $1 and epoch = $2 and attempt = $3 for update",
+            &[&token.migration.0, &token.epoch.0, &attempt],
+        )
+        .await
+        .at(&what)?;
+    proven(client, rows.len() as u64, shard).await
+}
+
+async fn proven(client: &Client, rows: u64, shard: &str) -> Result<(), StepError> {
+    if rows == 1 {
+        return Ok(());
+    }
+    rollback(client).await;
+    Err(StepError::superseded(shard))
+}
+
+/// Commits; our sessions run with `synchronous_commit = on`.
+pub(crate) async fn commit(client: &Client, what: &str) -> Result<(), StepError> {
+    client.batch_execute("commit").await.at(what)
+}
+
+/// Rolls back; an error means that the session, and with it the transaction, is gone.
+pub(crate) async fn rollback(client: &Client) {
+    let _ = client.batch_execute("rollback").await;
+}
+
+/// Creates the migration's row on a shard, or takes it over if an older epoch has it.
+pub(crate) async fn enrol(
+    client: &Client,
+    token: &Token,
+    role: &str,
+    map: &str,
+    shard: &str,
+) -> Result<(), StepError> {
+    let rows = client
+        .execute(
+            "insert into shardwright.move as m (migration, role, epoch, map, map_version)
+             values ($1, $2, $3, $4, $5)
+             on conflict (migration) do update set epoch = excluded.epoch where m.epoch <= excluded.epoch",
+            &[&token.migration.0, &role, &token.epoch.0, &map, &token.until.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: enrolling the migration"))?;
+    if rows == 1 {
+        Ok(())
+    } else {
+        Err(StepError::superseded(shard))
+    }
+}
+
+/// Takes the migration over on a shard: raises the epoch and ends the sessions of older owners.
+///
+/// Nothing happens where the migration has no row yet.
+pub(crate) async fn take_over(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: taking the migration over");
+    if !super::home::exists(client, shard).await? {
+        return Ok(());
+    }
+    for _ in 0..TAKE_OVER_TRIES {
+        match try_take_over(client, token).await {
+            Ok(Taken::Yes) => {
+                end_older_sessions(client, token).await.at(&what)?;
+                return Ok(());
+            }
+            Ok(Taken::NewerOwner) => {
+                rollback(client).await;
+                return Err(StepError::superseded(shard));
+            }
+            Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+                rollback(client).await;
+                end_older_sessions(client, token).await.at(&what)?;
+            }
+            Err(error) => return Err(error).at(&what),
+        }
+    }
+    Err(StepError::passing(
+        "epoch.contended",
+        format!("{what}: older owners did not let go"),
+    ))
+}
+
+enum Taken {
+    Yes,
+    NewerOwner,
+}
+
+async fn try_take_over(client: &Client, token: &Token) -> Result<Taken, tokio_postgres::Error> {
+    let key = lock_key(&token.migration);
+    client
+        .batch_execute(&format!(
+            "begin; set local lock_timeout = '500ms'; select pg_catalog.pg_advisory_xact_lock({key})"
+        ))
+        .await?;
+    let row = client
+        .query_opt(
+            "select epoch from shardwright.move where migration = $1 for update",
+            &[&token.migration.0],
+        )
+        .await?;
+    if row.is_some_and(|row| row.get::<_, i64>(0) > token.epoch.0) {
+        return Ok(Taken::NewerOwner);
+    }
+    client
+        .execute(
+            "update shardwright.move set epoch = $2 where migration = $1",
+            &[&token.migration.0, &token.epoch.0],
+        )
+        .await?;
+    client.batch_execute("commit").await?;
+    Ok(Taken::Yes)
+}
+
+/// Ends our sessions of older epochs; the snapshot's holders stay until their successors hold it.
+async fn end_older_sessions(client: &Client, token: &Token) -> Result<(), tokio_postgres::Error> {
+    let pattern = token.migration.application_name("%/%");
+    let rows = client
+        .query(
+            "select pid from pg_catalog.pg_stat_activity
+             where application_name like $1
+               and pid <> pg_catalog.pg_backend_pid()
+               and application_name !~ '/holder/'
+               and pg_catalog.substring(application_name, '/([0-9]+)$')::bigint < $2",
+            &[&pattern, &token.epoch.0],
+        )
+        .await?;
+    for row in rows {
+        let pid: i32 = row.get(0);
+        client
+            .execute("select pg_catalog.pg_terminate_backend($1)", &[&pid])
+            .await?;
+    }
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Our own schema on a shard: epochs, copy chunks, progress, dirty keys; created on first use.
+
+use tokio_postgres::Client;
+
+use crate::error::{At, StepError};
+
+/// Tables of every migration that touches this shard; rows carry the migration's id.
+const SCHEMA: &str = "
+create schema if not exists shardwright;
+comment on schema shardwright is 'made by Shardwright; `shardwright cleanup` removes what is left over';
+create table if not exists shardwright.move (
+    migration text primary key,
+    role text not null check (role in ('source', 'target')),
+    epoch bigint not null,
+    attempt bigint not null default 0,
+    map text not null,
+    map_version bigint not null,
+    flipped bigint,
+    drop_script text,
+    created_at timestamptz not null default now()
+);
+comment on column shardwright.move.epoch is 'only the owner under this epoch may write for the migration';
+comment on column shardwright.move.attempt is 'advances before each register change; 2n for cutover attempt n, 2n + 1 for its release';
+comment on column shardwright.move.flipped is 'the map version that last changed the owner of the keys, told after the flip';
+create table if not exists shardwright.schema_entry (
+    migration text not null,
+    ordinal int not null,
+    section text not null check (section in ('pre', 'key', 'post')),
+    parallel boolean not null,
+    label text not null,
+    statement text not null,
+    done boolean not null default false,
+    primary key (migration, ordinal)
+);
+create table if not exists shardwright.chunk (
+    migration text not null,
+    ordinal int not null,
+    relation text not null,
+    filenode oid not null,
+    from_block bigint not null,
+    to_block bigint,
+    begun int not null default 0,
+    done boolean not null default false,
+    rows bigint not null default 0,
+    bytes bigint not null default 0,
+    primary key (migration, ordinal)
+);
+create table if not exists shardwright.progress (
+    migration text not null,
+    direction text not null,
+    lsn pg_lsn not null,
+    opened boolean not null default false,
+    transactions bigint not null default 0,
+    changes bigint not null default 0,
+    primary key (migration, direction)
+);
+comment on column shardwright.progress.lsn is 'end of the last source transaction that is applied here; commits with the data';
+comment on column shardwright.progress.opened is 'reverse: the open marker was seen, what follows is the application''s own';
+create table if not exists shardwright.dirty (
+    migration text not null,
+    relation text not null,
+    key text not null,
+    lsn pg_lsn not null,
+    primary key (migration, relation, key)
+);
+comment on table shardwright.dirty is 'keys changed since the last comparison; compared again before and inside the cutover';
+";
+
+/// Creates the schema unless it is there; safe to call by several migrations at once.
+pub(crate) async fn ensure(client: &Client, shard: &str) -> Result<(), StepError> {
+    client
+        .batch_execute(&format!(
+            "begin; select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0)); {SCHEMA} commit"
+        ))
+        .await
+        .at(format_args!("shard {shard}: creating schema shardwright"))
+}
+
+/// True when our schema is on the shard.
+pub(crate) async fn exists(client: &Client, shard: &str) -> Result<bool, StepError> {
+    let row = client
+        .query_one(
+            "select pg_catalog.to_regclass('shardwright.move') is not null",
+            &[],
+        )
+        .await
+        .at(format_args!(
+            "shard {shard}: looking for schema shardwright"
+        ))?;
+    Ok(row.get(0))
+}
+
+/// Removes the migration's rows, and the schema when no migration is left in it.
+pub(crate) async fn forget(client: &Client, shard: &str, migration: &str) -> Result<(), StepError> {
+    if !exists(client, shard).await? {
+        return Ok(());
+    }
+    let what = format!("shard {shard}: removing the migration's rows");
+    for table in ["chunk", "progress", "dirty", "schema_entry", "move"] {
+        let sql = format!("delete from shardwright.{table} where migration = $1");
+        client.execute(&sql, &[&migration]).await.at(&what)?;
+    }
+    client
+        .batch_execute(
+            "begin;
+             select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0));
+             do $$ begin
+               if not exists (select from shardwright.move)
+                  and not exists (select from pg_catalog.pg_proc p
+                                  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+                                  where n.nspname = 'shardwright') then
+                 drop schema shardwright cascade;
+               end if;
+             end $$;
+             commit",
+        )
+        .await
+        .at(&what)
+}

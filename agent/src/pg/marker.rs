@@ -1,0 +1,87 @@
+//! Markers: transactional logical messages that name a point in a change stream.
+//!
+//! A position in the log says nothing about commits that are acknowledged but not yet written (E7);
+//! a marker that has arrived proves that everything committed before it has arrived.
+
+use serde::{Deserialize, Serialize};
+use tokio_postgres::Client;
+use uuid::Uuid;
+
+use super::epoch::{self, Token};
+use crate::error::{At, StepError};
+use plans::names::MARKER_PREFIX;
+
+/// What a marker says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Marker {
+    pub(crate) migration: String,
+    pub(crate) epoch: i64,
+    pub(crate) attempt: i64,
+    pub(crate) kind: Kind,
+    /// Random, so that no marker is taken for another (R2).
+    pub(crate) id: Uuid,
+}
+
+/// What a marker is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// Measures how far behind the stream is.
+    Probe,
+    /// A point after which the applier has parked.
+    Park,
+    /// C5: everything written before the fence lies before it.
+    Fenced,
+    /// C8: everything written before the seal lies before it.
+    Sealed,
+    /// C10: what follows on this shard is the application's own.
+    Opened,
+}
+
+impl Marker {
+    pub(crate) fn new(token: &Token, attempt: i64, kind: Kind) -> Self {
+        Self {
+            migration: token.migration.0.clone(),
+            epoch: token.epoch.0,
+            attempt,
+            kind,
+            id: Uuid::new_v4(),
+        }
+    }
+
+    /// Reads a marker of ours out of a message's content.
+    pub(crate) fn parse(prefix: &str, content: &[u8]) -> Option<Self> {
+        (prefix == MARKER_PREFIX)
+            .then(|| serde_json::from_slice(content).ok())
+            .flatten()
+    }
+
+    /// Writes the marker under the epoch and commits it synchronously.
+    pub(crate) async fn emit(
+        &self,
+        client: &Client,
+        token: &Token,
+        shard: &str,
+    ) -> Result<(), StepError> {
+        epoch::begin(client, token, shard).await?;
+        self.write_and_commit(client, shard).await
+    }
+
+    /// Writes the marker into a transaction that has proved its epoch, and commits it.
+    pub(crate) async fn write_and_commit(
+        &self,
+        client: &Client,
+        shard: &str,
+    ) -> Result<(), StepError> {
+        let what = format!("shard {shard}: writing a marker");
+        let content = serde_json::json!(self).to_string();
+        client
+            .execute(
+                "select pg_catalog.pg_logical_emit_message(true, $1::text, $2::text)",
+                &[&MARKER_PREFIX, &content],
+            )
+            .await
+            .at(&what)?;
+        epoch::commit(client, &what).await
+    }
+}

@@ -1,0 +1,94 @@
+//! Durable progress of a change stream: it commits with the data that it speaks of (I3).
+
+use plans::names::Direction;
+use tokio_postgres::Client;
+
+use super::epoch::Token;
+use super::lsn::Lsn;
+use crate::error::{At, StepError};
+
+/// Where a stream stands on the shard that it writes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// End of the last applied transaction.
+    pub(crate) lsn: Lsn,
+    /// Reverse: the open marker was seen.
+    pub(crate) opened: bool,
+    pub(crate) transactions: i64,
+    pub(crate) changes: i64,
+}
+
+/// Reads the progress row, if there is one.
+pub(crate) async fn read(
+    client: &Client,
+    token: &Token,
+    direction: Direction,
+    shard: &str,
+) -> Result<Option<Progress>, StepError> {
+    let row = client
+        .query_opt(
+            "select lsn, opened, transactions, changes from shardwright.progress
+             where migration = $1 and direction = $2",
+            &[&token.migration.0, &direction.to_string()],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading progress"))?;
+    Ok(row.map(|row| Progress {
+        lsn: row.get(0),
+        opened: row.get(1),
+        transactions: row.get(2),
+        changes: row.get(3),
+    }))
+}
+
+/// Writes the progress row inside the caller's transaction, which has proved its epoch.
+pub(crate) async fn write(
+    client: &Client,
+    token: &Token,
+    direction: Direction,
+    progress: Progress,
+    shard: &str,
+) -> Result<(), StepError> {
+    client
+        .execute(
+            "insert into shardwright.progress as p (migration, direction, lsn, opened, transactions, changes)
+             values ($1, $2, $3, $4, $5, $6)
+             on conflict (migration, direction) do update
+             set lsn = excluded.lsn, opened = excluded.opened,
+                 transactions = excluded.transactions, changes = excluded.changes",
+            &[
+                &token.migration.0,
+                &direction.to_string(),
+                &progress.lsn,
+                &progress.opened,
+                &progress.transactions,
+                &progress.changes,
+            ],
+        )
+        .await
+        .at(format_args!("shard {shard}: writing progress"))?;
+    Ok(())
+}
+
+/// Records keys as changed at `lsn`, inside the caller's transaction.
+pub(crate) async fn mark_dirty(
+    client: &Client,
+    token: &Token,
+    keys: &[(String, String)],
+    lsn: Lsn,
+    shard: &str,
+) -> Result<(), StepError> {
+    let relations: Vec<&str> = keys.iter().map(|(relation, _)| relation.as_str()).collect();
+    let texts: Vec<&str> = keys.iter().map(|(_, key)| key.as_str()).collect();
+    client
+        .execute(
+            "insert into shardwright.dirty (migration, relation, key, lsn)
+             select $1, relation, key, $4
+             from pg_catalog.unnest($2::text[], $3::text[]) as changed (relation, key)
+             on conflict (migration, relation, key) do update set lsn = excluded.lsn",
+            &[&token.migration.0, &relations, &texts, &lsn],
+        )
+        .await
+        .at(format_args!("shard {shard}: recording changed keys"))?;
+    Ok(())
+}

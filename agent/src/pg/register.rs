@@ -1,0 +1,147 @@
+//! The register: a sequence whose value opens, fences or closes a migration's keys on a shard.
+//!
+//! 0 is open, t is fenced until t (milliseconds on that shard's own clock), max is closed.
+//! `setval` is not transactional, so it is always a statement of its own, behind the exclusive proof
+//! of epoch and attempt (R3, R4), and counts only once its transaction has committed (R9).
+
+use plans::names::SCHEMA;
+use plans::table::quote_ident;
+use tokio_postgres::Client;
+
+use super::epoch::{self, Token};
+use crate::error::{At, StepError};
+
+/// What a register is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Setting {
+    Open,
+    /// Refuse writes for this many milliseconds from now, by the shard's own clock.
+    FencedFor(u32),
+    Closed,
+}
+
+/// Sets the register within an attempt that has begun on this shard with `count`.
+pub(crate) async fn set(
+    client: &Client,
+    token: &Token,
+    count: i64,
+    setting: Setting,
+    shard: &str,
+) -> Result<(), StepError> {
+    epoch::continue_exclusive(client, token, count, shard).await?;
+    write_and_commit(client, token, setting, shard).await
+}
+
+async fn write_and_commit(
+    client: &Client,
+    token: &Token,
+    setting: Setting,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: setting the register to {setting:?}");
+    let value = match setting {
+        Setting::Open => "0".to_owned(),
+        Setting::Closed => i64::MAX.to_string(),
+        Setting::FencedFor(ms) => {
+            format!("(extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint + {ms}")
+        }
+    };
+    let register = quote_ident(&token.migration.register());
+    client
+        .batch_execute(&format!(
+            "select pg_catalog.setval('{SCHEMA}.{register}', {value})"
+        ))
+        .await
+        .at(&what)?;
+    epoch::commit(client, &what).await
+}
+
+/// Whether a shard's register and `flipped` column show that it does not own the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Witness {
+    pub(crate) register: i64,
+    pub(crate) flipped: Option<i64>,
+}
+
+/// Begins attempt `number` on the shard that would gain the keys, and reads what it knows (I4, R1).
+///
+/// Read before every fence and before every reopening, since a fence too opens by expiry.
+///
+/// # Errors
+/// `flip.lost` when it is open, or was told of a version after `version`: the store has lost a flip.
+pub(crate) async fn witness(
+    client: &Client,
+    token: &Token,
+    number: i64,
+    version: i64,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let what = format!("shard {shard}: reading the register");
+    let count = epoch::begin_next(client, token, number, shard).await?;
+    let seen = read(client, token, &what).await?;
+    epoch::commit(client, &what).await?;
+    if seen.register == i64::MAX && seen.flipped.unwrap_or(0) <= version {
+        return Ok(count);
+    }
+    Err(StepError::refused(
+        "flip.lost",
+        format!(
+            "shard {shard} is a witness of a flip that the control store does not know: register {}, flipped {:?}, expected closed and at most version {version}",
+            seen.register, seen.flipped
+        ),
+        "the control store was restored from an older state; restore it forward, never reopen the source",
+    ))
+}
+
+/// Begins attempt `number`, or a release or recovery of it, on a shard and sets the register.
+///
+/// Returns the shard's new count, for what follows in the same attempt.
+pub(crate) async fn begin_and_set(
+    client: &Client,
+    token: &Token,
+    number: i64,
+    setting: Setting,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let count = epoch::begin_next(client, token, number, shard).await?;
+    write_and_commit(client, token, setting, shard).await?;
+    Ok(count)
+}
+
+/// The register and the version that the shard was told of.
+pub(crate) async fn read(client: &Client, token: &Token, what: &str) -> Result<Witness, StepError> {
+    let register = quote_ident(&token.migration.register());
+    let row = client
+        .query_one(
+            &format!(
+                "select r.last_value, m.flipped from {SCHEMA}.{register} r, {SCHEMA}.move m where m.migration = $1"
+            ),
+            &[&token.migration.0],
+        )
+        .await
+        .at(what)?;
+    Ok(Witness {
+        register: row.get(0),
+        flipped: row.get(1),
+    })
+}
+
+/// Tells the shard which map version the flip made (C10, first transaction).
+pub(crate) async fn tell_flipped(
+    client: &Client,
+    token: &Token,
+    count: i64,
+    version: i64,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: telling it of map version {version}");
+    epoch::continue_exclusive(client, token, count, shard).await?;
+    client
+        .execute(
+            "update shardwright.move set flipped = $2 where migration = $1",
+            &[&token.migration.0, &version],
+        )
+        .await
+        .at(&what)?;
+    epoch::commit(client, &what).await
+}

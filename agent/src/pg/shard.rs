@@ -1,0 +1,62 @@
+//! One shard of a migration: how to open sessions there under the owner's epoch.
+
+use connect::{Connected, Dsn, Session, connect};
+use plans::id::{Epoch, MigrationId};
+use plans::plan::ShardRef;
+
+use crate::error::{At, StepError};
+
+/// A shard as one owner of one migration uses it.
+#[derive(Debug, Clone)]
+pub(crate) struct Shard {
+    pub(crate) name: String,
+    pub(crate) dsn: Dsn,
+    migration: MigrationId,
+    epoch: Epoch,
+}
+
+impl Shard {
+    /// The shard behind `reference`; its secrets are resolved only when a session is opened.
+    pub(crate) fn new(
+        reference: &ShardRef,
+        migration: &MigrationId,
+        epoch: Epoch,
+    ) -> Result<Self, StepError> {
+        let dsn = Dsn::parse(&reference.dsn).map_err(|error| {
+            StepError::refused(
+                "shard.dsn",
+                format!("shard {}: {error}", reference.name),
+                error.hint().unwrap_or("correct the connection string"),
+            )
+        })?;
+        Ok(Self {
+            name: reference.name.to_string(),
+            dsn,
+            migration: migration.clone(),
+            epoch,
+        })
+    }
+
+    /// An ordinary session; `role` says in `pg_stat_activity` what it is for.
+    pub(crate) async fn session(&self, role: &str) -> Result<Connected, StepError> {
+        self.open(Session::named(self.application_name(role))).await
+    }
+
+    /// A session in which ordinary triggers and foreign keys do not fire.
+    pub(crate) async fn replica_session(&self, role: &str) -> Result<Connected, StepError> {
+        self.open(Session::named(self.application_name(role)).as_replica())
+            .await
+    }
+
+    /// The name of our sessions of this epoch; a take-over ends those of older epochs by it.
+    pub(crate) fn application_name(&self, role: &str) -> String {
+        self.migration
+            .application_name(&format!("{role}/{}", self.epoch))
+    }
+
+    async fn open(&self, session: Session) -> Result<Connected, StepError> {
+        connect(&self.dsn, &session)
+            .await
+            .at(format_args!("shard {}", self.name))
+    }
+}

@@ -1,0 +1,101 @@
+//! Wait-out (C4, C8): every transaction that may have read "open" from the register has ended.
+//!
+//! Such a transaction holds a row-exclusive or stronger lock on a moving table to its end.
+//! It is remembered by its virtual transaction id, never by pid: PREPARE TRANSACTION gives the pid
+//! up and keeps the other (R14). Autovacuum and index builds hold other modes and are not waited for.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use plans::table::MovingTable;
+use tokio::time::Instant;
+use tokio_postgres::Client;
+
+use crate::error::{At, StepError};
+
+const POLL: Duration = Duration::from_millis(2);
+
+/// Writers on the moving tables right now, by virtual transaction id; sessions of ours are excepted.
+pub(crate) async fn writers(
+    client: &Client,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<BTreeSet<String>, StepError> {
+    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    let rows = client
+        .query(
+            "select distinct l.virtualtransaction
+             from pg_catalog.pg_locks l
+             where l.locktype = 'relation' and l.granted
+               and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
+               and l.relation = any (select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)
+               and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+               and not exists (
+                 select 1 from pg_catalog.pg_stat_activity a
+                 where a.pid = l.pid and a.usename = session_user and a.application_name like 'shardwright/%')",
+            &[&names],
+        )
+        .await
+        .at(format_args!("shard {shard}: listing writers"))?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// Waits until every writer that is there now has ended.
+///
+/// # Errors
+/// `wait_out.budget` when one of them is still there at `deadline`.
+pub(crate) async fn wait_out(
+    client: &Client,
+    tables: &[MovingTable],
+    deadline: Instant,
+    shard: &str,
+) -> Result<(), StepError> {
+    let mut remembered = writers(client, tables, shard).await?;
+    while !remembered.is_empty() {
+        if Instant::now() >= deadline {
+            return Err(StepError::not_yet(
+                "wait_out.budget",
+                format!(
+                    "shard {shard}: {} writer(s) of the moving tables did not end within the write-stop budget",
+                    remembered.len()
+                ),
+            ));
+        }
+        tokio::time::sleep(POLL).await;
+        let now = writers(client, tables, shard).await?;
+        remembered.retain(|writer| now.contains(writer));
+    }
+    Ok(())
+}
+
+/// What keeps a cutover from starting: old writers and prepared transactions (C1).
+///
+/// Returns a sentence for each, empty when none is in the way.
+pub(crate) async fn obstacles(
+    client: &Client,
+    tables: &[MovingTable],
+    budget_ms: u32,
+    shard: &str,
+) -> Result<Vec<String>, StepError> {
+    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    let rows = client
+        .query(
+            "select pg_catalog.format('a writer (pid %s) has been open for %s ms', a.pid,
+                      (extract(epoch from pg_catalog.clock_timestamp() - a.xact_start) * 1000)::bigint)
+             from pg_catalog.pg_stat_activity a
+             where a.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => $2::float8 / 1000)
+               and not (a.usename = session_user and a.application_name like 'shardwright/%')
+               and exists (
+                 select 1 from pg_catalog.pg_locks l
+                 where l.pid = a.pid and l.locktype = 'relation' and l.granted
+                   and l.relation = any (select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)
+                   and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'))
+             union all
+             select pg_catalog.format('prepared transaction %L waits for its second phase', gid)
+             from pg_catalog.pg_prepared_xacts where database = pg_catalog.current_database()",
+            &[&names, &f64::from(budget_ms)],
+        )
+        .await
+        .at(format_args!("shard {shard}: looking for old writers"))?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}

@@ -1,0 +1,141 @@
+//! Builds what the copy left out: secondary indexes side by side, then foreign keys, triggers and the rest.
+//!
+//! The statements lie on the target; each is done together with its mark, so a restart goes on.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use plans::wire::TableProgress;
+use serde_json::{Value, json};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::epoch;
+
+/// A statement that meets the applier in a deadlock is tried again this often.
+const DEADLOCK_TRIES: u32 = 5;
+
+struct Pending {
+    ordinal: i32,
+    parallel: bool,
+    label: String,
+    statement: String,
+}
+
+pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+    let built = build(context, "post").await?;
+    let target = context.target()?;
+    let session = target.session("analyze").await?;
+    for table in &context.dispatch.tables {
+        context.say(format!("analyzing {}", table.table));
+        session
+            .batch_execute(&format!("analyze {}", table.table.sql()))
+            .await
+            .at(format_args!(
+                "shard {}: analyzing {}",
+                target.name, table.table
+            ))?;
+    }
+    Ok(json!({ "objects": built }))
+}
+
+/// Restores every entry of a section that is not done; the number of entries.
+pub(super) async fn build(context: &Context, section: &str) -> Result<usize, StepError> {
+    let target = context.target()?;
+    let session = target.session("build").await?;
+    let pending = pending(context, &session, section, &target.name).await?;
+    let total = pending.len();
+    let (beside, after): (Vec<_>, Vec<_>) = pending.into_iter().partition(|entry| entry.parallel);
+    let queue = Mutex::new(VecDeque::from(beside));
+    let workers = (0..context.dispatch.options.copy_streams).map(|_| worker(context, &queue));
+    futures::future::try_join_all(workers).await?;
+    for entry in &after {
+        build_one(context, &session, entry, &target.name).await?;
+    }
+    Ok(total)
+}
+
+async fn pending(
+    context: &Context,
+    session: &Client,
+    section: &str,
+    shard: &str,
+) -> Result<Vec<Pending>, StepError> {
+    let rows = session
+        .query(
+            "select ordinal, parallel, label, statement from shardwright.schema_entry
+             where migration = $1 and section = $2 and not done order by ordinal",
+            &[&context.dispatch.migration.0, &section],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading what is to be built"))?;
+    Ok(rows
+        .iter()
+        .map(|row| Pending {
+            ordinal: row.get(0),
+            parallel: row.get(1),
+            label: row.get(2),
+            statement: row.get(3),
+        })
+        .collect())
+}
+
+async fn worker(context: &Context, queue: &Mutex<VecDeque<Pending>>) -> Result<(), StepError> {
+    let target = context.target()?;
+    let session = target.session("build").await?;
+    loop {
+        if context.cancel.is_cancelled() {
+            return Err(StepError::Interrupted);
+        }
+        let next = queue
+            .lock()
+            .map_err(|_| StepError::Interrupted)?
+            .pop_front();
+        let Some(entry) = next else { return Ok(()) };
+        build_one(context, &session, &entry, &target.name).await?;
+    }
+}
+
+async fn build_one(
+    context: &Context,
+    session: &Client,
+    entry: &Pending,
+    shard: &str,
+) -> Result<(), StepError> {
+    context.say(format!("building {}", entry.label));
+    context.owned.update(|progress| {
+        progress.tables = vec![TableProgress {
+            table: entry.label.clone(),
+            phase: "building".to_owned(),
+            ..TableProgress::default()
+        }];
+    });
+    let what = format!("shard {shard}: building {}", entry.label);
+    for attempt in 1..=DEADLOCK_TRIES {
+        epoch::begin(session, &context.token(), shard).await?;
+        match session.batch_execute(&entry.statement).await {
+            Ok(()) => break,
+            Err(error)
+                if error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
+                    && attempt < DEADLOCK_TRIES =>
+            {
+                epoch::rollback(session).await;
+            }
+            Err(error) => {
+                epoch::rollback(session).await;
+                return Err(error).at(&what);
+            }
+        }
+    }
+    session
+        .execute(
+            "update shardwright.schema_entry set done = true where migration = $1 and ordinal = $2",
+            &[&context.dispatch.migration.0, &entry.ordinal],
+        )
+        .await
+        .at(&what)?;
+    fail_point::hit("build_indexes.built_one").await?;
+    epoch::commit(session, &what).await
+}

@@ -1,0 +1,67 @@
+//! Catches up: the forward stream runs from here on; done when a marker passes it quickly.
+
+use std::time::Duration;
+
+use plans::names::Direction;
+use plans::step::catch_up::CaughtUp;
+use tokio::time::Instant;
+
+use crate::error::StepError;
+use crate::owned::Context;
+use crate::pg::marker::{Kind, Marker};
+use crate::stream::Stream;
+
+/// Level means that a marker passes within this time, or within a quarter of the write-stop budget.
+const LEVEL_AT_MOST: Duration = Duration::from_millis(500);
+
+pub(super) async fn run(context: &Context) -> Result<CaughtUp, StepError> {
+    context.say("applying changes that were captured during the copy");
+    context.ensure_stream(Direction::Forward).await?;
+    let status = catch_up(context).await?;
+    Ok(CaughtUp {
+        transactions: status.0,
+        changes: status.1,
+    })
+}
+
+async fn catch_up(context: &Context) -> Result<(i64, i64), StepError> {
+    loop {
+        let took = probe(context, Direction::Forward).await?;
+        let slot = context.owned.stream.lock().await;
+        let seen = slot.as_ref().map(Stream::seen);
+        if took <= level(context) {
+            return Ok(seen.map_or((0, 0), |s| (s.status.transactions, s.status.changes)));
+        }
+        drop(slot);
+        context.say(format!(
+            "catching up; a marker took {} ms",
+            took.as_millis()
+        ));
+    }
+}
+
+/// The lag at which a cutover would fit its budget.
+pub(super) fn level(context: &Context) -> Duration {
+    let quarter =
+        Duration::from_millis(u64::from(context.dispatch.options.write_stop_budget_ms) / 4);
+    quarter.min(LEVEL_AT_MOST)
+}
+
+/// How long a marker takes from its commit on the stream's origin until it is applied.
+pub(super) async fn probe(context: &Context, direction: Direction) -> Result<Duration, StepError> {
+    let (origin, token) = match direction {
+        Direction::Forward => (context.source()?, context.token()),
+        Direction::Reverse => (context.target()?, context.token_after_flip()),
+    };
+    let session = origin.session("probe").await?;
+    let marker = Marker::new(&token, 0, Kind::Probe);
+    marker.emit(&session, &token, &origin.name).await?;
+    let sent = Instant::now();
+    let watch = {
+        let slot = context.owned.stream.lock().await;
+        slot.as_ref().map(Stream::watch)
+    };
+    let watch = watch.ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
+    crate::stream::reached(watch, marker.id).await?;
+    Ok(sent.elapsed())
+}

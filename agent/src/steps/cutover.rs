@@ -1,0 +1,382 @@
+//! The cutover, forward or back (ARCHITECTURE.md, C1 to C11): one code for both directions.
+//!
+//! Order: gate, begin in the store, witness and fence, wait-out, marker, check, seal, wait-out,
+//! second marker, last look, flip, open.
+//! An attempt that fails before the flip is released: the store first, then the witness, then the
+//! source's register. After the flip there is only forward.
+
+mod gate;
+mod window;
+
+use std::time::Duration;
+
+use plans::id::{AttemptNo, MapVersion};
+use plans::names::Direction;
+use plans::step::StepKind;
+use plans::step::cutover::{CutOver, Window};
+use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall};
+use tokio::time::Instant;
+
+use super::open_capture;
+use super::verify::Sides;
+use crate::error::StepError;
+use crate::owned::Context;
+use crate::pg::epoch::{self, Token};
+use crate::pg::marker::{Kind, Marker};
+use crate::pg::register::{self, Setting};
+
+/// Pause between two tries to reach the controller.
+const CONTROLLER_PAUSE: Duration = Duration::from_millis(100);
+
+/// Who loses the keys, who gains them, and what proves our ownership on each.
+pub(super) struct Parties {
+    pub(super) direction: Direction,
+    pub(super) sides: Sides,
+    /// The map version while the attempt is under way.
+    pub(super) version: MapVersion,
+}
+
+impl Parties {
+    fn of(context: &Context, direction: Direction) -> Result<Self, StepError> {
+        let version = match direction {
+            Direction::Forward => context.dispatch.map_version,
+            Direction::Reverse => context.dispatch.map_version.next(),
+        };
+        Ok(Self {
+            direction,
+            sides: Sides::of(context, direction)?,
+            version,
+        })
+    }
+
+    /// The proof for work after this cutover's flip.
+    fn token_after(&self) -> Token {
+        Token {
+            until: self.version.next(),
+            ..self.sides.token.clone()
+        }
+    }
+}
+
+pub(super) async fn run(context: &Context, direction: Direction) -> Result<CutOver, StepError> {
+    let parties = Parties::of(context, direction)?;
+    if direction == Direction::Reverse {
+        open_way_forward(context).await?;
+    }
+    let begun = match recover(context, &parties).await? {
+        Recovered::Flipped(attempt, version) => {
+            return finish_flipped(context, &parties, attempt, version).await;
+        }
+        Recovered::Open => {
+            let facts = gate::pass(context, &parties).await?;
+            (begin(context, &parties).await?, facts)
+        }
+    };
+    match begun {
+        (Begun::Attempt(attempt), facts) => {
+            match window::attempt(context, &parties, attempt, &facts).await {
+                Ok(done) => Ok(done),
+                Err(error) => Err(give_up(context, &parties, attempt, error).await),
+            }
+        }
+        (Begun::Flipped(attempt, version), _) => {
+            finish_flipped(context, &parties, attempt, version).await
+        }
+    }
+}
+
+/// I6 for the way back: the slot that would bring the keys to the target again, before the fence.
+async fn open_way_forward(context: &Context) -> Result<(), StepError> {
+    let source = context.source()?;
+    let session = source.session("capture").await?;
+    let there = session
+        .query_opt(
+            "select 1 from pg_catalog.pg_replication_slots where slot_name = $1",
+            &[&context.dispatch.migration.slot(Direction::Forward)],
+        )
+        .await;
+    if matches!(there, Ok(Some(_))) {
+        return Ok(());
+    }
+    open_capture::record(context, &source.name, Direction::Forward).await?;
+    open_capture::publish(&session, context, Direction::Forward, &source.name).await?;
+    open_capture::create_slot(context, &source, Direction::Forward).await?;
+    Ok(())
+}
+
+enum Begun {
+    Attempt(AttemptNo),
+    Flipped(AttemptNo, MapVersion),
+}
+
+/// C2: asks the store for the next attempt.
+async fn begin(context: &Context, parties: &Parties) -> Result<Begun, StepError> {
+    let ask = CutoverAsk::Begin {
+        direction: parties.direction,
+    };
+    let answer = ask_controller(context, ask).await?;
+    if let CutoverAnswer::AlreadyFlipped {
+        attempt,
+        map_version,
+    } = answer
+    {
+        return Ok(Begun::Flipped(attempt, map_version));
+    }
+    let CutoverAnswer::Begun {
+        attempt,
+        map_version,
+    } = answer
+    else {
+        return Err(refused("begin the attempt", &answer));
+    };
+    if map_version == parties.version {
+        return Ok(Begun::Attempt(attempt));
+    }
+    Err(StepError::refused(
+        "map.changed",
+        format!(
+            "the map is at version {map_version}, this cutover is for version {}",
+            parties.version
+        ),
+        "abort the migration and plan it again",
+    ))
+}
+
+fn refused(what: &str, answer: &CutoverAnswer) -> StepError {
+    let reason = if let CutoverAnswer::Refused { reason } = answer {
+        reason.clone()
+    } else {
+        format!("{answer:?}")
+    };
+    StepError::not_yet(
+        "cutover.refused",
+        format!("the control store did not {what}: {reason}"),
+    )
+}
+
+/// One call; the caller decides what an unreachable controller means.
+async fn ask_controller(context: &Context, ask: CutoverAsk) -> Result<CutoverAnswer, StepError> {
+    let call = CutoverCall {
+        migration: context.dispatch.migration.clone(),
+        epoch: context.dispatch.epoch,
+        ask,
+    };
+    Ok(context.controller.cutover(&call).await?)
+}
+
+/// Asks until the controller answers: for questions that must not stay open.
+async fn ask_until_answered(
+    context: &Context,
+    ask: &CutoverAsk,
+) -> Result<CutoverAnswer, StepError> {
+    let call = CutoverCall {
+        migration: context.dispatch.migration.clone(),
+        epoch: context.dispatch.epoch,
+        ask: ask.clone(),
+    };
+    loop {
+        match context.controller.cutover(&call).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) if error.is_final() => return Err(error.into()),
+            Err(error) => {
+                tracing::warn!(%error, "asking the controller again");
+                tokio::time::sleep(CONTROLLER_PAUSE).await;
+            }
+        }
+    }
+}
+
+enum Recovered {
+    /// No earlier attempt left the keys closed.
+    Open,
+    Flipped(AttemptNo, MapVersion),
+}
+
+/// After a take-over: an attempt that was interrupted behind its seal is released, or its flip is found.
+async fn recover(context: &Context, parties: &Parties) -> Result<Recovered, StepError> {
+    let losing = &parties.sides.origin;
+    let session = losing.session("register").await?;
+    let what = format!("shard {}: reading the register", losing.name);
+    let seen = register::read(&session, &parties.sides.token, &what).await?;
+    if seen.register != i64::MAX {
+        return Ok(Recovered::Open);
+    }
+    context.say("an earlier attempt had sealed the source; finding out how it ended");
+    match begin(context, parties).await? {
+        Begun::Flipped(attempt, version) => Ok(Recovered::Flipped(attempt, version)),
+        Begun::Attempt(attempt) => {
+            release(
+                context,
+                parties,
+                attempt,
+                "an earlier attempt was interrupted",
+            )
+            .await?;
+            Ok(Recovered::Open)
+        }
+    }
+}
+
+/// Gives an attempt up before the flip; returns the error to report.
+async fn give_up(
+    context: &Context,
+    parties: &Parties,
+    attempt: AttemptNo,
+    error: StepError,
+) -> StepError {
+    if error.is_superseded() {
+        return error;
+    }
+    context.say(format!("attempt {attempt} is given up: {error}"));
+    match release(context, parties, attempt, &error.to_string()).await {
+        Ok(()) => error,
+        Err(second) => second,
+    }
+}
+
+/// The store first (a flip is impossible from then on), then the witness, then the register (I4).
+async fn release(
+    context: &Context,
+    parties: &Parties,
+    attempt: AttemptNo,
+    reason: &str,
+) -> Result<(), StepError> {
+    let ask = CutoverAsk::Release {
+        attempt,
+        reason: reason.to_owned(),
+    };
+    let answer = ask_until_answered(context, &ask).await?;
+    if answer != CutoverAnswer::Released {
+        return Err(refused("release the attempt", &answer));
+    }
+    reopen(parties, attempt.0).await
+}
+
+/// Opens the losing shard again, once its rival is seen to be closed and never told of a flip.
+async fn reopen(parties: &Parties, attempt: i64) -> Result<(), StepError> {
+    let Sides {
+        origin,
+        destination,
+        token,
+    } = &parties.sides;
+    let gaining = destination.session("register").await?;
+    register::witness(
+        &gaining,
+        token,
+        attempt,
+        parties.version.0,
+        &destination.name,
+    )
+    .await?;
+    let losing = origin.session("register").await?;
+    register::begin_and_set(&losing, token, attempt, Setting::Open, &origin.name).await?;
+    Ok(())
+}
+
+/// Reopens the source for an unwind: the store says already that no flip can happen.
+pub(super) async fn reopen_source(context: &Context) -> Result<(), StepError> {
+    let parties = Parties::of(context, Direction::Forward)?;
+    let losing = parties.sides.origin.session("register").await?;
+    let row = losing
+        .query_opt(
+            "select attempt / 1000 from shardwright.move where migration = $1",
+            &[&context.dispatch.migration.0],
+        )
+        .await;
+    match row {
+        Ok(Some(row)) => reopen(&parties, row.get(0)).await,
+        _ => Ok(()),
+    }
+}
+
+/// C10 and C11 by someone who comes after the flip (also the one who made it).
+async fn finish_flipped(
+    context: &Context,
+    parties: &Parties,
+    attempt: AttemptNo,
+    version: MapVersion,
+) -> Result<CutOver, StepError> {
+    context.say("the map has flipped; opening the new owner");
+    let started = Instant::now();
+    open(context, parties, attempt, version).await?;
+    follow(context, parties).await?;
+    let open = millis(started);
+    Ok(CutOver {
+        attempt: attempt.0,
+        map_version: version.0,
+        window: Window {
+            total: open,
+            open,
+            ..Window::default()
+        },
+        dirty_keys: 0,
+    })
+}
+
+/// C10: tells the new owner, writes the open marker, opens the register, each committed by itself.
+pub(super) async fn open(
+    context: &Context,
+    parties: &Parties,
+    attempt: AttemptNo,
+    version: MapVersion,
+) -> Result<(), StepError> {
+    let Sides {
+        origin,
+        destination,
+        token,
+    } = &parties.sides;
+    let shard = destination.name.as_str();
+    let gaining = destination.session("register").await?;
+    let seen = register::read(&gaining, token, "reading the register").await?;
+    if seen.register != 0 {
+        let count = epoch::begin_next(&gaining, token, attempt.0, shard).await?;
+        epoch::commit(&gaining, &format!("shard {shard}: beginning to open")).await?;
+        register::tell_flipped(&gaining, token, count, version.0, shard).await?;
+        let after = parties.token_after();
+        Marker::new(&after, attempt.0, Kind::Opened)
+            .emit(&gaining, &after, shard)
+            .await?;
+        register::set(&gaining, token, count, Setting::Open, shard).await?;
+    }
+    fail_point::hit("cutover.opened").await?;
+    let losing = origin.session("register").await?;
+    let count = epoch::begin_next(&losing, token, attempt.0, &origin.name).await?;
+    epoch::commit(
+        &losing,
+        &format!("shard {}: telling the former owner", origin.name),
+    )
+    .await?;
+    register::tell_flipped(&losing, token, count, version.0, &origin.name).await?;
+    context.say(format!(
+        "shard {shard} owns the keys; map version {version}"
+    ));
+    Ok(())
+}
+
+/// C11: the stream in the other direction runs; after a roll back none does.
+pub(super) async fn follow(context: &Context, parties: &Parties) -> Result<(), StepError> {
+    context.owned.stop_stream().await;
+    match parties.direction {
+        Direction::Forward => context.ensure_stream(Direction::Reverse).await,
+        Direction::Reverse => Ok(()),
+    }
+}
+
+/// After a take-over outside of a cutover step: keys that an interrupted attempt left closed are
+/// opened again, unless the flip was committed.
+pub(crate) async fn recover_register(context: &Context) -> Result<(), StepError> {
+    let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
+    if matches!(
+        kind,
+        Some(StepKind::Cutover | StepKind::Rollback | StepKind::Unwind)
+    ) {
+        return Ok(());
+    }
+    let parties = Parties::of(context, Direction::Forward)?;
+    recover(context, &parties).await.map(|_| ())
+}
+
+/// Milliseconds since `start`.
+pub(super) fn millis(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1000.0
+}

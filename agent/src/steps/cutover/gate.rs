@@ -1,0 +1,143 @@
+//! The gate (C1): what must hold before anything is refused to anybody. Waits and says why.
+
+use std::time::Duration;
+
+use plans::names::Direction;
+use plans::step::StepKind;
+use plans::step::preflight::Preflighted;
+use tokio_postgres::Client;
+
+use super::Parties;
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::replication::ReplicationSession;
+use crate::pg::shard::Shard;
+use crate::pg::{catalog, guard, sequences, wait_out};
+use crate::steps::{catch_up, verify};
+
+/// Pause between two looks at what stands in the way.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Dirty keys that may be left for the comparison inside the window.
+const DIRTY_AT_MOST: usize = 2000;
+/// Comparisons before the window; a key set that changes faster than this is compared inside.
+const RECHECKS: usize = 3;
+
+/// What was seen at the gate and must still be so right before the flip (R10).
+pub(super) struct Facts {
+    pub(super) fingerprint: String,
+    pub(super) guards: Vec<String>,
+    pub(super) sequences: Vec<String>,
+}
+
+/// Waits until the cutover can be expected to fit its budget.
+pub(super) async fn pass(context: &Context, parties: &Parties) -> Result<Facts, StepError> {
+    context.ensure_stream(parties.direction).await?;
+    let losing = parties.sides.origin.session("gate").await?;
+    let gaining = parties.sides.destination.session("gate").await?;
+    loop {
+        let facts = facts(context, parties, &losing, &gaining).await?;
+        for _ in 0..RECHECKS {
+            context.say("comparing the keys that changed since the verification");
+            let left = tokio::select! {
+                left = verify::recheck(context, parties.direction) => left?,
+                failure = context.stream_failed() => return Err(failure),
+            };
+            if left <= DIRTY_AT_MOST {
+                break;
+            }
+        }
+        match obstacle(context, parties, &losing).await? {
+            None => return Ok(facts),
+            Some(reason) => context.say(format!("the cutover waits: {reason}")),
+        }
+        if context.cancel.is_cancelled() {
+            return Err(StepError::Interrupted);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// What keeps the cutover from starting now, if anything does.
+async fn obstacle(
+    context: &Context,
+    parties: &Parties,
+    losing: &Client,
+) -> Result<Option<String>, StepError> {
+    let options = &context.dispatch.options;
+    let tables = &context.dispatch.tables;
+    let budget = options.write_stop_budget_ms;
+    let shard = parties.sides.origin.name.as_str();
+    let obstacles = wait_out::obstacles(losing, tables, budget, shard).await?;
+    if let Some(first) = obstacles.first() {
+        return Ok(Some(first.clone()));
+    }
+    let lag = catch_up::probe(context, parties.direction).await?;
+    let level = catch_up::level(context);
+    Ok((lag > level).then(|| {
+        format!(
+            "a marker takes {} ms, more than {} ms",
+            lag.as_millis(),
+            level.as_millis()
+        )
+    }))
+}
+
+async fn facts(
+    context: &Context,
+    parties: &Parties,
+    losing: &Client,
+    gaining: &Client,
+) -> Result<Facts, StepError> {
+    let tables = &context.dispatch.tables;
+    let id = &context.dispatch.migration;
+    let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
+    let fingerprint = catalog::fingerprint(losing, tables, &origin.name).await?;
+    let other = catalog::fingerprint(gaining, tables, &destination.name).await?;
+    let planned = &context.dispatch.schema_fingerprint;
+    for (found, shard) in [(&fingerprint, &origin.name), (&other, &destination.name)] {
+        if found != planned {
+            return Err(StepError::refused(
+                "schema.drift",
+                format!("shard {shard}: the moving tables are not as the plan describes them"),
+                "make both sides equal again and `resume`, or abort the migration and plan it again",
+            ));
+        }
+    }
+    guard::check(gaining, id, tables.len(), &destination.name).await?;
+    check_identity(context, origin, parties.direction).await?;
+    Ok(Facts {
+        fingerprint,
+        guards: guard::check(losing, id, tables.len(), &origin.name).await?,
+        sequences: sequences::names(gaining, &destination.name).await?,
+    })
+}
+
+/// I10: the same server and the same timeline as when the capture was opened.
+pub(super) async fn check_identity(
+    context: &Context,
+    shard: &Shard,
+    direction: Direction,
+) -> Result<(), StepError> {
+    let known: Preflighted = context.output(StepKind::Preflight)?;
+    let expected = match direction {
+        Direction::Forward => known.source,
+        Direction::Reverse => known.target,
+    };
+    let what = format!("shard {}: identifying the server", shard.name);
+    let name = shard.application_name("identify");
+    let mut session = ReplicationSession::open(&shard.dsn, &name)
+        .await
+        .at(&what)?;
+    let found = session.identify_system().await.at(&what)?;
+    if found == crate::owned::system(&expected)? {
+        return Ok(());
+    }
+    Err(StepError::refused(
+        "server.changed",
+        format!(
+            "shard {} is another server, or was promoted to another timeline, since the capture was opened",
+            shard.name
+        ),
+        "abort the migration and plan it again",
+    ))
+}

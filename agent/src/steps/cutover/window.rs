@@ -1,0 +1,307 @@
+//! The window: C3 to C10, from the fence to the open register; every part is measured.
+
+use std::time::Duration;
+
+use plans::id::AttemptNo;
+use plans::names::Direction;
+use plans::step::cutover::{CutOver, Window};
+use plans::wire::{CutoverAnswer, CutoverAsk};
+use tokio::time::Instant;
+use tokio_postgres::Client;
+use uuid::Uuid;
+
+use super::gate::{self, Facts};
+use super::{Parties, ask_controller, ask_until_answered, follow, millis, open, refused};
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::epoch;
+use crate::pg::lsn::Lsn;
+use crate::pg::marker::{Kind, Marker};
+use crate::pg::register::{self, Setting};
+use crate::pg::{catalog, guard, sequences, wait_out};
+use crate::steps::verify;
+use crate::stream::Stream;
+
+/// Sessions that are open before the fence, so that none is opened inside the window.
+struct Sessions {
+    losing: connect::Connected,
+    gaining: connect::Connected,
+}
+
+/// Runs one attempt from C3 to C11. An error before the flip means: to be released.
+pub(super) async fn attempt(
+    context: &Context,
+    parties: &Parties,
+    attempt: AttemptNo,
+    facts: &Facts,
+) -> Result<CutOver, StepError> {
+    let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
+    let sessions = Sessions {
+        losing: origin.session("cutover").await?,
+        gaining: destination.session("cutover").await?,
+    };
+    let token = &parties.sides.token;
+    let version = parties.version.0;
+    let witnessed = register::witness(
+        &sessions.gaining,
+        token,
+        attempt.0,
+        version,
+        &destination.name,
+    )
+    .await?;
+    let started = Instant::now();
+    let mut run = Attempt {
+        context,
+        parties,
+        number: attempt,
+        facts,
+        sessions,
+        fenced: 0,
+        witnessed,
+        deadline: started + budget(context),
+        applied_at_fence: 0,
+        window: Window::default(),
+    };
+    let dirty_keys = run.fence_to_check().await?;
+    run.seal().await?;
+    let version = run.flip().await?;
+    let opening = Instant::now();
+    open(context, parties, attempt, version).await?;
+    run.window.open = millis(opening);
+    run.window.total = millis(started);
+    follow(context, parties).await?;
+    Ok(CutOver {
+        attempt: attempt.0,
+        map_version: version.0,
+        window: run.window,
+        dirty_keys,
+    })
+}
+
+fn budget(context: &Context) -> Duration {
+    Duration::from_millis(u64::from(context.dispatch.options.write_stop_budget_ms))
+}
+
+struct Attempt<'a> {
+    context: &'a Context,
+    parties: &'a Parties,
+    number: AttemptNo,
+    facts: &'a Facts,
+    sessions: Sessions,
+    /// The losing shard's count while this attempt holds it.
+    fenced: i64,
+    /// The gaining shard's count.
+    witnessed: i64,
+    deadline: Instant,
+    /// Row changes that were applied before the first marker.
+    applied_at_fence: u64,
+    window: Window,
+}
+
+impl Attempt<'_> {
+    fn losing(&self) -> (&Client, &str) {
+        (&self.sessions.losing, &self.parties.sides.origin.name)
+    }
+
+    fn gaining(&self) -> (&Client, &str) {
+        (&self.sessions.gaining, &self.parties.sides.destination.name)
+    }
+
+    /// C3 to C6; how many dirty keys were compared.
+    async fn fence_to_check(&mut self) -> Result<i64, StepError> {
+        let token = &self.parties.sides.token;
+        let (client, shard) = self.losing();
+        let fence = Setting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
+        self.fenced = register::begin_and_set(client, token, self.number.0, fence, shard).await?;
+        fail_point::hit(fenced_point(self.parties.direction)).await?;
+        let waiting = Instant::now();
+        let (client, shard) = self.losing();
+        wait_out::wait_out(client, &self.context.dispatch.tables, self.deadline, shard).await?;
+        self.window.wait_out = millis(waiting);
+
+        let draining = Instant::now();
+        let (client, shard) = self.losing();
+        let marker = Marker::new(token, self.number.0, Kind::Fenced);
+        marker.emit(client, token, shard).await?;
+        self.applied_at_fence = self.applied(marker.id).await?;
+        self.window.drain = millis(draining);
+
+        let checking = Instant::now();
+        let dirty = self.check().await?;
+        self.window.check = millis(checking);
+        Ok(dirty)
+    }
+
+    /// Waits until a marker is applied, at most until the budget is spent.
+    async fn applied(&self, marker: Uuid) -> Result<u64, StepError> {
+        let watch = verify::watch(self.context).await?;
+        tokio::time::timeout_at(self.deadline, crate::stream::reached(watch, marker))
+            .await
+            .map_err(|_| {
+                StepError::not_yet(
+                    "drain.budget",
+                    "the marker was not applied within the write-stop budget",
+                )
+            })?
+    }
+
+    /// C6: dirty keys are equal on both sides; sequences are set past the losing shard's.
+    async fn check(&self) -> Result<i64, StepError> {
+        let ((losing, origin), (gaining, destination)) = (self.losing(), self.gaining());
+        let dirty = verify::dirty_keys(gaining, &self.parties.sides, None).await?;
+        let differences = verify::dirty_differences(
+            self.context,
+            &dirty,
+            (losing, origin),
+            (gaining, destination),
+        )
+        .await?;
+        if differences > 0 {
+            return Err(StepError::refused(
+                "verify.different",
+                format!(
+                    "{differences} row(s) that changed before the fence differ on the two shards"
+                ),
+                "find out who wrote to the new shard; abort the migration and plan it again",
+            ));
+        }
+        let values = sequences::values(losing, &self.facts.sequences, origin).await?;
+        let token = &self.parties.sides.token;
+        epoch::continue_exclusive(gaining, token, self.witnessed, destination).await?;
+        sequences::advance(gaining, &values, destination).await?;
+        epoch::commit(gaining, &format!("shard {destination}: setting sequences")).await?;
+        Ok(dirty
+            .values()
+            .map(|keys| i64::try_from(keys.len()).unwrap_or(0))
+            .sum())
+    }
+
+    /// C7 and C8: from here on the losing shard stays closed whatever happens to us.
+    async fn seal(&mut self) -> Result<(), StepError> {
+        let token = &self.parties.sides.token;
+        let sealing = Instant::now();
+        fail_point::hit("cutover.before_seal").await?;
+        let ask = CutoverAsk::Seal {
+            attempt: self.number,
+        };
+        let answer = ask_controller(self.context, ask).await?;
+        if answer != CutoverAnswer::Granted {
+            return Err(refused("allow the seal", &answer));
+        }
+        let (client, shard) = self.losing();
+        register::set(client, token, self.fenced, Setting::Closed, shard).await?;
+        fail_point::hit("cutover.sealed").await?;
+        let waiting = Instant::now();
+        wait_out::wait_out(client, &self.context.dispatch.tables, self.deadline, shard).await?;
+        let waited = millis(waiting);
+
+        let marker = Marker::new(token, self.number.0, Kind::Sealed);
+        if let Some(stream) = self.context.owned.stream.lock().await.as_ref() {
+            stream.stop_at(marker.id);
+        }
+        marker.emit(client, token, shard).await?;
+        let after = self.applied(marker.id).await?;
+        if after != self.applied_at_fence {
+            return Err(StepError::not_yet(
+                "fence.expired",
+                format!(
+                    "{} change(s) of moving keys arrived between fence and seal: the fence had expired",
+                    after - self.applied_at_fence
+                ),
+            ));
+        }
+        self.end_stream().await;
+        self.last_look().await?;
+        self.window.wait_out += waited;
+        self.window.seal = millis(sealing) - waited;
+        Ok(())
+    }
+
+    /// The applier has stopped exactly at the second marker; its sessions are ended (R7).
+    async fn end_stream(&self) {
+        let stream: Option<Stream> = self.context.owned.stream.lock().await.take();
+        if let Some(mut stream) = stream {
+            stream.ended().await;
+        }
+    }
+
+    /// The last act on the losing shard: nothing has changed since the gate (R10), standbys have it (R6).
+    async fn last_look(&self) -> Result<(), StepError> {
+        let (client, shard) = self.losing();
+        let tables = &self.context.dispatch.tables;
+        let now = guard::standing(client, &self.context.dispatch.migration, shard).await?;
+        let fingerprint = catalog::fingerprint(client, tables, shard).await?;
+        if now != self.facts.guards || fingerprint != self.facts.fingerprint {
+            return Err(StepError::not_yet(
+                "schema.changed",
+                format!("shard {shard}: guards or tables changed during the cutover"),
+            ));
+        }
+        self.standbys_flushed().await?;
+        gate::check_identity(
+            self.context,
+            &self.parties.sides.origin,
+            self.parties.direction,
+        )
+        .await
+    }
+
+    /// A standby that lacks the seal could be promoted and take writes to the moved keys.
+    async fn standbys_flushed(&self) -> Result<(), StepError> {
+        let (client, shard) = self.losing();
+        let what = format!("shard {shard}: asking how far its standbys are");
+        let row = client
+            .query_one("select pg_catalog.pg_current_wal_flush_lsn()", &[])
+            .await
+            .at(&what)?;
+        let flushed: Lsn = row.get(0);
+        loop {
+            let behind = client
+                .query(
+                    "select application_name from pg_catalog.pg_stat_replication r
+                     where not exists (select from pg_catalog.pg_replication_slots s
+                                       where s.active_pid = r.pid and s.slot_type = 'logical')
+                       and r.state = 'streaming' and coalesce(r.flush_lsn < $1, true)",
+                    &[&flushed],
+                )
+                .await
+                .at(&what)?;
+            let Some(first) = behind.first() else {
+                return Ok(());
+            };
+            if Instant::now() >= self.deadline {
+                let name: String = first.get(0);
+                return Err(StepError::not_yet(
+                    "standby.behind",
+                    format!(
+                        "shard {shard}: standby {name} has not flushed the seal within the write-stop budget"
+                    ),
+                ));
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// C9: the point of no return. An unreachable controller is asked until it answers.
+    async fn flip(&mut self) -> Result<plans::id::MapVersion, StepError> {
+        let flipping = Instant::now();
+        let ask = CutoverAsk::Flip {
+            attempt: self.number,
+        };
+        let answer = ask_until_answered(self.context, &ask).await?;
+        let CutoverAnswer::Flipped { map_version } = answer else {
+            return Err(refused("flip the map", &answer));
+        };
+        self.window.flip = millis(flipping);
+        fail_point::hit("cutover.flipped").await?;
+        Ok(map_version)
+    }
+}
+
+fn fenced_point(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "cutover.fenced",
+        Direction::Reverse => "rollback.fenced",
+    }
+}

@@ -1,0 +1,14 @@
+//! After a roll back: drops the target's copy and everything that the migration created.
+
+use serde_json::{Value, json};
+
+use super::unwind;
+use crate::error::StepError;
+use crate::owned::Context;
+
+pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+    context.say("dropping the target's copy");
+    context.owned.stop_stream().await;
+    unwind::take_back(context).await?;
+    Ok(json!({}))
+}

@@ -1,0 +1,57 @@
+//! The steps: a file here keeps what the file of the same name in `plans::step` promises.
+
+mod build_indexes;
+mod catch_up;
+mod copy;
+mod copy_progress;
+mod create_target;
+mod cutover;
+mod drop_new;
+mod drop_old;
+mod hold;
+mod open_capture;
+mod open_reverse;
+mod preflight;
+pub(crate) mod survey;
+mod unwind;
+mod verify;
+
+use plans::step::StepKind;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::StepError;
+use crate::owned::Context;
+pub(crate) use cutover::recover_register;
+use plans::names::Direction;
+
+/// Performs one step to its end and returns its output.
+pub(crate) async fn run(context: &Context, kind: StepKind) -> Result<Value, StepError> {
+    match kind {
+        StepKind::Preflight => output(preflight::run(context).await?),
+        StepKind::CreateTarget => output(create_target::run(context).await?),
+        StepKind::OpenCapture => output(open_capture::run(context).await?),
+        StepKind::Copy => output(copy::run(context).await?),
+        StepKind::CatchUp => output(catch_up::run(context).await?),
+        StepKind::BuildIndexes => output(build_indexes::run(context).await?),
+        StepKind::Verify => output(verify::run(context).await?),
+        StepKind::OpenReverse => output(open_reverse::run(context).await?),
+        StepKind::Cutover => output(cutover::run(context, Direction::Forward).await?),
+        StepKind::Hold => output(hold::run(context).await?),
+        StepKind::DropOld => output(drop_old::run(context).await?),
+        StepKind::Unwind => output(unwind::run(context).await?),
+        StepKind::Rollback => output(cutover::run(context, Direction::Reverse).await?),
+        StepKind::DropNew => output(drop_new::run(context).await?),
+    }
+}
+
+/// True for steps that end by themselves in a moment and must not be cut off in the middle: a pause
+/// waits for the end of the attempt.
+pub(crate) fn ends_by_itself(kind: StepKind) -> bool {
+    matches!(kind, StepKind::Cutover | StepKind::Rollback)
+}
+
+fn output(value: impl Serialize) -> Result<Value, StepError> {
+    serde_json::to_value(value)
+        .map_err(|error| StepError::passing("step.output", error.to_string()))
+}

@@ -1,0 +1,245 @@
+//! Opens capture on the source: guards, publication, slot, held snapshot, progress row.
+//!
+//! The publication comes before the slot, or the stream is dead for ever (E11).
+//! A second run drops the slot and makes it again: nothing was copied from it yet, or the copy is void.
+
+use std::time::Duration;
+
+use plans::names::Direction;
+use plans::step::StepKind;
+use plans::step::open_capture::CaptureOpened;
+use plans::table::quote_ident;
+use tokio_postgres::Client;
+
+use super::create_target::session_user;
+use crate::controller::CleanupRecord;
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::lsn::Lsn;
+use crate::pg::progress::{self, Progress};
+use crate::pg::replication::{CreatedSlot, ReplicationSession, SlotOptions};
+use crate::pg::shard::Shard;
+use crate::pg::snapshot::{self, Holders};
+use crate::pg::{epoch, guard, home};
+
+/// Creating a slot waits for every running transaction; after this long we say which.
+const SLOT_PATIENCE: Duration = Duration::from_secs(120);
+
+pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
+    let dispatch = &context.dispatch;
+    let source = context.source()?;
+    let session = source.session("capture").await?;
+    let token = context.token();
+    record(context, &dispatch.source.name.0, Direction::Forward).await?;
+    home::ensure(&session, &source.name).await?;
+    epoch::enrol(
+        &session,
+        &token,
+        "source",
+        dispatch.map.as_str(),
+        &source.name,
+    )
+    .await?;
+    context.say("putting guards on the source's tables");
+    guards(context, &session, &source.name).await?;
+    drop_slot(&session, context, Direction::Forward, &source.name).await?;
+    publish(&session, context, Direction::Forward, &source.name).await?;
+    context.say("creating the replication slot; it waits for transactions that run now");
+    let (slot, holder) = create_slot(context, &source, Direction::Forward).await?;
+    fail_point::hit("open_capture.slot_created").await?;
+    let snapshot = slot.snapshot.as_deref().unwrap_or_default();
+    let id = dispatch.migration.as_str();
+    snapshot::end_all(&source, id).await?;
+    *context.owned.holders.lock().await = Some(Holders::start(&source, id, snapshot).await?);
+    drop(holder);
+    start_progress(
+        context,
+        Direction::Forward,
+        slot.consistent_point,
+        &context.target()?,
+    )
+    .await?;
+    Ok(CaptureOpened {
+        consistent_point: slot.consistent_point.to_string(),
+    })
+}
+
+/// Tells the controller what is about to be created on the shard that a stream comes from.
+pub(super) async fn record(
+    context: &Context,
+    shard: &str,
+    direction: Direction,
+) -> Result<(), StepError> {
+    let migration = &context.dispatch.migration;
+    let record = |kind: &str, name: String| CleanupRecord {
+        shard: shard.to_owned(),
+        kind: kind.to_owned(),
+        name,
+        policy: "always".to_owned(),
+    };
+    let mut records = vec![
+        record("publication", migration.publication(direction)),
+        record("slot", migration.slot(direction)),
+    ];
+    if direction == Direction::Forward {
+        records.push(record("schema", plans::names::SCHEMA.to_owned()));
+        records.push(record("guard", migration.guard_function()));
+    }
+    context
+        .controller
+        .record_cleanup(migration, &records)
+        .await?;
+    Ok(())
+}
+
+async fn guards(context: &Context, session: &Client, shard: &str) -> Result<(), StepError> {
+    let dispatch = &context.dispatch;
+    let what = format!("shard {shard}: creating guards");
+    guard::create_register(session, &dispatch.migration, 0)
+        .await
+        .at(&what)?;
+    guard::create_functions(session, &dispatch.migration, &dispatch.map)
+        .await
+        .at(&what)?;
+    let role = session_user(session).await.at(&what)?;
+    for table in &dispatch.tables {
+        let sql = guard::triggers_sql(&dispatch.migration, &dispatch.keys, table, &role);
+        let what = format!("shard {shard}: putting the guard on {}", table.table);
+        guard::with_short_locks(session, &sql, &what).await?;
+    }
+    Ok(())
+}
+
+/// Creates the publication with the predicate as its row filter, unless it is there.
+pub(super) async fn publish(
+    session: &Client,
+    context: &Context,
+    direction: Direction,
+    shard: &str,
+) -> Result<(), StepError> {
+    let name = context.dispatch.migration.publication(direction);
+    let tables: Vec<String> = context
+        .dispatch
+        .tables
+        .iter()
+        .map(|table| {
+            let column = quote_ident(&table.key_column);
+            let predicate = context.dispatch.keys.predicate(&column);
+            format!("only {} where {predicate}", table.table.sql())
+        })
+        .collect();
+    session
+        .batch_execute(&format!(
+            "drop publication if exists {name}; create publication {name} for table {}",
+            tables.join(", ")
+        ))
+        .await
+        .at(format_args!("shard {shard}: creating publication {name}"))
+}
+
+/// Creates the slot; its snapshot lives as long as the returned session.
+pub(super) async fn create_slot(
+    context: &Context,
+    shard: &Shard,
+    direction: Direction,
+) -> Result<(CreatedSlot, ReplicationSession), StepError> {
+    let slot = context.dispatch.migration.slot(direction);
+    let what = format!("shard {}: creating replication slot {slot}", shard.name);
+    let name = shard.application_name("slot");
+    let mut session = ReplicationSession::open(&shard.dsn, &name)
+        .await
+        .at(&what)?;
+    let export = direction == Direction::Forward && is_copying(context);
+    let options = SlotOptions {
+        temporary: false,
+        export,
+    };
+    let created = tokio::time::timeout(SLOT_PATIENCE, session.create_slot(&slot, options)).await;
+    match created {
+        Ok(created) => Ok((created.at(&what)?, session)),
+        Err(_) => Err(StepError::passing(
+            "slot.waits",
+            format!(
+                "{what}: a transaction that was open before it has not ended for {SLOT_PATIENCE:?}"
+            ),
+        )),
+    }
+}
+
+fn is_copying(context: &Context) -> bool {
+    matches!(context.dispatch.step, Some((_, StepKind::OpenCapture)))
+}
+
+/// Drops a slot of ours if it is there; ends the session that still reads from it.
+pub(super) async fn drop_slot(
+    session: &Client,
+    context: &Context,
+    direction: Direction,
+    shard: &str,
+) -> Result<(), StepError> {
+    let slot = context.dispatch.migration.slot(direction);
+    let what = format!("shard {shard}: dropping replication slot {slot}");
+    for _ in 0..100 {
+        let row = session
+            .query_opt(
+                "select active_pid from pg_catalog.pg_replication_slots where slot_name = $1",
+                &[&slot],
+            )
+            .await
+            .at(&what)?;
+        let Some(row) = row else { return Ok(()) };
+        if let Some(pid) = row.get::<_, Option<i32>>(0) {
+            session
+                .execute("select pg_catalog.pg_terminate_backend($1, 1000)", &[&pid])
+                .await
+                .at(&what)?;
+            continue;
+        }
+        session
+            .execute("select pg_catalog.pg_drop_replication_slot($1)", &[&slot])
+            .await
+            .at(&what)?;
+    }
+    Err(StepError::passing(
+        "slot.busy",
+        format!("{what}: it stays in use"),
+    ))
+}
+
+/// Drops the publication of one direction if it is there.
+pub(super) async fn unpublish(
+    session: &Client,
+    context: &Context,
+    direction: Direction,
+    shard: &str,
+) -> Result<(), StepError> {
+    let name = context.dispatch.migration.publication(direction);
+    session
+        .batch_execute(&format!("drop publication if exists {name}"))
+        .await
+        .at(format_args!("shard {shard}: dropping publication {name}"))
+}
+
+/// Writes the first progress row on the shard that the stream will write to.
+pub(super) async fn start_progress(
+    context: &Context,
+    direction: Direction,
+    from: Lsn,
+    destination: &Shard,
+) -> Result<(), StepError> {
+    let session = destination.session("progress").await?;
+    let token = context.token_for_cleanup();
+    let progress = Progress {
+        lsn: from,
+        opened: false,
+        transactions: 0,
+        changes: 0,
+    };
+    epoch::begin(&session, &token, &destination.name).await?;
+    progress::write(&session, &token, direction, progress, &destination.name).await?;
+    epoch::commit(
+        &session,
+        &format!("shard {}: writing progress", destination.name),
+    )
+    .await
+}

@@ -1,0 +1,22 @@
+//! Opens the way back before it may be needed (I6): publication and slot on the target.
+
+use plans::names::Direction;
+use serde_json::{Value, json};
+
+use super::open_capture::{create_slot, drop_slot, publish, record, start_progress};
+use crate::error::StepError;
+use crate::owned::Context;
+
+pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+    context.say("creating the stream back to the source");
+    let target = context.target()?;
+    let session = target.session("reverse").await?;
+    record(context, &target.name, Direction::Reverse).await?;
+    drop_slot(&session, context, Direction::Reverse, &target.name).await?;
+    publish(&session, context, Direction::Reverse, &target.name).await?;
+    let (slot, _session) = create_slot(context, &target, Direction::Reverse).await?;
+    fail_point::hit("open_reverse.slot_created").await?;
+    let source = context.source()?;
+    start_progress(context, Direction::Reverse, slot.consistent_point, &source).await?;
+    Ok(json!({ "consistent_point": slot.consistent_point.to_string() }))
+}

@@ -1,0 +1,75 @@
+//! Preflight: the survey once more, at the moment of truth, and who the two servers are.
+
+use plans::failure::Severity;
+use plans::step::preflight::{Identity, Preflighted};
+use plans::survey::SurveyTask;
+
+use super::survey;
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::replication::ReplicationSession;
+use crate::pg::shard::Shard;
+
+pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
+    let dispatch = &context.dispatch;
+    context.say("checking both shards");
+    let task = SurveyTask {
+        id: dispatch.migration.to_string(),
+        source: dispatch.source.clone(),
+        target: dispatch.target.clone(),
+        tables: dispatch
+            .tables
+            .iter()
+            .map(|table| (table.table.to_string(), table.key_column.clone()))
+            .collect(),
+        // What the plan did not list was ignored there by intent.
+        ignore: vec!["*".to_owned()],
+        keys: dispatch.keys.clone(),
+        key_type: plans::key_set::KeyType::Bigint,
+    };
+    let survey = survey::run(&task).await?;
+    if survey.schema_fingerprint != dispatch.schema_fingerprint {
+        return Err(StepError::refused(
+            "schema.drift",
+            format!(
+                "shard {}: the moving tables have changed since the plan was made",
+                dispatch.source.name
+            ),
+            "abort the migration and plan it again",
+        ));
+    }
+    let refused: Vec<String> = survey
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Refused)
+        .map(|f| format!("{}: {} ({})", f.object, f.problem, f.remedy))
+        .collect();
+    if !refused.is_empty() {
+        return Err(StepError::refused(
+            "preflight",
+            refused.join("; "),
+            "mend each of them, then `resume`",
+        ));
+    }
+    let source = identity(&context.source()?).await?;
+    let target = identity(&context.target()?).await?;
+    fail_point::hit("preflight.checked").await?;
+    Ok(Preflighted {
+        findings: survey.findings,
+        source,
+        target,
+    })
+}
+
+async fn identity(shard: &Shard) -> Result<Identity, StepError> {
+    let what = format!("shard {}: identifying the server", shard.name);
+    let name = shard.application_name("identify");
+    let mut session = ReplicationSession::open(&shard.dsn, &name)
+        .await
+        .at(&what)?;
+    let system = session.identify_system().await.at(&what)?;
+    Ok(Identity {
+        system: system.system_id.to_string(),
+        timeline: i32::try_from(system.timeline).unwrap_or(i32::MAX),
+    })
+}

@@ -1,0 +1,74 @@
+//! Unwind: takes back everything that a migration created before the flip.
+//!
+//! The store has decided already that no flip can happen. Order: the source is opened and freed of
+//! guards first, since an application waits for that; then slots and publications; then the target.
+
+use plans::names::Direction;
+use serde_json::{Value, json};
+use tokio_postgres::Client;
+
+use super::open_capture::{drop_slot, unpublish};
+use super::{create_target, cutover};
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::shard::Shard;
+use crate::pg::{guard, home, snapshot};
+
+pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+    context.say("taking back what the migration created");
+    context.owned.stop_stream().await;
+    *context.owned.holders.lock().await = None;
+    let source = context.source()?;
+    let session = source.session("unwind").await?;
+    if register_is_set(context, &session, &source).await? {
+        cutover::reopen_source(context).await?;
+    }
+    take_back(context).await?;
+    Ok(json!({}))
+}
+
+/// Removes everything of ours from both shards, and the target's copy.
+pub(super) async fn take_back(context: &Context) -> Result<(), StepError> {
+    let id = &context.dispatch.migration;
+    let source = context.source()?;
+    let session = source.session("unwind").await?;
+    guard::drop_all(&session, id, &source.name).await?;
+    snapshot::end_all(&source, id.as_str()).await?;
+    drop_slot(&session, context, Direction::Forward, &source.name).await?;
+    unpublish(&session, context, Direction::Forward, &source.name).await?;
+    let target = context.target()?;
+    let there = target.session("unwind").await?;
+    drop_slot(&there, context, Direction::Reverse, &target.name).await?;
+    unpublish(&there, context, Direction::Reverse, &target.name).await?;
+    create_target::undo(context, &there, &target.name).await?;
+    home::forget(&there, &target.name, id.as_str()).await?;
+    home::forget(&session, &source.name, id.as_str()).await
+}
+
+/// Whether the source's register exists and is anything but open.
+async fn register_is_set(
+    context: &Context,
+    session: &Client,
+    source: &Shard,
+) -> Result<bool, StepError> {
+    let register = context.dispatch.migration.register();
+    let what = format!("shard {}: reading the register", source.name);
+    let there = session
+        .query_one(
+            "select pg_catalog.to_regclass($1) is not null",
+            &[&format!("shardwright.{register}")],
+        )
+        .await
+        .at(&what)?;
+    if !there.get::<_, bool>(0) {
+        return Ok(false);
+    }
+    let row = session
+        .query_one(
+            &format!("select last_value <> 0 from shardwright.{register}"),
+            &[],
+        )
+        .await
+        .at(&what)?;
+    Ok(row.get(0))
+}

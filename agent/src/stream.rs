@@ -1,0 +1,250 @@
+//! A change stream: reads one slot, applies on the other shard, and can be asked to park or stop.
+//!
+//! Forward before the flip, reverse after it; the same code (ARCHITECTURE.md, rule of one capture).
+//! The stream runs beside the steps. It restarts by itself after a passing error, from its durable
+//! progress, and gives up after a number of failures in a row.
+
+mod batch;
+mod run;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use plans::failure::RetryClass;
+use plans::names::Direction;
+use plans::table::MovingTable;
+use plans::wire::StreamStatus;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+use crate::error::StepError;
+use crate::pg::epoch::Token;
+use crate::pg::lsn::Lsn;
+use crate::pg::replication::SystemIdentity;
+use crate::pg::shard::Shard;
+
+/// Longest pause between two tries to restart.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// What a stream needs to know.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamSpec {
+    pub(crate) direction: Direction,
+    /// Where the changes are made.
+    pub(crate) origin: Shard,
+    /// Where they are applied.
+    pub(crate) destination: Shard,
+    /// Which server the origin must be (I10).
+    pub(crate) system: SystemIdentity,
+    pub(crate) token: Token,
+    pub(crate) tables: Arc<Vec<MovingTable>>,
+    /// Failures in a row before the stream gives up.
+    pub(crate) max_attempts: u32,
+}
+
+/// What a stream has seen so far.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) status: StreamStatus,
+    /// Markers that are applied, with the number of row changes applied before each.
+    pub(crate) markers: HashMap<Uuid, u64>,
+    /// Row changes applied by this process.
+    pub(crate) applied: u64,
+}
+
+/// Asks of a running stream.
+#[derive(Debug)]
+enum Ask {
+    /// Apply everything that committed before `before`, nothing after it; answer when that is so.
+    Park {
+        before: Lsn,
+        parked: oneshot::Sender<()>,
+    },
+    /// Go on after a park.
+    Resume,
+    /// End for good once this marker is applied.
+    StopAt(Uuid),
+}
+
+/// A running stream; dropping it stops it wherever it is (its transaction rolls back).
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) direction: Direction,
+    asks: mpsc::UnboundedSender<Ask>,
+    seen: watch::Receiver<Seen>,
+    record_dirty: Arc<AtomicBool>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Stream {
+    /// Starts the stream from its durable progress.
+    pub(crate) fn start(spec: StreamSpec, record_dirty: bool) -> Self {
+        let status = StreamStatus {
+            direction: spec.direction,
+            lag_bytes: 0,
+            lag_ms: 0,
+            transactions: 0,
+            changes: 0,
+            failure: None,
+        };
+        let (publish, seen) = watch::channel(Seen {
+            status,
+            markers: HashMap::new(),
+            applied: 0,
+        });
+        let (asks, asked) = mpsc::unbounded_channel();
+        let record_dirty = Arc::new(AtomicBool::new(record_dirty));
+        let direction = spec.direction;
+        let task = tokio::spawn(supervise(spec, publish, asked, record_dirty.clone()));
+        Self {
+            direction,
+            asks,
+            seen,
+            record_dirty,
+            task,
+        }
+    }
+
+    /// What it has seen so far.
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen.borrow().clone()
+    }
+
+    /// From now on the key of each change that arrives is recorded as dirty.
+    pub(crate) fn record_dirty(&self) {
+        self.record_dirty.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn runs(&self) -> bool {
+        !self.task.is_finished()
+    }
+
+    /// For [`reached`] and [`failure_of`], without holding the stream itself.
+    pub(crate) fn watch(&self) -> watch::Receiver<Seen> {
+        self.seen.clone()
+    }
+
+    /// Applies what committed before `before` and nothing after, then waits for [`Stream::resume`].
+    ///
+    /// Returns when that point is reached; something must commit after it, or it never is.
+    ///
+    /// # Errors
+    /// The stream's failure, if it gave up.
+    pub(crate) async fn park(&self, before: Lsn) -> Result<(), StepError> {
+        let (parked, done) = oneshot::channel();
+        let _ = self.asks.send(Ask::Park { before, parked });
+        tokio::select! {
+            biased;
+            arrived = done => arrived.map_err(|_| StepError::passing("stream.restarted", "the change stream restarted while it was asked to park")),
+            failure = failure_of(self.seen.clone()) => Err(failure),
+        }
+    }
+
+    /// Goes on after a park.
+    pub(crate) fn resume(&self) {
+        let _ = self.asks.send(Ask::Resume);
+    }
+
+    /// Lets it end for good once `marker` is applied; ask before the marker is written.
+    pub(crate) fn stop_at(&self, marker: Uuid) {
+        let _ = self.asks.send(Ask::StopAt(marker));
+    }
+
+    /// Stops it now and waits until its sessions are closed.
+    pub(crate) async fn stop(mut self) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
+    }
+
+    /// Waits until it has ended by itself, after [`Stream::stop_at`].
+    pub(crate) async fn ended(&mut self) {
+        let _ = (&mut self.task).await;
+    }
+}
+
+/// Waits until `marker` is applied; the number of row changes applied before it.
+///
+/// # Errors
+/// The stream's failure, if it gave up.
+pub(crate) async fn reached(
+    mut seen: watch::Receiver<Seen>,
+    marker: Uuid,
+) -> Result<u64, StepError> {
+    let found = seen
+        .wait_for(|seen| seen.markers.contains_key(&marker) || seen.status.failure.is_some())
+        .await
+        .map(|seen| {
+            (
+                seen.markers.get(&marker).copied(),
+                seen.status.failure.clone(),
+            )
+        });
+    match found {
+        Ok((Some(applied), _)) => Ok(applied),
+        Ok((None, Some(failure))) => Err(StepError::Failed(failure)),
+        _ => Err(StepError::passing(
+            "stream.ended",
+            "the change stream ended",
+        )),
+    }
+}
+
+/// Waits until a stream has failed for good, and says why; never returns while it works.
+pub(crate) async fn failure_of(mut seen: watch::Receiver<Seen>) -> StepError {
+    let failure = seen
+        .wait_for(|seen| seen.status.failure.is_some())
+        .await
+        .ok()
+        .and_then(|seen| seen.status.failure.clone());
+    match failure {
+        Some(failure) => StepError::Failed(failure),
+        // It ended as it was asked to: nothing to report.
+        None => std::future::pending().await,
+    }
+}
+
+async fn supervise(
+    spec: StreamSpec,
+    publish: watch::Sender<Seen>,
+    mut asks: mpsc::UnboundedReceiver<Ask>,
+    record_dirty: Arc<AtomicBool>,
+) {
+    let mut failures = 0;
+    loop {
+        let before = publish.borrow().status.transactions;
+        let ended = run::run(&spec, &publish, &mut asks, &record_dirty).await;
+        let Err(error) = ended else { return };
+        if publish.borrow().status.transactions > before {
+            failures = 0;
+        }
+        failures += 1;
+        let Some(mut failure) = error.failure().cloned() else {
+            return;
+        };
+        let passing = failure.retry != RetryClass::None;
+        if !passing || failures >= spec.max_attempts {
+            if passing {
+                failure.message = format!("{} ({failures} tries)", failure.message);
+                failure.retry = RetryClass::None;
+                failure
+                    .hint
+                    .get_or_insert_with(|| "mend the cause, then `resume`".to_owned());
+            }
+            publish.send_modify(|seen| seen.status.failure = Some(failure));
+            return;
+        }
+        tracing::warn!(direction = %spec.direction, failures, error = %failure.message, "change stream restarts");
+        let pause = Duration::from_millis(50) * 2_u32.pow(failures.min(10));
+        tokio::time::sleep(pause.min(LONGEST_PAUSE)).await;
+    }
+}

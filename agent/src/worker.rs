@@ -1,0 +1,173 @@
+//! The worker: claims work, performs it, shows signs of life, reports.
+//!
+//! Two loops run side by side: one asks for work (long poll), one sends a heartbeat each second and
+//! obeys the directives in the answer. Each owned migration has at most one running task.
+
+mod assignment;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plans::id::{AgentName, InstanceId, MigrationId};
+use plans::wire::{Action, Claim, Directive, Heartbeat, Holding, PROTOCOL, Report, Work};
+use tokio::sync::Mutex;
+
+use crate::controller::{Controller, ControllerError};
+use crate::steps::survey;
+use assignment::Assignment;
+
+/// Between two heartbeats.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+/// Between two tries to reach a controller that is away.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// An agent's process.
+#[derive(Debug)]
+pub struct Worker {
+    name: AgentName,
+    instance: InstanceId,
+    controller: Controller,
+    owned: Mutex<HashMap<MigrationId, Assignment>>,
+}
+
+impl Worker {
+    /// An agent called `name` that works for the controller at `url`.
+    pub fn new(name: &str, url: &str) -> Arc<Self> {
+        Arc::new(Self {
+            name: AgentName(name.to_owned()),
+            instance: InstanceId(uuid::Uuid::new_v4().to_string()),
+            controller: Controller::new(url),
+            owned: Mutex::new(HashMap::new()),
+        })
+    }
+
+    /// Works until it is dropped.
+    pub async fn run(self: Arc<Self>) {
+        tokio::join!(self.clone().claim_for_ever(), self.beat_for_ever());
+    }
+
+    async fn claim_for_ever(self: Arc<Self>) {
+        let mut reachable = true;
+        loop {
+            let claim = Claim {
+                protocol: PROTOCOL,
+                agent: self.name.clone(),
+                instance: self.instance.clone(),
+                holding: self.holding().await,
+            };
+            match self.controller.claim(&claim).await {
+                Ok(Some(work)) => self.take(work).await,
+                Ok(None) => reachable = true,
+                Err(error) => {
+                    if reachable || error.is_final() {
+                        tracing::warn!(%error, "no work from the controller");
+                    }
+                    reachable = false;
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    async fn holding(&self) -> Vec<(MigrationId, plans::id::Epoch)> {
+        let owned = self.owned.lock().await;
+        owned
+            .values()
+            .map(|a| (a.owned.migration.clone(), a.owned.epoch))
+            .collect()
+    }
+
+    async fn take(&self, work: Work) {
+        match work {
+            Work::Survey(task) => {
+                let controller = self.controller.clone();
+                tokio::spawn(async move {
+                    let result = survey::run(&task)
+                        .await
+                        .map_err(|error| survey::failure(&error));
+                    let report = Report::Survey {
+                        id: task.id.clone(),
+                        result,
+                    };
+                    report_until_heard(&controller, &report).await;
+                });
+            }
+            Work::Step(dispatch) => {
+                let mut owned = self.owned.lock().await;
+                let before = owned.remove(&dispatch.migration);
+                let next = Assignment::begin(*dispatch, before, &self.controller).await;
+                owned.insert(next.owned.migration.clone(), next);
+            }
+        }
+    }
+
+    async fn beat_for_ever(&self) {
+        let mut ticks = tokio::time::interval(HEARTBEAT);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let beat = Heartbeat {
+                agent: self.name.clone(),
+                instance: self.instance.clone(),
+                holding: self.holdings().await,
+            };
+            match self.controller.heartbeat(&beat).await {
+                Ok(reply) => {
+                    for directive in reply.directives {
+                        self.obey(directive).await;
+                    }
+                }
+                Err(error) => tracing::debug!(%error, "heartbeat was not heard"),
+            }
+        }
+    }
+
+    async fn holdings(&self) -> Vec<Holding> {
+        let owned = self.owned.lock().await;
+        owned
+            .values()
+            .map(|assignment| Holding {
+                migration: assignment.owned.migration.clone(),
+                epoch: assignment.owned.epoch,
+                step: assignment.running_step(),
+                progress: assignment.owned.progress(),
+                stream: assignment.owned.stream_status(),
+            })
+            .collect()
+    }
+
+    async fn obey(&self, directive: Directive) {
+        let mut owned = self.owned.lock().await;
+        let Some(assignment) = owned.get(&directive.migration) else {
+            return;
+        };
+        match directive.action {
+            Action::Continue => {}
+            Action::EndHold => assignment.owned.end_hold.notify_one(),
+            Action::Pause => assignment.pause().await,
+            Action::Release => {
+                if let Some(assignment) = owned.remove(&directive.migration) {
+                    assignment.release().await;
+                }
+            }
+        }
+    }
+}
+
+/// Reports until the controller has heard it, or refuses it for good.
+pub(crate) async fn report_until_heard(controller: &Controller, report: &Report) {
+    loop {
+        match controller.report(report).await {
+            Ok(()) => return,
+            Err(error @ ControllerError::Refused { .. }) if error.is_final() => {
+                tracing::warn!(%error, "a report was refused");
+                return;
+            }
+            Err(error) => {
+                tracing::debug!(%error, "reporting again");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}

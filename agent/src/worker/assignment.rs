@@ -1,0 +1,260 @@
+//! One owned migration and its running task.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plans::id::StepId;
+use plans::step::StepKind;
+use plans::wire::{Dispatch, Outcome, Report, StepReport};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use super::report_until_heard;
+use crate::controller::Controller;
+use crate::error::StepError;
+use crate::owned::{Context, Owned};
+use crate::pg::epoch;
+use crate::pg::snapshot::{self, Holders};
+use crate::steps;
+
+/// Between two tries to take a migration over while no step waits for it.
+const KEEP_PAUSE: Duration = Duration::from_secs(1);
+
+/// A migration that this process owns, with what it does for it right now.
+#[derive(Debug)]
+pub(super) struct Assignment {
+    pub(super) owned: Arc<Owned>,
+    step: Option<(StepId, StepKind)>,
+    cancel: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Assignment {
+    /// Begins what the controller dispatched; an older assignment of the migration ends first.
+    pub(super) async fn begin(
+        dispatch: Dispatch,
+        before: Option<Self>,
+        controller: &Controller,
+    ) -> Self {
+        let (owned, taken) = match before {
+            Some(before) => before.succeed(&dispatch).await,
+            None => (
+                Arc::new(Owned::new(dispatch.migration.clone(), dispatch.epoch)),
+                false,
+            ),
+        };
+        let cancel = CancellationToken::new();
+        let step = dispatch.step.clone();
+        let context = Context {
+            dispatch: Arc::new(dispatch),
+            owned: owned.clone(),
+            controller: controller.clone(),
+            cancel: cancel.clone(),
+        };
+        let task = tokio::spawn(perform(context, taken));
+        Self {
+            owned,
+            step,
+            cancel,
+            task,
+        }
+    }
+
+    /// Ends this assignment for the next one; what it holds goes on when the epoch is the same.
+    async fn succeed(mut self, dispatch: &Dispatch) -> (Arc<Owned>, bool) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
+        if self.owned.epoch == dispatch.epoch {
+            return (self.owned, true);
+        }
+        self.owned.stop_stream().await;
+        let next = Owned::new(dispatch.migration.clone(), dispatch.epoch);
+        // The snapshot does not belong to an epoch: it is only read.
+        *next.holders.lock().await = self.owned.holders.lock().await.take();
+        (Arc::new(next), false)
+    }
+
+    /// The step that runs, until its report is heard.
+    pub(super) fn running_step(&self) -> Option<StepId> {
+        let (id, _) = self.step.as_ref()?;
+        (!self.task.is_finished()).then(|| id.clone())
+    }
+
+    /// Stops step and stream at their next safe point; the snapshot is kept.
+    pub(super) async fn pause(&self) {
+        let busy = !self.task.is_finished();
+        if busy
+            && self
+                .step
+                .as_ref()
+                .is_some_and(|(_, kind)| steps::ends_by_itself(*kind))
+        {
+            self.cancel.cancel();
+            return;
+        }
+        self.cancel.cancel();
+        if !busy {
+            self.owned.stop_stream().await;
+        }
+    }
+
+    /// Ends everything at once.
+    pub(super) async fn release(mut self) {
+        self.cancel.cancel();
+        self.task.abort();
+        let _ = (&mut self.task).await;
+        self.owned.stop_stream().await;
+        *self.owned.holders.lock().await = None;
+    }
+}
+
+/// Takes the migration over if it is new here, then performs the step and reports it.
+async fn perform(context: Context, taken: bool) {
+    let dispatch = context.dispatch.clone();
+    let Some((id, kind)) = dispatch.step.clone() else {
+        keep(&context, taken).await;
+        return;
+    };
+    context
+        .owned
+        .update(|progress| *progress = plans::wire::Progress::default());
+    let span = tracing::info_span!(
+        "step.run",
+        migration = %dispatch.migration,
+        step.kind = %kind,
+        epoch = dispatch.epoch.0,
+        attempt = dispatch.attempt
+    );
+    let outcome = async {
+        if !taken {
+            take_over(&context).await?;
+        }
+        run(&context, kind).await
+    }
+    .instrument(span)
+    .await;
+    let outcome = match outcome {
+        Ok(output) => Outcome::Done { output },
+        Err(StepError::Failed(failure)) => {
+            tracing::warn!(step = %kind, code = %failure.code, "{}", failure.message);
+            Outcome::Failed { failure }
+        }
+        Err(StepError::Interrupted) => {
+            context.owned.stop_stream().await;
+            Outcome::Interrupted
+        }
+        Err(StepError::Rewind { to, failure }) => {
+            context.owned.stop_stream().await;
+            Outcome::Rewind { to, failure }
+        }
+    };
+    let report = Report::Step(StepReport {
+        migration: dispatch.migration.clone(),
+        step: id,
+        epoch: dispatch.epoch,
+        outcome,
+        progress: context.owned.progress(),
+    });
+    report_until_heard(&context.controller, &report).await;
+}
+
+/// Runs the step beside the change stream: it fails with the stream, and stops when it is told to.
+async fn run(context: &Context, kind: StepKind) -> Result<serde_json::Value, StepError> {
+    if let Some(direction) = context.dispatch.stream.filter(|_| needs_stream(kind)) {
+        context.ensure_stream(direction).await?;
+    }
+    if steps::ends_by_itself(kind) {
+        return steps::run(context, kind).await;
+    }
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => Err(StepError::Interrupted),
+        failure = context.stream_failed() => Err(failure),
+        output = steps::run(context, kind) => output,
+    }
+}
+
+/// Steps that take the streams down, or whose data the streams would disturb, start none.
+fn needs_stream(kind: StepKind) -> bool {
+    match kind {
+        StepKind::CatchUp
+        | StepKind::BuildIndexes
+        | StepKind::Verify
+        | StepKind::OpenReverse
+        | StepKind::Hold => true,
+        // The cutover starts the stream at its gate: behind the flip there is none to start.
+        StepKind::Cutover
+        | StepKind::Rollback
+        | StepKind::Preflight
+        | StepKind::CreateTarget
+        | StepKind::OpenCapture
+        | StepKind::Copy
+        | StepKind::DropOld
+        | StepKind::Unwind
+        | StepKind::DropNew => false,
+    }
+}
+
+/// Owns a migration for which no step is due: its stream runs, its snapshot is held.
+async fn keep(context: &Context, taken: bool) {
+    let mut taken = taken;
+    loop {
+        let kept = async {
+            if !taken {
+                take_over(context).await?;
+                taken = true;
+            }
+            match context.dispatch.stream {
+                Some(direction) => context.ensure_stream(direction).await,
+                None => Ok(()),
+            }
+        };
+        match kept.await {
+            Ok(()) => return,
+            Err(error) if error.is_superseded() => return,
+            Err(error) => tracing::warn!(%error, "the migration could not be kept going yet"),
+        }
+        tokio::time::sleep(KEEP_PAUSE).await;
+    }
+}
+
+/// Raises the epoch on both shards, which ends every older owner there, and picks up what it left.
+async fn take_over(context: &Context) -> Result<(), StepError> {
+    let token = context.token();
+    for shard in [context.source()?, context.target()?] {
+        let session = shard.session("take-over").await?;
+        epoch::take_over(&session, &token, &shard.name).await?;
+    }
+    let done = |kind: StepKind| {
+        context
+            .dispatch
+            .outputs
+            .contains_key(&StepId::from(kind.name()))
+    };
+    if done(StepKind::OpenCapture) && !done(StepKind::Copy) {
+        hold_snapshot(context).await?;
+    }
+    if done(StepKind::OpenReverse) && !done(StepKind::Cutover) {
+        steps::recover_register(context).await?;
+    }
+    Ok(())
+}
+
+/// Takes the copy's snapshot from the holders that an earlier owner left, if they still live.
+async fn hold_snapshot(context: &Context) -> Result<(), StepError> {
+    let mut holders = context.owned.holders.lock().await;
+    if holders.as_ref().is_some_and(Holders::alive) {
+        return Ok(());
+    }
+    let source = context.source()?;
+    let session = source.session("snapshot").await?;
+    let id = context.dispatch.migration.as_str();
+    for name in snapshot::importable(&session, id, &source.name).await? {
+        if let Ok(new) = Holders::start(&source, id, &name).await {
+            *holders = Some(new);
+            return Ok(());
+        }
+    }
+    Ok(())
+}
