@@ -1,6 +1,25 @@
 //! The demonstration: a shard that an application writes to is split in two, and a ledger proves the result.
+//!
+//! Order: private servers and programs ([`run`]), a shop with rows ([`shop`]), clients that write and remember
+//! what was acknowledged ([`workload`], [`ledger`]), a migration by the ordinary interface, and a checker that
+//! knows only SQL, the shard map and the ledger ([`checker`]).
 
+mod api;
 pub mod checker;
+mod drive;
+mod error;
+mod fleet;
 pub mod ledger;
+mod leftovers;
+mod options;
+mod points;
+mod report;
 pub mod shop;
 pub mod workload;
+
+pub use api::ApiError;
+pub use drive::run;
+pub use error::DemoError;
+pub use leftovers::{Leftovers, LeftoversError, Standing};
+pub use options::{Kill, OptionError, Options, Process, parse_step};
+pub use report::{Clients, Compared, Killed, Outcome, Report, Versions};

@@ -1,0 +1,201 @@
+//! The controller's HTTP interface, as far as the demo uses it.
+
+use plans::failure::Failure;
+use plans::id::MapName;
+use plans::plan::Plan;
+use plans::request::Request;
+use plans::shard_map::ShardMap;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use reqwest::{RequestBuilder, Response};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// No answer.
+    #[error("the controller did not answer {call}")]
+    Unreachable {
+        /// Method and path.
+        call: String,
+        /// Why.
+        #[source]
+        source: reqwest::Error,
+    },
+    /// Refused.
+    #[error("the controller refused {call} with {status}: {problem}")]
+    Refused {
+        /// Method and path.
+        call: String,
+        /// HTTP status.
+        status: u16,
+        /// The answer's text.
+        problem: String,
+    },
+}
+
+/// A migration as the interface shows it.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Migration {
+    pub(crate) id: String,
+    pub(crate) state: MigrationState,
+    #[serde(default)]
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A step of a migration.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Step {
+    pub(crate) kind: StepKind,
+    pub(crate) state: StepState,
+    #[serde(default)]
+    pub(crate) attempt: i64,
+    #[serde(default)]
+    pub(crate) output: Option<Value>,
+    #[serde(default)]
+    pub(crate) failure: Option<Failure>,
+}
+
+impl Migration {
+    pub(crate) fn step(&self, kind: StepKind) -> Option<&Step> {
+        self.steps.iter().find(|step| step.kind == kind)
+    }
+
+    pub(crate) fn is_done(&self, kind: StepKind) -> bool {
+        self.step(kind)
+            .is_some_and(|step| step.state == StepState::Done)
+    }
+
+    /// The typed output of a step that is done.
+    pub(crate) fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Option<T> {
+        let output = self.step(kind)?.output.clone()?;
+        serde_json::from_value(output).ok()
+    }
+
+    /// Why it stopped, in one line.
+    pub(crate) fn reason(&self) -> String {
+        let failures: Vec<String> = self
+            .steps
+            .iter()
+            .filter_map(|step| {
+                step.failure
+                    .as_ref()
+                    .map(|f| format!("{}: {}", step.kind, f.message))
+            })
+            .collect();
+        failures.join("; ")
+    }
+}
+
+/// A caller of one controller.
+#[derive(Debug, Clone)]
+pub(crate) struct Api {
+    http: reqwest::Client,
+    base: String,
+}
+
+impl Api {
+    pub(crate) fn new(base: &str) -> Self {
+        Self {
+            http: reqwest::Client::new(),
+            base: base.to_owned(),
+        }
+    }
+
+    pub(crate) async fn is_ready(&self) -> bool {
+        let answer = self.http.get(format!("{}/readyz", self.base)).send().await;
+        answer.is_ok_and(|response| response.status().is_success())
+    }
+
+    pub(crate) async fn register_shard(&self, name: &str, dsn: &str) -> Result<(), ApiError> {
+        let body = json!({"name": name, "dsn": dsn});
+        self.post("/api/v1/shards", |call| call.json(&body)).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn register_map(&self, map: &MapName, shard: &str) -> Result<(), ApiError> {
+        let mappings = json!([{"keys": {"range": {}}, "shard": shard}]);
+        let body =
+            json!({"name": map, "strategy": "range", "key": ["bigint"], "mappings": mappings});
+        self.post("/api/v1/maps", |call| call.json(&body)).await?;
+        Ok(())
+    }
+
+    pub(crate) fn map_url(&self, map: &MapName) -> String {
+        format!("{}/api/v1/maps/{map}", self.base)
+    }
+
+    pub(crate) async fn map(&self, map: &MapName) -> Result<ShardMap, ApiError> {
+        self.get(&format!("/api/v1/maps/{map}")).await
+    }
+
+    pub(crate) async fn plan(&self, request: &Request) -> Result<Plan, ApiError> {
+        let text = json!(request).to_string();
+        let answer = self
+            .post("/api/v1/plans", |call| {
+                call.header("content-type", "application/yaml").body(text)
+            })
+            .await?;
+        decode("POST /api/v1/plans", answer).await
+    }
+
+    pub(crate) async fn submit(&self, plan: &Plan) -> Result<String, ApiError> {
+        let answer = self
+            .post("/api/v1/migrations", |call| call.json(plan))
+            .await?;
+        let created: Value = decode("POST /api/v1/migrations", answer).await?;
+        Ok(created["id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    pub(crate) async fn migration(&self, id: &str) -> Result<Migration, ApiError> {
+        self.get(&format!("/api/v1/migrations/{id}")).await
+    }
+
+    pub(crate) async fn command(&self, id: &str, verb: &str) -> Result<(), ApiError> {
+        let path = format!("/api/v1/migrations/{id}/{verb}");
+        self.post(&path, |call| call.json(&json!({}))).await?;
+        Ok(())
+    }
+
+    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiError> {
+        let call = format!("GET {path}");
+        let request = self.http.get(format!("{}{path}", self.base));
+        decode(&call, answer(&call, request).await?).await
+    }
+
+    async fn post(
+        &self,
+        path: &str,
+        fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<Response, ApiError> {
+        let request = fill(self.http.post(format!("{}{path}", self.base)));
+        answer(&format!("POST {path}"), request).await
+    }
+}
+
+async fn answer(call: &str, request: RequestBuilder) -> Result<Response, ApiError> {
+    let response = request.send().await.map_err(unreachable(call))?;
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    Err(ApiError::Refused {
+        call: call.to_owned(),
+        status: status.as_u16(),
+        problem: response.text().await.unwrap_or_default(),
+    })
+}
+
+async fn decode<T: DeserializeOwned>(call: &str, response: Response) -> Result<T, ApiError> {
+    response.json().await.map_err(unreachable(call))
+}
+
+fn unreachable(call: &str) -> impl FnOnce(reqwest::Error) -> ApiError {
+    move |source| ApiError::Unreachable {
+        call: call.to_owned(),
+        source,
+    }
+}

@@ -1,0 +1,100 @@
+//! The checks of a run: while the migration holds, and at the end.
+
+use super::Run;
+use super::progress::say;
+use crate::checker::{self, Checked, Input};
+use crate::error::DemoError;
+use crate::fleet::{SOURCE, TARGET};
+use crate::leftovers::Leftovers;
+use crate::report::{Outcome, Report};
+use crate::workload::Workload;
+use plans::id::ShardName;
+use std::time::{Duration, Instant};
+
+const LEVEL_LIMIT: Duration = Duration::from_secs(60);
+const SESSIONS_LIMIT: Duration = Duration::from_secs(15);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Stops the writers for a moment and waits until the former owner's rows equal the owner's.
+pub(super) async fn held(run: &Run<'_>, workload: &Workload) -> Result<(), DemoError> {
+    workload.pause().await;
+    let begun = Instant::now();
+    let checked = loop {
+        let checked = run.verdict(true).await?;
+        if checked.is_clean() || begun.elapsed() > LEVEL_LIMIT {
+            break checked;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    };
+    workload.resume();
+    if checked.is_clean() {
+        say("both copies of the moving keys are equal while the migration holds");
+        return Ok(());
+    }
+    let problems = vec![format!("while the migration holds: {checked:?}")];
+    Err(DemoError::Unclean { problems })
+}
+
+impl Run<'_> {
+    /// Everything that is judged when nothing writes any more.
+    pub(super) async fn check(&self, report: &mut Report) -> Result<(), DemoError> {
+        say("checking every row against the ledger");
+        report.map_version.after = self.api.map(&self.map_name).await?.version.0;
+        report.clients = self.map.stats().into();
+        report.ledger = self.verdict_of_program().await?;
+        let gave_away: Vec<ShardName> = match report.result {
+            Outcome::Completed => vec![SOURCE.into()],
+            Outcome::RolledBack => vec![TARGET.into()],
+            Outcome::Unwound | Outcome::Failed => Vec::new(),
+        };
+        let begun = Instant::now();
+        report.leftovers = loop {
+            let left = Leftovers::count(&self.fleet.admins()?, &gave_away).await?;
+            if left.total() == 0 || begun.elapsed() > SESSIONS_LIMIT {
+                break left;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        };
+        Ok(())
+    }
+
+    /// The verdict by the checker in this process.
+    async fn verdict(&self, hold: bool) -> Result<Checked, DemoError> {
+        self.ledger
+            .flush()
+            .map_err(DemoError::io("write the ledger"))?;
+        let input = Input {
+            map: self.api.map(&self.map_name).await?,
+            shards: self.fleet.admins()?.into_iter().collect(),
+            ledger: self.fleet.dir().join("ledger.jsonl"),
+            hold,
+        };
+        Ok(checker::check(&input).await?)
+    }
+
+    /// The verdict by the checker as a program of its own; in this process if it is not installed.
+    async fn verdict_of_program(&self) -> Result<Checked, DemoError> {
+        let program = self.fleet.programs().join("shardwright-ledger");
+        if !program.is_file() {
+            return self.verdict(false).await;
+        }
+        self.ledger
+            .flush()
+            .map_err(DemoError::io("write the ledger"))?;
+        let mut command = tokio::process::Command::new(&program);
+        command.kill_on_drop(true);
+        command.args(["check", "--map-url", &self.api.map_url(&self.map_name)]);
+        command
+            .arg("--ledger")
+            .arg(self.fleet.dir().join("ledger.jsonl"));
+        for (name, dsn) in self.fleet.shards() {
+            command.arg("--shard").arg(format!("{name}={dsn}"));
+        }
+        let output = command.output().await;
+        let output = output.map_err(DemoError::io(format!("run {}", program.display())))?;
+        serde_json::from_slice(&output.stdout).map_err(|_| DemoError::Program {
+            program: program.display().to_string(),
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+}

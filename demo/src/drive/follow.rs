@@ -1,0 +1,150 @@
+//! Waits for what others do, with a limit.
+
+use crate::api::{Api, Migration};
+use crate::error::DemoError;
+use crate::ledger::{Ledger, Phase};
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use std::time::{Duration, Instant};
+
+use super::progress::say;
+
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Longer than any gate, lease or retry should take.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Waits until `condition` holds.
+pub(super) async fn until(what: &str, condition: impl Fn() -> bool) -> Result<(), DemoError> {
+    let begun = Instant::now();
+    while !condition() {
+        limit(what, begun)?;
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(())
+}
+
+/// Waits until the controller answers.
+pub(super) async fn ready(api: &Api) -> Result<(), DemoError> {
+    let begun = Instant::now();
+    while !api.is_ready().await {
+        limit("the controller", begun)?;
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(())
+}
+
+fn limit(what: &str, begun: Instant) -> Result<(), DemoError> {
+    if begun.elapsed() < LIMIT {
+        return Ok(());
+    }
+    Err(DemoError::Stalled {
+        what: what.to_owned(),
+        seconds: LIMIT.as_secs(),
+    })
+}
+
+/// Follows one migration and tells what changes.
+#[derive(Debug)]
+pub(super) struct Follower<'f> {
+    api: &'f Api,
+    ledger: &'f Ledger,
+    id: String,
+    told: String,
+}
+
+impl<'f> Follower<'f> {
+    pub(super) fn new(api: &'f Api, ledger: &'f Ledger, id: String) -> Self {
+        Self {
+            api,
+            ledger,
+            id,
+            told: String::new(),
+        }
+    }
+
+    /// Waits until `goal` holds or the migration stops in another way; keeps the ledger's phase.
+    ///
+    /// The controller may be away for a while.
+    pub(super) async fn until(
+        &mut self,
+        what: &str,
+        goal: impl Fn(&Migration) -> bool,
+    ) -> Result<Migration, DemoError> {
+        let mut changed = Instant::now();
+        loop {
+            if let Ok(migration) = self.api.migration(&self.id).await {
+                if self.tell(&migration) {
+                    changed = Instant::now();
+                }
+                self.keep_phase(&migration);
+                if goal(&migration) || migration.state == MigrationState::Unwound {
+                    return Ok(migration);
+                }
+                if migration.state == MigrationState::Failed {
+                    return Err(DemoError::Stopped {
+                        id: migration.id.clone(),
+                        state: migration.state,
+                        reason: migration.reason(),
+                    });
+                }
+            }
+            limit(what, changed)?;
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Gives a command; tries again while the controller is away.
+    pub(super) async fn command(&self, verb: &str) -> Result<(), DemoError> {
+        say(&format!("{verb} {}", self.id));
+        let begun = Instant::now();
+        loop {
+            match self.api.command(&self.id, verb).await {
+                Err(crate::api::ApiError::Unreachable { .. }) => limit(verb, begun)?,
+                done => return Ok(done?),
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// The phase follows the steps; the driver itself begins `cutover`, which is too short to be seen.
+    fn keep_phase(&self, migration: &Migration) {
+        let flipped = matches!(
+            migration.state,
+            MigrationState::Flipped | MigrationState::Completed | MigrationState::RolledBack
+        );
+        if flipped {
+            self.ledger.enter(Phase::After);
+        } else if self.ledger.phase() == Phase::Copy && migration.is_done(StepKind::Copy) {
+            self.ledger.enter(Phase::CatchUp);
+        }
+    }
+
+    /// Prints the state if it is a new one.
+    fn tell(&mut self, migration: &Migration) -> bool {
+        let mut line = format!("{} {}", migration.id, migration.state);
+        for step in &migration.steps {
+            let busy = matches!(
+                step.state,
+                StepState::Running | StepState::Backoff | StepState::Failed
+            );
+            if busy {
+                line.push_str(&format!(", {} {}", step.kind, step.state));
+                if step.attempt > 1 {
+                    line.push_str(&format!(" (attempt {})", step.attempt));
+                }
+                if step.state != StepState::Running
+                    && let Some(failure) = &step.failure
+                {
+                    line.push_str(&format!(": {}", failure.message));
+                }
+            }
+        }
+        let new = line != self.told;
+        if new {
+            say(&line);
+            self.told = line;
+        }
+        new
+    }
+}

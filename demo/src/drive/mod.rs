@@ -1,0 +1,213 @@
+//! A run from the first server to the report.
+//!
+//! Order: fleet, shop, baseline, workload, migration (again if it unwound unasked), workload's end, check.
+//! The workload writes all the while; each gate waits until enough was acknowledged in its phase.
+
+mod check;
+mod follow;
+mod migrate;
+mod progress;
+mod strike;
+
+use crate::api::Api;
+use crate::error::DemoError;
+use crate::fleet::{Fleet, SOURCE};
+use crate::ledger::{Baseline, Ledger, Phase};
+use crate::options::Options;
+use crate::report::{Outcome, Report};
+use crate::shop::Shop;
+use crate::workload::{Settings, Workload};
+use client::{Map, ShardAccess};
+use plans::id::{MapName, ShardName};
+use plans::step::StepKind;
+use progress::say;
+use std::collections::HashMap;
+use std::sync::Arc;
+use strike::Strike;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// The map of the demo.
+const MAP: &str = "tenants";
+/// Migrations submitted at most, when they unwind unasked.
+const ATTEMPTS: u32 = 3;
+
+/// What the parts of a run share.
+#[derive(Debug)]
+struct Run<'r> {
+    options: &'r Options,
+    shop: Shop,
+    fleet: Arc<Fleet>,
+    api: Api,
+    map_name: MapName,
+    map: Map,
+    ledger: Arc<Ledger>,
+}
+
+/// Runs the demo; prints progress to stderr, writes the report and prints it to stdout.
+///
+/// # Errors
+/// [`DemoError`] when it could not run to its end, or when its end is not as it must be
+/// ([`DemoError::Unclean`], after the report was written).
+pub async fn run(options: Options) -> Result<Report, DemoError> {
+    let mut terminate =
+        signal(SignalKind::terminate()).map_err(DemoError::io("listen for signals"))?;
+    let report = tokio::select! {
+        ended = whole(&options) => ended?,
+        _ = tokio::signal::ctrl_c() => return Err(DemoError::Interrupted),
+        _ = terminate.recv() => return Err(DemoError::Interrupted),
+    };
+    if let Some(path) = &options.report {
+        let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
+        std::fs::write(path, text).map_err(DemoError::io(format!("write {}", path.display())))?;
+    }
+    println!("{}", report.text());
+    let problems = report.problems();
+    if problems.is_empty() {
+        Ok(report)
+    } else {
+        Err(DemoError::Unclean { problems })
+    }
+}
+
+/// A run with its fleet; what failed is told with the ends of the logs.
+async fn whole(options: &Options) -> Result<Report, DemoError> {
+    // Clusters of runs that were killed are nobody's any more.
+    cluster::sweep(&cluster::temporary_base())?;
+    say("starting two shards and the control store");
+    let fleet = Arc::new(Fleet::start(options).await?);
+    let ended = with_fleet(options, Arc::clone(&fleet)).await;
+    if ended
+        .as_ref()
+        .map_or(true, |report| !report.problems().is_empty())
+    {
+        eprint!("{}", fleet.logs());
+    }
+    let stopped = fleet.stop_programs().await;
+    let report = ended?;
+    stopped?;
+    Ok(report)
+}
+
+async fn with_fleet(options: &Options, fleet: Arc<Fleet>) -> Result<Report, DemoError> {
+    let strike = Strike::prepare(options, &fleet)?;
+    fleet
+        .start_programs(strike.armed().as_ref().map(|(p, a)| (p, a.as_str())))
+        .await?;
+    let shop = Shop::new(options.scale, options.seed);
+    say(&format!("loading a shop of {} tenants", shop.tenants));
+    let source = fleet.admins()?.remove(0).1;
+    shop.load(&source).await?;
+    let baseline = Baseline::read(&source, shop.moving()).await?;
+    let file = fleet.dir().join("ledger.jsonl");
+    let ledger = Ledger::create(&file, baseline).map_err(DemoError::io("create the ledger"))?;
+
+    let api = Api::new(&fleet.url());
+    follow::ready(&api).await?;
+    let map_name = MapName::from(MAP);
+    for (name, dsn) in fleet.shards() {
+        api.register_shard(name, &dsn).await?;
+    }
+    api.register_map(&map_name, SOURCE).await?;
+    let map = Map::connect(&fleet.url(), &map_name, access(&fleet)?).await?;
+    let run = Run {
+        options,
+        shop,
+        fleet,
+        api,
+        map_name,
+        map,
+        ledger: Arc::new(ledger),
+    };
+    run.drive(strike).await
+}
+
+impl Run<'_> {
+    async fn drive(&self, strike: Strike) -> Result<Report, DemoError> {
+        let mut report = Report::begun(self.evidence());
+        report.map_version.before = self.map.current().version.0;
+        let workload = self.start_workload();
+        let ticker = progress::ticker(Arc::clone(&self.ledger));
+        self.moving(Phase::Before, self.goal(10)).await?;
+        let (struck, hand) = strike.start(&self.fleet, &self.ledger, self.api.clone());
+        loop {
+            report.attempts += 1;
+            report.result = match self.migrate(&hand, &workload, &mut report).await {
+                Err(stopped @ DemoError::Stopped { .. }) => {
+                    say(&stopped.to_string());
+                    Outcome::Failed
+                }
+                ended => ended?,
+            };
+            let unasked = report.result == Outcome::Unwound && self.options.abort_at.is_none();
+            if !unasked || report.attempts == ATTEMPTS {
+                break;
+            }
+            say("the migration was taken back before the flip; submitting it again");
+        }
+        drop(ticker);
+        self.acknowledged(self.ledger.tally().acknowledged + 200)
+            .await?;
+        workload
+            .stop()
+            .await
+            .map_err(DemoError::io("write the ledger"))?;
+        report.kill = struck.ended().await?;
+        self.check(&mut report).await?;
+        Ok(report)
+    }
+
+    fn start_workload(&self) -> Workload {
+        let settings = Settings {
+            clients: self.options.clients,
+            rate: self.options.rate,
+            seed: self.options.seed,
+        };
+        say(&format!(
+            "{} clients write, at most {} transactions a second",
+            settings.clients, settings.rate
+        ));
+        Workload::start(settings, self.shop, &self.map, &self.ledger)
+    }
+
+    /// A part of the run's goal, for a gate; at least 20.
+    fn goal(&self, percent: u64) -> u64 {
+        (self.options.goal() * percent / 200).max(20)
+    }
+
+    /// Waits until so many transactions on moving keys were acknowledged in a phase.
+    async fn moving(&self, phase: Phase, goal: u64) -> Result<(), DemoError> {
+        let what = format!("{goal} transactions on moving keys in phase {phase}");
+        follow::until(&what, || {
+            self.ledger.tally().moving_by_phase[phase.index()] >= goal
+        })
+        .await
+    }
+
+    /// Waits until so many transactions were acknowledged.
+    async fn acknowledged(&self, goal: u64) -> Result<(), DemoError> {
+        let what = format!("{goal} transactions");
+        follow::until(&what, || self.ledger.tally().acknowledged >= goal).await
+    }
+
+    fn evidence(&self) -> String {
+        let dir = self.fleet.dir().display();
+        if self.options.keep {
+            format!("ledger and logs are in {dir}")
+        } else {
+            format!("ledger and logs were in {dir}; run with --keep to keep them")
+        }
+    }
+
+    /// The step whose fail point the driver itself holds, for a pause or an abort.
+    fn held_step(&self) -> Option<StepKind> {
+        self.options.abort_at.or(self.options.pause_in)
+    }
+}
+
+fn access(fleet: &Fleet) -> Result<ShardAccess, DemoError> {
+    let mut shards: HashMap<ShardName, connect::Dsn> = HashMap::new();
+    for (name, _) in fleet.shards() {
+        shards.insert(name.into(), fleet.app(name)?);
+    }
+    Ok(ShardAccess::fixed(shards))
+}

@@ -1,0 +1,218 @@
+//! Stops a process at an exact point: to kill it, or to abort or pause the migration while it waits there.
+//!
+//! Order: the socket is there before the programs start, the process comes to it, the blow falls, whoever
+//! still waits is released, what was killed starts again with nothing armed.
+
+use super::follow;
+use super::progress::say;
+use crate::api::Api;
+use crate::error::DemoError;
+use crate::fleet::{Fleet, SOURCE, TARGET};
+use crate::ledger::Ledger;
+use crate::options::{Kill, Options, Process};
+use crate::points::{self, Point};
+use crate::report::Killed;
+use fail_point::{Arrival, Rendezvous};
+use plans::id::ShardName;
+use plans::step::StepKind;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+const RESTART_AFTER: Duration = Duration::from_millis(200);
+const ARRIVAL_LIMIT: Duration = Duration::from_secs(300);
+
+/// A blow in preparation.
+#[derive(Debug)]
+pub(super) struct Strike {
+    kill: Option<Kill>,
+    meeting: Option<(Point, Rendezvous)>,
+}
+
+/// A kill under way.
+#[derive(Debug, Default)]
+pub(super) struct Struck {
+    plan: Option<Killed>,
+    task: Option<JoinHandle<Result<Killed, DemoError>>>,
+}
+
+/// The socket in the driver's own hand.
+#[derive(Debug)]
+pub(super) struct Hand(Mutex<Option<Rendezvous>>);
+
+impl Strike {
+    /// Makes the socket, if the options ask for a kill, an abort or a pause.
+    pub(super) fn prepare(options: &Options, fleet: &Fleet) -> Result<Self, DemoError> {
+        let step = options.abort_at.or(options.pause_in);
+        let point = match (options.kill, step) {
+            (Some(kill), _) => Some(points::of_kill(kill)),
+            (None, step) => step.map(points::of_step),
+        };
+        let meeting = point
+            .map(|point| {
+                let path = fleet.dir().join("meet");
+                let meeting = Rendezvous::bind(path).map_err(DemoError::io("make a socket"))?;
+                Ok::<_, DemoError>((point, meeting))
+            })
+            .transpose()?;
+        Ok(Self {
+            kill: options.kill,
+            meeting,
+        })
+    }
+
+    /// The point, and the text that arms it.
+    pub(super) fn armed(&self) -> Option<(Point, String)> {
+        let (point, meeting) = self.meeting.as_ref()?;
+        Some((point.clone(), meeting.arms(&point.name)))
+    }
+
+    /// Waits for the process in the background if it is to be killed, else leaves that to the driver.
+    pub(super) fn start(
+        self,
+        fleet: &Arc<Fleet>,
+        ledger: &Arc<Ledger>,
+        api: Api,
+    ) -> (Struck, Hand) {
+        let (kill, (point, meeting)) = match (self.kill, self.meeting) {
+            (Some(kill), Some(meeting)) => (kill, meeting),
+            (_, meeting) => {
+                let hand = meeting.map(|(_, meeting)| meeting);
+                return (Struck::default(), Hand(Mutex::new(hand)));
+            }
+        };
+        let plan = Killed::at(kill, &point.name);
+        let blow = Blow {
+            kill,
+            plan: plan.clone(),
+            fleet: Arc::clone(fleet),
+            ledger: Arc::clone(ledger),
+            api,
+        };
+        let struck = Struck {
+            plan: Some(plan),
+            task: Some(tokio::spawn(blow.fall(meeting))),
+        };
+        (struck, Hand(Mutex::new(None)))
+    }
+}
+
+impl Struck {
+    /// What came of the kill; it is given up if it has not happened by now.
+    pub(super) async fn ended(mut self) -> Result<Option<Killed>, DemoError> {
+        match self.task.take() {
+            Some(task) if task.is_finished() => {
+                let ended = task.await.map_err(std::io::Error::other);
+                ended.map_err(DemoError::io("kill a process"))?.map(Some)
+            }
+            Some(task) => {
+                task.abort();
+                Ok(self.plan.clone())
+            }
+            None => Ok(self.plan.clone()),
+        }
+    }
+}
+
+impl Drop for Struck {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+impl Hand {
+    /// Waits until the agent stands at the step's point; it goes on when the arrival is dropped.
+    pub(super) async fn arrived(&self, step: StepKind) -> Result<Arrival, DemoError> {
+        let meeting = self.0.lock().await.take();
+        let stalled = || DemoError::Stalled {
+            what: format!("an agent in step {step}"),
+            seconds: ARRIVAL_LIMIT.as_secs(),
+        };
+        let meeting = meeting.ok_or_else(stalled)?;
+        let arrival = tokio::time::timeout(ARRIVAL_LIMIT, meeting.arrived())
+            .await
+            .map_err(|_| stalled())?
+            .map_err(DemoError::io("meet a process"))?;
+        say(&format!("an agent stands at {}", arrival.name));
+        Ok(arrival)
+    }
+}
+
+/// A kill, from the meeting to the restart.
+#[derive(Debug)]
+struct Blow {
+    kill: Kill,
+    plan: Killed,
+    fleet: Arc<Fleet>,
+    ledger: Arc<Ledger>,
+    api: Api,
+}
+
+impl Blow {
+    async fn fall(self, meeting: Rendezvous) -> Result<Killed, DemoError> {
+        let arrival = meeting
+            .arrived()
+            .await
+            .map_err(DemoError::io("meet a process"))?;
+        // Whoever else is armed goes on at once.
+        drop(meeting);
+        say(&format!(
+            "{} waits at {}: killing {} with SIGKILL",
+            arrival.pid, arrival.name, self.kill.process
+        ));
+        let killed = match self.kill.process {
+            Process::Agent | Process::Controller => self.program(arrival).await?,
+            Process::Source => self.server(arrival, Some(SOURCE)).await?,
+            Process::Target => self.server(arrival, Some(TARGET)).await?,
+            Process::Store => self.server(arrival, None).await?,
+        };
+        let after = killed.elapsed();
+        say(&format!("{} started again", self.kill.process));
+        follow::ready(&self.api).await?;
+        Ok(Killed {
+            fired: true,
+            restarted_after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+            ..self.plan
+        })
+    }
+
+    async fn program(&self, arrival: Arrival) -> Result<Instant, DemoError> {
+        self.fleet.kill_program(arrival.pid).await?;
+        let killed = Instant::now();
+        tokio::time::sleep(RESTART_AFTER).await;
+        self.fleet.restart_programs().await?;
+        Ok(killed)
+    }
+
+    async fn server(&self, arrival: Arrival, shard: Option<&str>) -> Result<Instant, DemoError> {
+        let Some(cluster) = self.fleet.server(self.kill.process) else {
+            return Ok(Instant::now());
+        };
+        let shard = shard.map(ShardName::from);
+        if let Some(shard) = &shard {
+            let begun = self.ledger.crash_begins(shard);
+            begun.map_err(DemoError::io("write the ledger"))?;
+        }
+        let server = Arc::clone(&cluster);
+        blocking(move || server.kill()).await?;
+        let killed = Instant::now();
+        if let Some(shard) = &shard {
+            self.ledger.crash_is_over(shard);
+        }
+        drop(arrival);
+        tokio::time::sleep(RESTART_AFTER).await;
+        blocking(move || cluster.start()).await?;
+        Ok(killed)
+    }
+}
+
+async fn blocking(
+    work: impl FnOnce() -> Result<(), cluster::ClusterError> + Send + 'static,
+) -> Result<(), DemoError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    let done = done.map_err(std::io::Error::other);
+    Ok(done.map_err(DemoError::io("wait for a server"))??)
+}

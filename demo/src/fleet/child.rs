@@ -1,0 +1,95 @@
+//! One program of ours: started, killed, started again, stopped; its output goes to a log file.
+
+use crate::error::DemoError;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::process::Command;
+
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+const TAIL_LINES: usize = 25;
+
+#[derive(Debug)]
+pub(crate) struct Child {
+    program: PathBuf,
+    args: Vec<String>,
+    log: PathBuf,
+    servers: PathBuf,
+    process: Option<tokio::process::Child>,
+}
+
+impl Child {
+    /// `servers` is the folder of PostgreSQL's programs.
+    pub(crate) fn new(program: PathBuf, args: &[&str], log: PathBuf, servers: PathBuf) -> Self {
+        Self {
+            program,
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            log,
+            servers,
+            process: None,
+        }
+    }
+
+    /// Starts it, with the given fail points.
+    pub(crate) fn start(&mut self, fail_points: Option<&str>) -> Result<(), DemoError> {
+        let log = OpenOptions::new().create(true).append(true).open(&self.log);
+        let failed = |path: &Path| DemoError::io(format!("start {}", path.display()));
+        let log = log.map_err(failed(&self.log))?;
+        let errors = log.try_clone().map_err(failed(&self.log))?;
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.args)
+            .env("SHARDWRIGHT_PG_BIN", &self.servers)
+            .env(fail_point::VARIABLE, fail_points.unwrap_or_default())
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(errors)
+            // An interrupt at the terminal is for the demo, which then ends its programs.
+            .process_group(0)
+            .kill_on_drop(true);
+        self.process = Some(command.spawn().map_err(failed(&self.program))?);
+        Ok(())
+    }
+
+    /// The process while it runs.
+    pub(crate) fn pid(&self) -> Option<i32> {
+        let id = self.process.as_ref()?.id()?;
+        i32::try_from(id).ok()
+    }
+
+    /// SIGKILL; returns when the process is gone.
+    pub(crate) async fn kill(&mut self) -> Result<(), DemoError> {
+        if let Some(mut process) = self.process.take() {
+            let failed = DemoError::io(format!("kill {}", self.program.display()));
+            process.kill().await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// SIGTERM, and SIGKILL for one that does not end.
+    pub(crate) async fn stop(&mut self) -> Result<(), DemoError> {
+        if let Some(pid) = self.pid().and_then(Pid::from_raw) {
+            // A process that has just ended by itself is as good as stopped.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        if let Some(process) = &mut self.process
+            && tokio::time::timeout(STOP_LIMIT, process.wait())
+                .await
+                .is_ok()
+        {
+            self.process = None;
+        }
+        self.kill().await
+    }
+}
+
+/// The last lines of a log, under its name.
+pub(crate) fn tail(log: &Path) -> String {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+    format!("--- {}\n{}\n", log.display(), last.join("\n"))
+}

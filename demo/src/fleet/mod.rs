@@ -1,0 +1,287 @@
+//! Everything that a run starts: two shards, the control store, the controller and two agents.
+//!
+//! Order: clusters, then the controller, then the agents; in reverse at the end.
+//! Dropping the fleet ends the programs and removes clusters and files, unless they are kept.
+
+mod child;
+
+use crate::error::DemoError;
+use crate::options::{Options, Process};
+use crate::points::{Passes, Point};
+use crate::shop::{self, APP_ROLE, DATABASE};
+use child::Child;
+use cluster::{Cluster, ClusterError};
+use connect::Dsn;
+use plans::id::ShardName;
+use rand::Rng;
+use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// The shard that is split.
+pub(crate) const SOURCE: &str = "a";
+/// The shard that takes the moving keys.
+pub(crate) const TARGET: &str = "b";
+const STORE_DATABASE: &str = "postgres";
+const ADMIN: &str = "postgres";
+const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
+
+/// What runs.
+#[derive(Debug)]
+pub(crate) struct Fleet {
+    // Dropped in this order: programs before servers.
+    children: Mutex<Vec<Child>>,
+    source: Arc<Cluster>,
+    target: Arc<Cluster>,
+    store: Arc<Cluster>,
+    folder: Folder,
+    port: u16,
+    programs: PathBuf,
+}
+
+/// The run's own files.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl Fleet {
+    /// Starts the servers, with the application's role and an empty database on each shard.
+    pub(crate) async fn start(options: &Options) -> Result<Self, DemoError> {
+        let folder = Folder::create(options.keep)?;
+        let keep = options.keep;
+        let launch = |name: &'static str| {
+            let settings = settings(name, keep);
+            tokio::task::spawn_blocking(move || Cluster::launch(settings))
+        };
+        let (source, target, store) =
+            futures::join!(launch("source"), launch("target"), launch("store"));
+        let started = |joined: Result<Result<Cluster, ClusterError>, _>| match joined {
+            Ok(cluster) => Ok(Arc::new(cluster?)),
+            Err(error) => Err(DemoError::io("start a server")(std::io::Error::other::<
+                tokio::task::JoinError,
+            >(error))),
+        };
+        let fleet = Self {
+            children: Mutex::default(),
+            source: started(source)?,
+            target: started(target)?,
+            store: started(store)?,
+            port: free_port()?,
+            programs: programs(options)?,
+            folder,
+        };
+        let password = fleet.make_password()?;
+        for cluster in [&fleet.source, &fleet.target] {
+            let server = Dsn::parse(&cluster.dsn("postgres", ADMIN))?;
+            shop::prepare(&server, &password).await?;
+        }
+        Ok(fleet)
+    }
+
+    /// Starts controller and agents; who passes the point gets it armed.
+    pub(crate) async fn start_programs(
+        &self,
+        armed: Option<(&Point, &str)>,
+    ) -> Result<(), DemoError> {
+        let mut children = self.children.lock().await;
+        let arms = |who: Passes| {
+            let (point, arms) = armed?;
+            (point.passes == who).then_some(arms)
+        };
+        let controller = [
+            "serve",
+            "--listen",
+            &self.listen(),
+            "--store",
+            &self.store_dsn(),
+        ];
+        let mut child = self.child("controller", "shardwright", &controller)?;
+        child.start(arms(Passes::Controller))?;
+        children.push(child);
+        for name in AGENTS {
+            let args = ["--name", name, "--controller", &self.url()];
+            let mut child = self.child(name, "shardwright-agent", &args)?;
+            child.start(arms(Passes::Agents))?;
+            children.push(child);
+        }
+        Ok(())
+    }
+
+    /// Kills the process that waits at a fail point.
+    pub(crate) async fn kill_program(&self, pid: i32) -> Result<(), DemoError> {
+        for child in self.children.lock().await.iter_mut() {
+            if child.pid() == Some(pid) {
+                child.kill().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts every program that is not running again, with nothing armed.
+    pub(crate) async fn restart_programs(&self) -> Result<(), DemoError> {
+        for child in self.children.lock().await.iter_mut() {
+            if child.pid().is_none() {
+                child.start(None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the programs in order.
+    pub(crate) async fn stop_programs(&self) -> Result<(), DemoError> {
+        let mut children = self.children.lock().await;
+        while let Some(mut child) = children.pop() {
+            child.stop().await?;
+        }
+        Ok(())
+    }
+
+    /// A server by its part in the migration; `None` for a program.
+    pub(crate) fn server(&self, process: Process) -> Option<Arc<Cluster>> {
+        match process {
+            Process::Source => Some(Arc::clone(&self.source)),
+            Process::Target => Some(Arc::clone(&self.target)),
+            Process::Store => Some(Arc::clone(&self.store)),
+            Process::Agent | Process::Controller => None,
+        }
+    }
+
+    /// The controller's address.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.listen())
+    }
+
+    /// The run's own files.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.folder.path
+    }
+
+    /// The folder of the programs.
+    pub(crate) fn programs(&self) -> &Path {
+        &self.programs
+    }
+
+    /// The shards by name, with the operator's connection strings.
+    pub(crate) fn shards(&self) -> [(&'static str, String); 2] {
+        [
+            (SOURCE, self.source.dsn(DATABASE, ADMIN)),
+            (TARGET, self.target.dsn(DATABASE, ADMIN)),
+        ]
+    }
+
+    /// The shards by name, with the operator's connection strings, parsed.
+    pub(crate) fn admins(&self) -> Result<Vec<(ShardName, Dsn)>, DemoError> {
+        let parse = |(name, dsn): (&str, String)| Ok((name.into(), Dsn::parse(&dsn)?));
+        self.shards().into_iter().map(parse).collect()
+    }
+
+    /// The application's connection string for a shard.
+    pub(crate) fn app(&self, shard: &str) -> Result<Dsn, DemoError> {
+        let cluster = if shard == SOURCE {
+            &self.source
+        } else {
+            &self.target
+        };
+        let password = self.password_file();
+        let text = format!(
+            "host={} port={} user={APP_ROLE} dbname={DATABASE} password='${{file:{}}}'",
+            cluster.host(),
+            cluster.port(),
+            password.display()
+        );
+        Ok(Dsn::parse(&text)?)
+    }
+
+    /// The ends of all logs, for a run that failed.
+    pub(crate) fn logs(&self) -> String {
+        let programs = ["controller"].into_iter().chain(AGENTS);
+        let files = programs.map(|name| self.dir().join(format!("{name}.log")));
+        let servers = [&self.source, &self.target, &self.store];
+        let files = files.chain(servers.map(|cluster| cluster.log_file()));
+        files.map(|file| child::tail(&file)).collect()
+    }
+
+    fn child(&self, name: &str, program: &str, args: &[&str]) -> Result<Child, DemoError> {
+        let path = self.programs.join(program);
+        if !path.is_file() {
+            return Err(DemoError::ProgramMissing { path });
+        }
+        let log = self.dir().join(format!("{name}.log"));
+        let servers = self.source.binaries().dir().to_owned();
+        Ok(Child::new(path, args, log, servers))
+    }
+
+    fn listen(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    fn store_dsn(&self) -> String {
+        self.store.dsn(STORE_DATABASE, ADMIN)
+    }
+
+    fn password_file(&self) -> PathBuf {
+        self.dir().join("app-password")
+    }
+
+    fn make_password(&self) -> Result<String, DemoError> {
+        let password = format!("{:032x}", rand::rng().random::<u128>());
+        let mut file = std::fs::OpenOptions::new();
+        file.write(true).create_new(true).mode(0o600);
+        file.open(self.password_file())
+            .and_then(|mut file| std::io::Write::write_all(&mut file, password.as_bytes()))
+            .map_err(DemoError::io("write the application's password"))?;
+        Ok(password)
+    }
+}
+
+impl Folder {
+    fn create(keep: bool) -> Result<Self, DemoError> {
+        let name = format!(
+            "shardwright-demo-{}-{:04x}",
+            std::process::id(),
+            rand::random::<u16>()
+        );
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).map_err(DemoError::io(format!("create {}", path.display())))?;
+        Ok(Self { path, keep })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.keep {
+            return;
+        }
+        if let Err(error) = std::fs::remove_dir_all(&self.path) {
+            tracing::warn!(path = %self.path.display(), %error, "folder not removed");
+        }
+    }
+}
+
+fn settings(name: &str, keep: bool) -> cluster::Options {
+    let options = cluster::Options::temporary(&format!("demo-{name}"))
+        .setting("shared_buffers", "128MB")
+        .setting("max_wal_size", "4GB")
+        .setting("checkpoint_timeout", "15min");
+    if keep { options.keep() } else { options }
+}
+
+fn programs(options: &Options) -> Result<PathBuf, DemoError> {
+    if let Some(folder) = &options.programs {
+        return Ok(folder.clone());
+    }
+    let own = std::env::current_exe().map_err(DemoError::io("find this program"))?;
+    Ok(own.parent().unwrap_or(&own).to_owned())
+}
+
+fn free_port() -> Result<u16, DemoError> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(DemoError::io("find a free port"))?;
+    let address = listener
+        .local_addr()
+        .map_err(DemoError::io("find a free port"))?;
+    Ok(address.port())
+}

@@ -1,0 +1,202 @@
+//! What a demo run is to do.
+
+use plans::step::{FORWARD, StepKind};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Settings of a run; every one has a default.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Size of the shop: 1 is about two million rows.
+    pub scale: f64,
+    /// Clients side by side.
+    pub clients: u32,
+    /// Transactions per second of all clients together, at most.
+    pub rate: f64,
+    /// Acknowledged transactions to reach at least; by default 20,000 at scale 1 and fewer below.
+    pub transactions: Option<u64>,
+    /// Where to write the report as JSON.
+    pub report: Option<PathBuf>,
+    /// A process to kill, and in which step.
+    pub kill: Option<Kill>,
+    /// Give the keys back after the flip.
+    pub rollback: bool,
+    /// Abort in this step, which comes before the flip.
+    pub abort_at: Option<StepKind>,
+    /// Pause and resume in this step.
+    pub pause_in: Option<StepKind>,
+    /// Leave clusters, logs and ledger in place.
+    pub keep: bool,
+    /// Makes the run repeatable, as far as concurrency allows.
+    pub seed: u64,
+    /// The folder of `shardwright`, `shardwright-agent` and `shardwright-ledger`; by default that of this program.
+    pub programs: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            scale: 1.0,
+            clients: 8,
+            rate: 800.0,
+            transactions: None,
+            report: None,
+            kill: None,
+            rollback: false,
+            abort_at: None,
+            pause_in: None,
+            keep: false,
+            seed: 1,
+            programs: None,
+        }
+    }
+}
+
+const TRANSACTIONS: f64 = 20_500.0;
+const FEWEST_TRANSACTIONS: u64 = 1_500;
+
+impl Options {
+    /// Acknowledged transactions to reach at least.
+    #[must_use]
+    pub fn goal(&self) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive count"
+        )]
+        let scaled = (self.scale.clamp(0.0, 1.0) * TRANSACTIONS) as u64;
+        self.transactions.unwrap_or(scaled.max(FEWEST_TRANSACTIONS))
+    }
+}
+
+/// A process that takes part in a migration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Process {
+    /// The agent that performs the step.
+    Agent,
+    /// The controller.
+    Controller,
+    /// The PostgreSQL server that the keys leave.
+    Source,
+    /// The PostgreSQL server that the keys come to.
+    Target,
+    /// The PostgreSQL server with the control store.
+    Store,
+}
+
+impl Process {
+    const ALL: [Self; 5] = [
+        Self::Agent,
+        Self::Controller,
+        Self::Source,
+        Self::Target,
+        Self::Store,
+    ];
+
+    /// The name on the command line and in the report.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Controller => "controller",
+            Self::Source => "source",
+            Self::Target => "target",
+            Self::Store => "store",
+        }
+    }
+}
+
+impl fmt::Display for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A process to kill with SIGKILL while a step runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kill {
+    /// Which process.
+    pub process: Process,
+    /// In which step.
+    pub step: StepKind,
+}
+
+/// Why `PROCESS@STEP` or a step's name is not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// Not of the form.
+    #[error("{text:?} is not PROCESS@STEP")]
+    Form {
+        /// What was given.
+        text: String,
+    },
+    /// No such process.
+    #[error("{text:?} is not a process: agent, controller, source, target or store")]
+    Process {
+        /// What was given.
+        text: String,
+    },
+    /// No such step.
+    #[error("{text:?} is not a step; the steps are {}", step_names())]
+    Step {
+        /// What was given.
+        text: String,
+    },
+}
+
+fn step_names() -> String {
+    FORWARD.map(StepKind::name).join(", ")
+}
+
+/// The step called `text`.
+///
+/// # Errors
+/// [`OptionError::Step`], with the names that exist.
+pub fn parse_step(text: &str) -> Result<StepKind, OptionError> {
+    let all = FORWARD.into_iter().chain([StepKind::Rollback]);
+    all.into_iter()
+        .find(|step| step.name() == text)
+        .ok_or_else(|| OptionError::Step {
+            text: text.to_owned(),
+        })
+}
+
+impl FromStr for Kill {
+    type Err = OptionError;
+
+    fn from_str(text: &str) -> Result<Self, OptionError> {
+        let (process, step) = text.split_once('@').ok_or_else(|| OptionError::Form {
+            text: text.to_owned(),
+        })?;
+        let process = Process::ALL
+            .into_iter()
+            .find(|known| known.name() == process)
+            .ok_or_else(|| OptionError::Process {
+                text: process.to_owned(),
+            })?;
+        let step = parse_step(step)?;
+        Ok(Self { process, step })
+    }
+}
+
+impl fmt::Display for Kill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.process, self.step)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kill_names_a_process_and_a_step() {
+        let kill: Kill = "agent@copy".parse().unwrap();
+        assert_eq!((kill.process, kill.step), (Process::Agent, StepKind::Copy));
+        let error = "disk@copy".parse::<Kill>().unwrap_err();
+        assert!(matches!(error, OptionError::Process { .. }));
+        let error = "agent@lunch".parse::<Kill>().unwrap_err();
+        assert!(error.to_string().contains("open_capture"), "{error}");
+    }
+}

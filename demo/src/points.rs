@@ -1,0 +1,67 @@
+//! Where in a step a process is stopped: the fail points that the demo uses.
+
+use crate::options::{Kill, Process};
+use plans::step::StepKind;
+
+/// The process that passes a fail point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passes {
+    /// Whichever agent performs the step.
+    Agents,
+    /// The controller.
+    Controller,
+}
+
+/// A fail point, and who passes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) name: String,
+    pub(crate) passes: Passes,
+}
+
+/// The point at which a kill strikes.
+pub(crate) fn of_kill(kill: Kill) -> Point {
+    match kill.process {
+        Process::Agent | Process::Source | Process::Target => of_step(kill.step),
+        Process::Controller => of_controller(kill.step, "controller.cutover.after_flip"),
+        Process::Store => of_controller(kill.step, "controller.cutover.before_flip"),
+    }
+}
+
+/// The point inside a step where its agent waits.
+pub(crate) fn of_step(step: StepKind) -> Point {
+    let name = match step {
+        StepKind::Preflight => "preflight.checked",
+        StepKind::CreateTarget => "create_target.restored",
+        StepKind::OpenCapture => "open_capture.slot_created",
+        StepKind::Copy => "copy.half",
+        StepKind::CatchUp => "catch_up.batch_applied",
+        StepKind::BuildIndexes => "build_indexes.built_one",
+        StepKind::Verify => "verify.compared",
+        StepKind::OpenReverse => "open_reverse.slot_created",
+        StepKind::Cutover => "cutover.fenced",
+        StepKind::Hold => "hold.started",
+        StepKind::DropOld => "drop_old.batch_deleted",
+        StepKind::Rollback => "rollback.fenced",
+        StepKind::Unwind => "unwind.started",
+        StepKind::DropNew => "drop_new.started",
+    };
+    Point {
+        name: name.to_owned(),
+        passes: Passes::Agents,
+    }
+}
+
+/// The cutover is struck where it hurts most: for the controller, the flip is committed and nobody knows it yet;
+/// for the store, everything waits for the flip.
+fn of_controller(step: StepKind, cutover: &str) -> Point {
+    let name = if step == StepKind::Cutover {
+        cutover.to_owned()
+    } else {
+        format!("controller.{step}.claimed")
+    };
+    Point {
+        name,
+        passes: Passes::Controller,
+    }
+}
