@@ -143,9 +143,9 @@ impl StepKind {
             Self::Copy | Self::Verify => "source: ACCESS SHARE (as a SELECT)",
             Self::Cutover | Self::Rollback => "none; writes to the moving keys are refused",
             Self::DropOld => {
-                "source: row locks on moved rows; ACCESS EXCLUSIVE on each table for one DROP TRIGGER, 200 ms lock timeout, retried"
+                "source: row locks on moved rows; both: ACCESS EXCLUSIVE on each table for one DROP TRIGGER, 200 ms lock timeout, retried"
             }
-            Self::Unwind => {
+            Self::Unwind | Self::DropNew => {
                 "source: ACCESS EXCLUSIVE on each table for one DROP TRIGGER, 200 ms lock timeout, retried"
             }
             Self::Preflight
@@ -153,8 +153,7 @@ impl StepKind {
             | Self::CatchUp
             | Self::BuildIndexes
             | Self::OpenReverse
-            | Self::Hold
-            | Self::DropNew => "none",
+            | Self::Hold => "none",
         }
     }
 }
