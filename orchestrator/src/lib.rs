@@ -8,5 +8,8 @@
 //! Every change is one compare-and-set in the store with its events.
 //! Absent: connections to shards; agents have those.
 
+pub mod api;
+pub mod controller;
 pub mod retry;
 pub mod store;
+pub mod view;

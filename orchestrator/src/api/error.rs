@@ -1,0 +1,234 @@
+//! The only place that knows HTTP status codes: errors as RFC 9457 problems.
+
+use crate::controller::ControlError;
+use crate::store::StoreError;
+use axum::Json;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use plans::failure::Finding;
+use plans::plan::PlanFileError;
+use plans::planner::PlanError;
+use plans::request::RequestError;
+use serde::{Deserialize, Serialize};
+
+/// A problem as RFC 9457 writes it, with a stable code and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// `about:blank#CODE`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The status in words.
+    pub title: String,
+    /// The status.
+    pub status: u16,
+    /// What happened, naming the object.
+    pub detail: String,
+    /// Stable, in `noun.reason` form.
+    pub code: String,
+    /// What mends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Line of a malformed document, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// Column of a malformed document, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u64>,
+    /// What must be mended before a plan is made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+}
+
+/// An error on its way to the caller.
+#[derive(Debug)]
+pub struct ApiError(Box<Problem>);
+
+impl ApiError {
+    fn new(status: StatusCode, code: &str, detail: String) -> Self {
+        Self(Box::new(Problem {
+            kind: format!("about:blank#{code}"),
+            title: status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: status.as_u16(),
+            detail,
+            code: code.to_owned(),
+            hint: None,
+            line: None,
+            column: None,
+            findings: Vec::new(),
+        }))
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    fn at(mut self, line: Option<u64>, column: Option<u64>) -> Self {
+        self.0.line = line;
+        self.0.column = column;
+        self
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0.status);
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        if status.is_server_error() {
+            tracing::warn!(code = %self.0.code, detail = %self.0.detail, "request failed");
+        }
+        let kind = [(header::CONTENT_TYPE, "application/problem+json")];
+        (status, kind, Json(self.0)).into_response()
+    }
+}
+
+/// A new thing was made.
+pub(super) const CREATED: StatusCode = StatusCode::CREATED;
+/// There is nothing to say.
+pub(super) const NO_CONTENT: StatusCode = StatusCode::NO_CONTENT;
+/// The caller has it already.
+pub(super) const NOT_MODIFIED: StatusCode = StatusCode::NOT_MODIFIED;
+
+/// No route has this path.
+pub(super) async fn no_route() -> ApiError {
+    let detail = "there is nothing at this path".to_owned();
+    ApiError::new(StatusCode::NOT_FOUND, "path.missing", detail)
+}
+
+/// The path does not know this method.
+pub(super) async fn no_method() -> ApiError {
+    let detail = "this path does not know this method".to_owned();
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "path.method", detail)
+}
+
+/// Another name for this server, or another site's page.
+pub(super) fn no_foreigner(header: &str, value: &str) -> ApiError {
+    let detail = format!("{header} {value:?} is not this controller");
+    let code = format!("{}.foreign", header.to_ascii_lowercase());
+    ApiError::new(StatusCode::FORBIDDEN, &code, detail)
+        .hint("use http://127.0.0.1, localhost or [::1] with the controller's port")
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        let detail = error.to_string();
+        let conflict = |code: &str| Self::new(StatusCode::CONFLICT, code, detail.clone());
+        match &error {
+            StoreError::Exists { what, .. } => conflict(&format!("{what}.exists")),
+            StoreError::Missing { what, .. } => {
+                Self::new(StatusCode::NOT_FOUND, &format!("{what}.missing"), detail).hint(format!(
+                    "`shardwright {} list` shows what there is",
+                    noun(what)
+                ))
+            }
+            StoreError::ShardInUse { .. } => {
+                conflict("shard.in_use").hint("every version of a map keeps its shards")
+            }
+            StoreError::KeysMoving { migration } => conflict("keys.moving").hint(format!(
+                "wait until {migration} ends, or abort it: shardwright show {migration}"
+            )),
+            StoreError::MapVersion { .. } => conflict("plan.stale").hint(PLAN_AGAIN),
+            StoreError::Busy => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "migration.busy", detail)
+                    .hint("try again in a second")
+            }
+            StoreError::Unavailable { source } => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "store.unavailable",
+                format!("{detail}: {source}"),
+            )
+            .hint("the outcome is unknown: look before you try again"),
+        }
+    }
+}
+
+const PLAN_AGAIN: &str = "make a new plan: shardwright plan REQUEST -o PLAN";
+
+impl From<ControlError> for ApiError {
+    fn from(error: ControlError) -> Self {
+        use ControlError as E;
+        use StatusCode as S;
+        let detail = error.to_string();
+        let new = |status, code: &str| Self::new(status, code, detail.clone());
+        match error {
+            E::Store(error) => error.into(),
+            E::Request(error) => request(&error),
+            E::Plan(error) => plan(error),
+            E::PlanFile(error) => plan_file(&error),
+            E::Illegal { hint, .. } => {
+                let problem = new(S::CONFLICT, "migration.state");
+                hint.into_iter().fold(problem, Self::hint)
+            }
+            E::Transition(_) => new(S::CONFLICT, "migration.state"),
+            E::StaleEpoch { .. } => new(S::CONFLICT, "epoch.stale"),
+            E::NotRunning { .. } => new(S::CONFLICT, "step.not_running"),
+            E::Protocol { .. } => new(S::CONFLICT, "agent.protocol")
+                .hint("run agent and controller of the same version"),
+            E::InlinePassword { .. } => new(S::UNPROCESSABLE_ENTITY, "shard.inline_password").hint(
+                "write password=${file:/path} or password=${env:NAME}; the agents resolve it",
+            ),
+            E::Invalid { .. } => new(S::UNPROCESSABLE_ENTITY, "field.invalid"),
+            E::Malformed { line, column, .. } => {
+                new(S::BAD_REQUEST, "body.malformed").at(place(line), place(column))
+            }
+            E::Map(_) => new(S::UNPROCESSABLE_ENTITY, "map.invalid"),
+            E::Stale { .. } => new(S::CONFLICT, "plan.stale").hint(PLAN_AGAIN),
+            E::NoAgent => new(S::SERVICE_UNAVAILABLE, "agent.none")
+                .hint("start one: shardwright-agent --controller URL"),
+            E::SurveyLost => new(S::GATEWAY_TIMEOUT, "agent.silent").hint("try again"),
+            E::Survey(failure) => {
+                let problem = new(S::UNPROCESSABLE_ENTITY, &failure.code);
+                failure.hint.into_iter().fold(problem, Self::hint)
+            }
+            E::Contended { .. } => new(S::SERVICE_UNAVAILABLE, "migration.busy").hint("try again"),
+            E::Injected(_) => new(S::INTERNAL_SERVER_ERROR, "fail_point"),
+        }
+    }
+}
+
+fn request(error: &RequestError) -> ApiError {
+    let detail = error.to_string();
+    match error {
+        RequestError::Malformed { line, column, .. } => {
+            ApiError::new(StatusCode::BAD_REQUEST, "request.malformed", detail).at(*line, *column)
+        }
+        RequestError::Invalid { .. } => {
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "request.invalid", detail)
+        }
+    }
+}
+
+fn plan(error: PlanError) -> ApiError {
+    let detail = error.to_string();
+    let new = |code: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail.clone());
+    match error {
+        PlanError::OtherMap { .. } | PlanError::Unfit { .. } => new("request.unfit"),
+        PlanError::Refused { findings } => {
+            let mut problem = new("plan.refused").hint("mend each finding, then plan again");
+            problem.0.findings = findings;
+            problem
+        }
+        PlanError::Graph(_) => new("plan.graph"),
+    }
+}
+
+fn plan_file(error: &PlanFileError) -> ApiError {
+    let detail = error.to_string();
+    let new = |code: &str| ApiError::new(StatusCode::BAD_REQUEST, code, detail.clone());
+    match error {
+        PlanFileError::Malformed { line, column, .. } => {
+            new("plan.malformed").at(place(*line), place(*column))
+        }
+        PlanFileError::Form { .. } => new("plan.form").hint(PLAN_AGAIN),
+        PlanFileError::Edited => new("plan.edited").hint(PLAN_AGAIN),
+    }
+}
+
+fn place(number: usize) -> Option<u64> {
+    u64::try_from(number).ok()
+}
+
+/// The command line's noun for a thing.
+fn noun(what: &str) -> &str {
+    if what == "step" { "migration" } else { what }
+}

@@ -1,0 +1,131 @@
+//! Migrations: submitted, shown, ordered about, followed.
+
+use super::stream::{feed_migration, last_event_id};
+use super::{ApiError, actor, json};
+use crate::controller::{Command, ControlError, Controller};
+use crate::store::{CleanupRecord, Snapshot};
+use crate::view::{MigrationView, Summary};
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use plans::id::MigrationId;
+use serde::Deserialize;
+
+/// Rows of a list without a limit.
+const LIST: i64 = 200;
+/// Events of one answer.
+const EVENTS: i64 = 10_000;
+
+/// A new thing.
+pub(super) type Created<T> = (StatusCode, Json<T>);
+
+/// The answer that a new thing was made.
+pub(super) fn created<T>(made: T) -> Created<T> {
+    (super::error::CREATED, Json(made))
+}
+
+/// Why an order was given.
+#[derive(Debug, Default, Deserialize)]
+struct Order {
+    reason: Option<String>,
+}
+
+/// Where a reader of events stands.
+#[derive(Debug, Deserialize)]
+pub(super) struct After {
+    after: Option<i64>,
+}
+
+/// How many.
+#[derive(Debug, Deserialize)]
+pub(super) struct Limit {
+    limit: Option<i64>,
+}
+
+/// Admits a plan.
+pub(super) async fn submit(
+    State(controller): State<Controller>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Created<MigrationView>, ApiError> {
+    let text = super::plan::text(&body)?;
+    let snapshot = controller.submit(text, actor(&headers)).await?;
+    Ok(created(view(&controller, &snapshot)))
+}
+
+/// The newest ones.
+pub(super) async fn list(
+    State(controller): State<Controller>,
+    Query(limit): Query<Limit>,
+) -> Result<Json<Vec<Summary>>, ApiError> {
+    let limit = limit.limit.unwrap_or(LIST).clamp(1, EVENTS);
+    let all = controller.store().list(limit).await?;
+    Ok(Json(all.iter().map(Summary::from).collect()))
+}
+
+/// One, with everything.
+pub(super) async fn show(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+) -> Result<Json<MigrationView>, ApiError> {
+    let snapshot = controller.load(&MigrationId(id)).await?;
+    Ok(Json(view(&controller, &snapshot)))
+}
+
+/// Carries out an order.
+pub(super) async fn command(
+    State(controller): State<Controller>,
+    Path((id, command)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<MigrationView>, ApiError> {
+    let command =
+        Command::parse(&command).ok_or_else(|| ControlError::missing("command", &command))?;
+    let order: Order = if body.is_empty() {
+        Order::default()
+    } else {
+        json(&body)?
+    };
+    let reason = order.reason.as_deref();
+    let id = MigrationId(id);
+    let snapshot = controller
+        .command(&id, command, actor(&headers), reason)
+        .await?;
+    Ok(Json(view(&controller, &snapshot)))
+}
+
+/// The journal, once or as it grows.
+pub(super) async fn events(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+    Query(after): Query<After>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let id = MigrationId(id);
+    controller.load(&id).await?;
+    let after = last_event_id(&headers).or(after.after).unwrap_or(0);
+    let accept = headers.get(header::ACCEPT).and_then(|a| a.to_str().ok());
+    if accept.is_some_and(|accept| accept.contains("text/event-stream")) {
+        return Ok(feed_migration(controller, id, after).into_response());
+    }
+    let events = controller.store().events(&id, after, EVENTS).await?;
+    Ok(Json(events).into_response())
+}
+
+/// What it created, and what of that is gone.
+pub(super) async fn cleanup(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+) -> Result<Json<Vec<CleanupRecord>>, ApiError> {
+    let id = MigrationId(id);
+    controller.load(&id).await?;
+    Ok(Json(controller.store().cleanup(&id).await?))
+}
+
+/// The migration with the figures of its last heartbeat.
+pub(super) fn view(controller: &Controller, snapshot: &Snapshot) -> MigrationView {
+    let figures = controller.figures(&snapshot.migration.id);
+    MigrationView::new(snapshot, figures.as_ref(), chrono::Utc::now())
+}

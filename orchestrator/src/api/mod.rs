@@ -1,0 +1,137 @@
+//! The HTTP API under `/api/v1`, and the probes beside it.
+//!
+//! Order of a request: the guard checks Host and Origin, the handler asks the controller, `error` says no in RFC 9457.
+//! Absent: decisions, SQL, status codes outside `error`.
+
+mod agents;
+mod error;
+mod guard;
+mod health;
+mod maps;
+mod migrations;
+mod plan;
+mod shards;
+mod stream;
+
+pub use error::{ApiError, Problem};
+
+use crate::controller::{ControlError, Controller};
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::HeaderMap;
+use axum::routing::{get, post};
+use serde::de::DeserializeOwned;
+use std::net::SocketAddr;
+
+/// Largest body: a plan of many tables.
+const BODY_LIMIT: usize = 16 << 20;
+/// The header that names who gives an order.
+pub const ACTOR_HEADER: &str = "x-shardwright-actor";
+
+/// Who gives the order, by the header, or `operator`.
+#[must_use]
+pub fn actor(headers: &HeaderMap) -> &str {
+    let named = headers
+        .get(ACTOR_HEADER)
+        .and_then(|name| name.to_str().ok());
+    named.filter(|name| !name.is_empty()).unwrap_or("operator")
+}
+
+/// All routes of the API over `controller`, unguarded; pages may be merged in before [`guarded`].
+pub fn routes(controller: Controller) -> Router {
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/version", get(health::version))
+        .route("/api/v1/shards", post(shards::add).get(shards::list))
+        .route(
+            "/api/v1/shards/{name}",
+            get(shards::show).delete(shards::remove),
+        )
+        .route("/api/v1/maps", post(maps::create).get(maps::list))
+        .route("/api/v1/maps/{name}", get(maps::show))
+        .route("/api/v1/maps/{name}/versions", get(maps::history))
+        .route("/api/v1/maps/{name}/changes", get(maps::changes))
+        .route("/api/v1/plans", post(plan::make))
+        .route("/api/v1/schemas/request", get(plan::schema))
+        .route(
+            "/api/v1/migrations",
+            post(migrations::submit).get(migrations::list),
+        )
+        .route("/api/v1/migrations/{id}", get(migrations::show))
+        .route("/api/v1/migrations/{id}/events", get(migrations::events))
+        .route("/api/v1/migrations/{id}/cleanup", get(migrations::cleanup))
+        .route(
+            "/api/v1/migrations/{id}/cleanup-records",
+            post(agents::record_cleanup),
+        )
+        .route(
+            "/api/v1/migrations/{id}/cleanup-records/done",
+            post(agents::cleanup_done),
+        )
+        .route(
+            "/api/v1/migrations/{id}/{command}",
+            post(migrations::command),
+        )
+        .route("/api/v1/agents", get(agents::list))
+        .route("/api/v1/agents/claim", post(agents::claim))
+        .route("/api/v1/agents/heartbeat", post(agents::heartbeat))
+        .route("/api/v1/agents/report", post(agents::report))
+        .route("/api/v1/agents/cutover", post(agents::cutover))
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .with_state(controller)
+}
+
+/// `routes` behind the check of Host and Origin for a server at `address`.
+pub fn guarded(routes: Router, address: SocketAddr) -> Router {
+    routes
+        .fallback(error::no_route)
+        .method_not_allowed_fallback(error::no_method)
+        .layer(axum::middleware::from_fn_with_state(
+            address.port(),
+            guard::check,
+        ))
+}
+
+/// Why the server was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address is not on loopback.
+    #[error("{address} is not a loopback address, and this version has no other protection")]
+    NotLoopback {
+        /// As asked.
+        address: SocketAddr,
+    },
+    /// The address cannot be listened on.
+    #[error("could not listen on {address}")]
+    Listen {
+        /// As asked.
+        address: SocketAddr,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Listens on `address`, which must be on loopback; port 0 takes a free one.
+///
+/// # Errors
+/// [`ServeError`]
+pub async fn listen(address: SocketAddr) -> Result<tokio::net::TcpListener, ServeError> {
+    if !address.ip().is_loopback() {
+        return Err(ServeError::NotLoopback { address });
+    }
+    let listener = tokio::net::TcpListener::bind(address).await;
+    listener.map_err(|source| ServeError::Listen { address, source })
+}
+
+/// Reads a JSON body of any content type.
+fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    serde_json::from_slice(body).map_err(|error| {
+        ApiError::from(ControlError::Malformed {
+            line: error.line(),
+            column: error.column(),
+            message: error.to_string(),
+        })
+    })
+}

@@ -1,0 +1,150 @@
+//! Server-sent events: a map and its changes, a migration's journal and its figures.
+
+use super::migrations::view;
+use crate::controller::{ControlError, Controller};
+use axum::http::HeaderMap;
+use axum::response::Sse;
+use axum::response::sse::{Event, KeepAlive, KeepAliveStream};
+use futures::stream::{BoxStream, StreamExt, unfold};
+use plans::id::{MapName, MigrationId};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// A stream of events.
+pub(super) type Feed = Sse<KeepAliveStream<BoxStream<'static, Result<Event, Infallible>>>>;
+/// A stream of maps.
+pub(super) type MapFeed = Feed;
+
+/// Shortest time between two looks.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Pause after the store failed.
+const AFTER_ERROR: Duration = Duration::from_secs(1);
+/// Events of one look.
+const BATCH: i64 = 500;
+
+/// Where a reader that comes back left off.
+pub(super) fn last_event_id(headers: &HeaderMap) -> Option<i64> {
+    let id = headers.get("last-event-id")?;
+    id.to_str().ok()?.parse().ok()
+}
+
+struct MapReader {
+    controller: Controller,
+    name: MapName,
+    changes: watch::Receiver<u64>,
+    /// The version that the reader had when it came back.
+    known: Option<i64>,
+    sent: String,
+}
+
+/// Event `map` with the whole map as data and its version as id, now and after each change.
+pub(super) fn feed_map(controller: Controller, name: MapName, headers: &HeaderMap) -> MapFeed {
+    let reader = MapReader {
+        changes: controller.changes(),
+        controller,
+        name,
+        known: last_event_id(headers),
+        sent: String::new(),
+    };
+    feed(unfold(reader, |mut reader| async {
+        let event = reader.next().await?;
+        Some((Ok(event), reader))
+    }))
+}
+
+impl MapReader {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            self.changes.borrow_and_update();
+            match self.controller.map(&self.name).await {
+                Ok(map) => {
+                    let text = serde_json::to_string(&map).ok()?;
+                    let known = self.known.take() == Some(map.version.0);
+                    let fresh = text != self.sent && !known;
+                    self.sent.clone_from(&text);
+                    if fresh {
+                        let id = map.version.to_string();
+                        return Some(Event::default().event("map").id(id).data(text));
+                    }
+                }
+                Err(_) => tokio::time::sleep(AFTER_ERROR).await,
+            }
+            self.changes.changed().await.ok()?;
+        }
+    }
+}
+
+struct MigrationReader {
+    controller: Controller,
+    id: MigrationId,
+    after: i64,
+    sent: String,
+    queue: VecDeque<Event>,
+    changes: watch::Receiver<u64>,
+    beats: watch::Receiver<u64>,
+}
+
+/// Event `event` for each line of the journal, its number as id; event `view` when anything changed.
+pub(super) fn feed_migration(controller: Controller, id: MigrationId, after: i64) -> Feed {
+    let reader = MigrationReader {
+        changes: controller.changes(),
+        beats: controller.beats(),
+        controller,
+        id,
+        after,
+        sent: String::new(),
+        queue: VecDeque::new(),
+    };
+    feed(unfold(reader, |mut reader| async {
+        let event = reader.next().await?;
+        Some((Ok(event), reader))
+    }))
+}
+
+impl MigrationReader {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.queue.pop_front() {
+                return Some(event);
+            }
+            self.changes.borrow_and_update();
+            self.beats.borrow_and_update();
+            if self.look().await.is_err() {
+                tokio::time::sleep(AFTER_ERROR).await;
+                continue;
+            }
+            if !self.queue.is_empty() {
+                continue;
+            }
+            tokio::select! {
+                changed = self.changes.changed() => changed.ok()?,
+                beat = self.beats.changed() => beat.ok()?,
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn look(&mut self) -> Result<(), ControlError> {
+        let store = self.controller.store();
+        for event in store.events(&self.id, self.after, BATCH).await? {
+            self.after = event.seq;
+            let data = serde_json::to_string(&event).unwrap_or_default();
+            let event = Event::default().event("event").id(event.seq.to_string());
+            self.queue.push_back(event.data(data));
+        }
+        let snapshot = self.controller.load(&self.id).await?;
+        let text = serde_json::to_string(&view(&self.controller, &snapshot)).unwrap_or_default();
+        if text != self.sent {
+            self.queue
+                .push_back(Event::default().event("view").data(text.clone()));
+            self.sent = text;
+        }
+        Ok(())
+    }
+}
+
+fn feed(events: impl futures::Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Feed {
+    Sse::new(events.boxed()).keep_alive(KeepAlive::default())
+}

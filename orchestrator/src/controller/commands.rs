@@ -1,0 +1,214 @@
+//! What the operator may order; each order is one transaction with a line in the journal.
+
+use super::decide::needs_approval;
+use super::draft::Draft;
+use super::{ControlError, Controller};
+use crate::store::{HoldEnd, Snapshot};
+use plans::id::{MigrationId, StepId};
+use plans::state::cutover::{Ownership, OwnershipEvent};
+use plans::state::migration::{MigrationEvent, MigrationState};
+use plans::state::step::{StepEvent, StepState};
+use plans::step::StepKind;
+use serde_json::{Value, json};
+use std::fmt;
+
+/// An order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// Let the cutover begin.
+    Approve,
+    /// Stop at the next safe point.
+    Pause,
+    /// Go on after a pause or a failure.
+    Resume,
+    /// Try a failed step again, at once.
+    Retry,
+    /// Take everything back; until the flip.
+    Abort,
+    /// Give the keys back to the source; after the flip, until `finish`.
+    Rollback,
+    /// End the hold: the old rows go.
+    Finish,
+}
+
+impl Command {
+    /// Every order.
+    pub const ALL: [Self; 7] = [
+        Self::Approve,
+        Self::Pause,
+        Self::Resume,
+        Self::Retry,
+        Self::Abort,
+        Self::Rollback,
+        Self::Finish,
+    ];
+
+    /// The word on the command line and in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Retry => "retry",
+            Self::Abort => "abort",
+            Self::Rollback => "rollback",
+            Self::Finish => "finish",
+        }
+    }
+
+    /// The order called `name`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|command| command.name() == name)
+    }
+
+    fn hint(self, m: &crate::store::Migration) -> Option<&'static str> {
+        let flipped = m.map_version_after.is_some();
+        match self {
+            Self::Abort if flipped => Some("the map names the target: use rollback or finish"),
+            Self::Rollback | Self::Finish if !flipped => {
+                Some("the map still names the source: use abort to take the migration back")
+            }
+            Self::Approve => Some("a migration is approved while it is waiting for it"),
+            Self::Abort
+            | Self::Rollback
+            | Self::Finish
+            | Self::Pause
+            | Self::Resume
+            | Self::Retry => None,
+        }
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Controller {
+    /// Carries out an order of `actor`.
+    ///
+    /// # Errors
+    /// [`ControlError::Illegal`] in a state that does not allow it.
+    pub async fn command(
+        &self,
+        id: &MigrationId,
+        command: Command,
+        actor: &str,
+        reason: Option<&str>,
+    ) -> Result<Snapshot, ControlError> {
+        let data = json!({ "reason": reason });
+        let edit = |draft: &mut Draft| {
+            let illegal = illegal(draft, command);
+            obey(draft, command, data.clone()).and_then(|done| done.ok_or(illegal))
+        };
+        let ((), after) = self.change(id, actor, edit).await?;
+        tracing::info!(migration = %id, %command, actor, "command");
+        Ok(after)
+    }
+}
+
+fn illegal(draft: &Draft, command: Command) -> ControlError {
+    let m = &draft.snapshot().migration;
+    ControlError::Illegal {
+        command: command.to_string(),
+        migration: m.id.clone(),
+        state: m.state,
+        ownership: m.ownership,
+        hint: command.hint(m),
+    }
+}
+
+/// `None`: not possible now.
+fn obey(draft: &mut Draft, command: Command, data: Value) -> Result<Option<()>, ControlError> {
+    match command {
+        Command::Approve => {
+            if draft.snapshot().migration.state != MigrationState::Waiting {
+                return Ok(None);
+            }
+            draft.migration().approved = true;
+            Ok(draft.migrate(MigrationEvent::Approved, data).ok())
+        }
+        Command::Pause => Ok(draft.migrate(MigrationEvent::Paused, data).ok()),
+        Command::Resume => resume(draft, data),
+        Command::Retry if draft.snapshot().migration.state == MigrationState::Failed => {
+            resume(draft, data)
+        }
+        Command::Retry => hasten(draft, &data),
+        Command::Abort => abort(draft, data),
+        Command::Rollback => end_hold(draft, HoldEnd::Rollback, data),
+        Command::Finish => end_hold(draft, HoldEnd::Finish, data),
+    }
+}
+
+fn resume(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
+    let event = match draft.snapshot().migration.ownership {
+        Ownership::Ready | Ownership::Fencing | Ownership::Aborted => MigrationEvent::Resumed,
+        Ownership::Flipped | Ownership::RollbackFencing | Ownership::Completed => {
+            MigrationEvent::ResumedFlipped
+        }
+        Ownership::RolledBack => MigrationEvent::ResumedRolledBack,
+    };
+    if draft.migrate(event, data).is_err() {
+        return Ok(None);
+    }
+    for id in resting(draft) {
+        draft.step(&id, StepEvent::Retried, json!({}))?;
+    }
+    // A pause stopped the stream; where no step is due, a new dispatch starts it again.
+    let idle = needs_approval(draft.snapshot());
+    let m = draft.migration();
+    m.failure = None;
+    m.renew |= idle;
+    Ok(Some(()))
+}
+
+/// Ends the pause of a step at once.
+fn hasten(draft: &mut Draft, data: &Value) -> Result<Option<()>, ControlError> {
+    if draft.snapshot().migration.state == MigrationState::Paused {
+        return Ok(None);
+    }
+    let resting = resting(draft);
+    for id in &resting {
+        draft.step(id, StepEvent::Retried, data.clone())?;
+    }
+    Ok((!resting.is_empty()).then_some(()))
+}
+
+/// Steps that failed or wait out a pause.
+fn resting(draft: &Draft) -> Vec<StepId> {
+    let steps = draft.snapshot().steps.iter();
+    let resting = steps.filter(|s| matches!(s.state, StepState::Failed | StepState::Backoff));
+    resting.map(|step| step.id.clone()).collect()
+}
+
+fn abort(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
+    if draft.snapshot().step_of(StepKind::Unwind).is_some() {
+        return Ok(None);
+    }
+    let owned = draft.own(OwnershipEvent::Abort, data.clone()).is_ok();
+    if !owned || draft.migrate(MigrationEvent::Aborted, data).is_err() {
+        return Ok(None);
+    }
+    draft.append(&[StepKind::Unwind]);
+    let m = draft.migration();
+    m.failure = None;
+    m.renew = true;
+    Ok(Some(()))
+}
+
+fn end_hold(draft: &mut Draft, end: HoldEnd, data: Value) -> Result<Option<()>, ControlError> {
+    let m = &draft.snapshot().migration;
+    if m.ownership != Ownership::Flipped || m.hold_end.is_some() {
+        return Ok(None);
+    }
+    if m.state != MigrationState::Flipped && resume(draft, data.clone())?.is_none() {
+        return Ok(None);
+    }
+    draft.migration().hold_end = Some(end);
+    let data = json!({ "end": end, "reason": data.get("reason") });
+    draft.note("hold.ended", None, data);
+    Ok(Some(()))
+}

@@ -1,0 +1,367 @@
+//! Answers for the map during a cutover: begin (C2), seal (C7), flip (C9), release.
+//!
+//! Between seal and flip a store transaction holds the migration's row; it is never flipped by time, only dropped.
+//! A flip whose transaction is gone is looked up under the row's lock, so that the answer is final.
+
+use super::dispatch::check_epoch;
+use super::draft::Draft;
+use super::{ControlError, Controller, clock, delta, fail_points};
+use crate::store::{Migration, Sealed};
+use chrono::{DateTime, Utc};
+use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
+use plans::names::Direction;
+use plans::state::cutover::{Ownership, OwnershipEvent};
+use plans::state::migration::{MigrationEvent, MigrationState};
+use plans::step::StepKind;
+use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// An attempt that this process knows of.
+#[derive(Debug)]
+enum Attempt {
+    /// Begun while the map was at this version.
+    Begun(MapVersion),
+    /// The row is held since then.
+    Sealed(Box<dyn Sealed>, DateTime<Utc>),
+}
+
+type Table = BTreeMap<MigrationId, (AttemptNo, Attempt)>;
+
+/// Attempts by migration; lost with the process, and with them every chance to flip.
+#[derive(Debug, Default)]
+pub(super) struct Attempts(Mutex<Table>);
+
+impl Attempts {
+    fn with<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn take_sealed(&self, id: &MigrationId, attempt: AttemptNo) -> Option<Box<dyn Sealed>> {
+        self.with(|table| match table.remove(id) {
+            Some((number, Attempt::Sealed(sealed, _))) if number == attempt => Some(sealed),
+            Some(other) => {
+                table.insert(id.clone(), other);
+                None
+            }
+            None => None,
+        })
+    }
+}
+
+impl Controller {
+    /// Answers a cutover.
+    ///
+    /// # Errors
+    /// [`ControlError::StaleEpoch`]; after a store error the outcome is unknown, and asking again tells.
+    pub async fn cutover(&self, call: &CutoverCall) -> Result<CutoverAnswer, ControlError> {
+        let id = &call.migration;
+        let answer = match &call.ask {
+            CutoverAsk::Begin { direction } => self.begin(id, call.epoch, *direction).await?,
+            CutoverAsk::Seal { attempt } => self.seal(id, call.epoch, *attempt).await?,
+            CutoverAsk::Flip { attempt } => self.flip(id, call.epoch, *attempt).await?,
+            CutoverAsk::Release { attempt, reason } => {
+                self.release(id, call.epoch, *attempt, reason).await?
+            }
+        };
+        tracing::info!(migration = %id, ask = ?call.ask, ?answer, "cutover");
+        Ok(answer)
+    }
+
+    /// True while the row is held between seal and flip.
+    pub(super) fn is_sealed(&self, id: &MigrationId) -> bool {
+        self.inner.attempts.with(|table| {
+            let entry = table.get(id);
+            entry.is_some_and(|(_, attempt)| matches!(attempt, Attempt::Sealed(..)))
+        })
+    }
+
+    /// Gives up what this process knows of a migration's attempt.
+    pub(super) async fn forget_attempts(&self, id: &MigrationId) {
+        let known = self.inner.attempts.with(|table| table.remove(id));
+        if let Some((_, Attempt::Sealed(sealed, _))) = known {
+            tracing::warn!(migration = %id, "sealed attempt was dropped");
+            sealed.release().await;
+        }
+    }
+
+    /// Gives up seals that are older than the limit.
+    pub(super) async fn drop_old_seals(&self) {
+        let limit = clock() - delta(self.inner.settings.seal_limit);
+        let old: Vec<MigrationId> = self.inner.attempts.with(|table| {
+            let is_old =
+                |attempt: &Attempt| matches!(attempt, Attempt::Sealed(_, at) if *at < limit);
+            let entries = table.iter();
+            let old = entries.filter(|(_, (_, attempt))| is_old(attempt));
+            old.map(|(id, _)| id.clone()).collect()
+        });
+        for id in old {
+            self.forget_attempts(&id).await;
+        }
+    }
+
+    async fn begin(
+        &self,
+        id: &MigrationId,
+        epoch: Epoch,
+        direction: Direction,
+    ) -> Result<CutoverAnswer, ControlError> {
+        let name = self.load(id).await?.migration.plan.map;
+        let map = self.inner.store.map(&name).await?;
+        let map = map.ok_or_else(|| ControlError::missing("map", name.as_str()))?;
+        self.forget_attempts(id).await;
+        let edit = |draft: &mut Draft| {
+            check_epoch(draft, id, epoch)?;
+            if let Some(refusal) = cannot_begin(draft, direction) {
+                return Ok(Err(refusal));
+            }
+            let event = match direction {
+                Direction::Forward => OwnershipEvent::Fence,
+                Direction::Reverse => OwnershipEvent::FenceBack,
+            };
+            let attempt = draft.snapshot().migration.attempt.next();
+            draft.own(
+                event,
+                json!({ "attempt": attempt, "map_version": map.version }),
+            )?;
+            let m = draft.migration();
+            m.attempt = attempt;
+            if direction == Direction::Forward {
+                m.map_version_before = map.version;
+            }
+            Ok(Ok(attempt))
+        };
+        let (begun, after) = self.change(id, "controller", edit).await?;
+        let attempt = match begun {
+            Ok(attempt) => attempt,
+            Err(refusal) => return Ok(refusal),
+        };
+        debug_assert_eq!(after.migration.attempt, attempt);
+        self.inner.attempts.with(|table| {
+            table.insert(id.clone(), (attempt, Attempt::Begun(map.version)));
+        });
+        fail_point::hit(fail_points::BEGUN).await?;
+        Ok(CutoverAnswer::Begun {
+            attempt,
+            map_version: map.version,
+        })
+    }
+
+    async fn seal(
+        &self,
+        id: &MigrationId,
+        epoch: Epoch,
+        attempt: AttemptNo,
+    ) -> Result<CutoverAnswer, ControlError> {
+        let known = self.inner.attempts.with(|table| match table.get(id) {
+            Some((number, Attempt::Begun(version))) if *number == attempt => Some(Some(*version)),
+            Some((number, Attempt::Sealed(..))) if *number == attempt => Some(None),
+            _ => None,
+        });
+        let version = match known {
+            None => return Ok(refused("this controller does not know the attempt")),
+            Some(None) => return Ok(CutoverAnswer::Granted),
+            Some(Some(version)) => version,
+        };
+        let sealed = self.inner.store.seal(id).await?;
+        let m = &sealed.snapshot().migration;
+        let checked = stale(m, epoch).map_or_else(|| Ok(may_seal(m, attempt)), Err);
+        let objection = checked?.or_else(|| {
+            let same = sealed.map().version == version;
+            (!same).then(|| {
+                format!(
+                    "the map went from version {version} to {}",
+                    sealed.map().version
+                )
+            })
+        });
+        if let Some(reason) = objection {
+            let answer = flipped_by(m, attempt).unwrap_or(CutoverAnswer::Refused { reason });
+            sealed.release().await;
+            return Ok(answer);
+        }
+        let held = Attempt::Sealed(sealed, clock());
+        let older = self
+            .inner
+            .attempts
+            .with(|table| table.insert(id.clone(), (attempt, held)));
+        drop(older);
+        Ok(CutoverAnswer::Granted)
+    }
+
+    async fn flip(
+        &self,
+        id: &MigrationId,
+        epoch: Epoch,
+        attempt: AttemptNo,
+    ) -> Result<CutoverAnswer, ControlError> {
+        let Some(sealed) = self.inner.attempts.take_sealed(id, attempt) else {
+            return self.look_up_flip(id, attempt).await;
+        };
+        if let Some(error) = stale(&sealed.snapshot().migration, epoch) {
+            sealed.release().await;
+            return Err(error);
+        }
+        let mut draft = Draft::new(sealed.snapshot().clone(), "controller", clock());
+        let back = draft.snapshot().migration.ownership == Ownership::RollbackFencing;
+        let moving = draft.snapshot().migration.plan.moving.clone();
+        let (from, to) = match back {
+            false => (&moving.source, &moving.target),
+            true => (&moving.target, &moving.source),
+        };
+        let next = match sealed.map().with_moved(&moving.keys, from, to, id) {
+            Ok(next) => next,
+            Err(error) => {
+                sealed.release().await;
+                return Ok(refused(&error.to_string()));
+            }
+        };
+        draft_flip(&mut draft, back, next.version)?;
+        let Some(change) = draft.change() else {
+            return Ok(refused("nothing to flip"));
+        };
+        fail_point::hit(fail_points::BEFORE_FLIP).await?;
+        sealed.flip(&change, &next).await?;
+        self.announce();
+        fail_point::hit(fail_points::AFTER_FLIP).await?;
+        Ok(CutoverAnswer::Flipped {
+            map_version: next.version,
+        })
+    }
+
+    /// Under the row's lock: whatever flip was under way is committed or will never be.
+    async fn look_up_flip(
+        &self,
+        id: &MigrationId,
+        attempt: AttemptNo,
+    ) -> Result<CutoverAnswer, ControlError> {
+        let sealed = self.inner.store.seal(id).await?;
+        let gone = || refused("the attempt is not sealed any more");
+        let answer = flipped_by(&sealed.snapshot().migration, attempt).unwrap_or_else(gone);
+        sealed.release().await;
+        Ok(answer)
+    }
+
+    async fn release(
+        &self,
+        id: &MigrationId,
+        epoch: Epoch,
+        attempt: AttemptNo,
+        reason: &str,
+    ) -> Result<CutoverAnswer, ControlError> {
+        if let Some(sealed) = self.inner.attempts.take_sealed(id, attempt) {
+            sealed.release().await;
+        }
+        let edit = |draft: &mut Draft| {
+            let m = &draft.snapshot().migration;
+            if let Some(flipped) = flipped_by(m, attempt) {
+                return Ok(flipped);
+            }
+            let event = match m.ownership {
+                _ if m.attempt != attempt => None,
+                Ownership::Fencing => Some(OwnershipEvent::Release),
+                Ownership::RollbackFencing => Some(OwnershipEvent::ReleaseBack),
+                Ownership::Ready
+                | Ownership::Aborted
+                | Ownership::Flipped
+                | Ownership::RolledBack
+                | Ownership::Completed => None,
+            };
+            if let Some(event) = event {
+                check_epoch(draft, id, epoch)?;
+                draft.own(event, json!({ "attempt": attempt, "reason": reason }))?;
+            }
+            Ok(CutoverAnswer::Released)
+        };
+        let (answer, _) = self.change(id, "controller", edit).await?;
+        Ok(answer)
+    }
+}
+
+fn draft_flip(draft: &mut Draft, back: bool, version: MapVersion) -> Result<(), ControlError> {
+    let attempt = draft.snapshot().migration.attempt;
+    let data = json!({ "attempt": attempt, "map_version": version });
+    if back {
+        draft.own(OwnershipEvent::FlipBack, data.clone())?;
+        draft.migrate(MigrationEvent::RolledBack, data)?;
+        draft.migration().map_version_back = Some(version);
+    } else {
+        draft.own(OwnershipEvent::Flip, data.clone())?;
+        draft.migrate(MigrationEvent::Flipped, data)?;
+        draft.migration().map_version_after = Some(version);
+    }
+    Ok(())
+}
+
+/// Why an attempt cannot begin.
+fn cannot_begin(draft: &Draft, direction: Direction) -> Option<CutoverAnswer> {
+    let snapshot = draft.snapshot();
+    let m = &snapshot.migration;
+    let (kind, state, made) = match direction {
+        Direction::Forward => (
+            StepKind::Cutover,
+            MigrationState::Running,
+            m.map_version_after,
+        ),
+        Direction::Reverse => (
+            StepKind::Rollback,
+            MigrationState::Flipped,
+            m.map_version_back,
+        ),
+    };
+    if let Some(map_version) = made {
+        return Some(CutoverAnswer::AlreadyFlipped {
+            attempt: m.attempt,
+            map_version,
+        });
+    }
+    if snapshot.running().is_none_or(|step| step.kind != kind) {
+        return Some(refused(&format!("step {kind} is not running")));
+    }
+    (m.state != state).then(|| refused(&format!("the migration is {}", m.state)))
+}
+
+/// Why sealing is not allowed.
+fn may_seal(m: &Migration, attempt: AttemptNo) -> Option<String> {
+    let state = match m.ownership {
+        Ownership::Fencing => MigrationState::Running,
+        Ownership::RollbackFencing => MigrationState::Flipped,
+        Ownership::Ready
+        | Ownership::Aborted
+        | Ownership::Flipped
+        | Ownership::RolledBack
+        | Ownership::Completed => return Some(format!("the keys are {}", m.ownership)),
+    };
+    if m.attempt != attempt {
+        return Some(format!("attempt {} has begun", m.attempt));
+    }
+    (m.state != state).then(|| format!("the migration is {}", m.state))
+}
+
+/// The answer when this very attempt changed the map.
+fn flipped_by(m: &Migration, attempt: AttemptNo) -> Option<CutoverAnswer> {
+    let made = match m.ownership {
+        Ownership::Flipped | Ownership::Completed => m.map_version_after,
+        Ownership::RolledBack => m.map_version_back,
+        Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RollbackFencing => {
+            None
+        }
+    };
+    let map_version = made.filter(|_| m.attempt == attempt)?;
+    Some(CutoverAnswer::Flipped { map_version })
+}
+
+fn stale(m: &Migration, epoch: Epoch) -> Option<ControlError> {
+    (m.epoch != epoch).then(|| ControlError::StaleEpoch {
+        migration: m.id.clone(),
+        theirs: epoch,
+        current: m.epoch,
+    })
+}
+
+fn refused(reason: &str) -> CutoverAnswer {
+    CutoverAnswer::Refused {
+        reason: reason.to_owned(),
+    }
+}

@@ -1,0 +1,184 @@
+//! What to do next with a migration; pure: a snapshot and the time in, decisions out.
+//!
+//! Offers wait for an agent to claim; everything else is settled by the controller at once.
+
+use crate::store::{HoldEnd, Snapshot, Step};
+use chrono::{DateTime, TimeDelta, Utc};
+use plans::id::StepId;
+use plans::names::Direction;
+use plans::request::{Cutover, Hold};
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Take up what was submitted.
+    Start,
+    /// The owner showed no sign of life for too long.
+    Expire,
+    /// The cutover needs the operator's word.
+    AwaitApproval,
+    /// The hold has lasted as long as the plan says.
+    EndHold,
+    /// Give up the way back, so that the old rows may go (I8).
+    Complete,
+    /// Add the steps of the way back.
+    GoBack,
+    /// Nothing is left to do.
+    End,
+    /// An agent may take this step; `None`: an agent is needed to keep the migration going.
+    Offer(Option<StepId>),
+}
+
+/// What is to be done with `snapshot` at `now`.
+#[must_use]
+pub fn decide(snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<Decision> {
+    let m = &snapshot.migration;
+    if m.finished_at.is_some() {
+        return Vec::new();
+    }
+    if m.owner.is_some() && snapshot.live_owner(now).is_none() {
+        return vec![Decision::Expire];
+    }
+    let decision = match m.state {
+        MigrationState::Planned => Some(Decision::Start),
+        MigrationState::Paused
+        | MigrationState::Failed
+        | MigrationState::Unwound
+        | MigrationState::Completed => None,
+        MigrationState::Unwinding => unwinding(snapshot, now),
+        MigrationState::Running
+        | MigrationState::Waiting
+        | MigrationState::Flipped
+        | MigrationState::RolledBack => going(snapshot, now),
+    };
+    decision.into_iter().collect()
+}
+
+/// When [`decide`] may say something else although nothing happened.
+#[must_use]
+pub fn due(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let m = &snapshot.migration;
+    let lease = snapshot.lease_until.filter(|_| m.owner.is_some());
+    let pauses = snapshot.steps.iter().filter_map(|step| step.next_at);
+    lease
+        .into_iter()
+        .chain(pauses)
+        .chain(hold_limit(snapshot))
+        .filter(|at| *at > now)
+        .min()
+}
+
+/// The change stream that must run.
+#[must_use]
+pub fn stream(snapshot: &Snapshot) -> Option<Direction> {
+    let captured = snapshot
+        .step_of(StepKind::CatchUp)
+        .is_some_and(|step| matches!(step.state, StepState::Running | StepState::Done));
+    match snapshot.migration.ownership {
+        Ownership::Ready | Ownership::Fencing => captured.then_some(Direction::Forward),
+        Ownership::Flipped | Ownership::RollbackFencing => Some(Direction::Reverse),
+        Ownership::Aborted | Ownership::RolledBack | Ownership::Completed => None,
+    }
+}
+
+/// The first step that is neither done nor skipped.
+#[must_use]
+pub fn next_step(snapshot: &Snapshot) -> Option<&Step> {
+    snapshot.steps.iter().find(|step| !is_over(step))
+}
+
+/// True when the cutover waits for the operator's word.
+#[must_use]
+pub fn needs_approval(snapshot: &Snapshot) -> bool {
+    let m = &snapshot.migration;
+    !m.approved
+        && m.plan.options.cutover == Cutover::Approve
+        && next_step(snapshot).is_some_and(|step| step.kind == StepKind::Cutover)
+}
+
+fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
+    let m = &snapshot.migration;
+    if snapshot.running().is_some() {
+        let over = hold_limit(snapshot).is_some_and(|limit| limit <= now);
+        return over.then_some(Decision::EndHold);
+    }
+    let held = snapshot
+        .step_of(StepKind::Hold)
+        .is_some_and(|step| step.state == StepState::Done);
+    if held && m.ownership == Ownership::Flipped {
+        match m.hold_end {
+            Some(HoldEnd::Finish) => return Some(Decision::Complete),
+            Some(HoldEnd::Rollback) if snapshot.step_of(StepKind::Rollback).is_none() => {
+                return Some(Decision::GoBack);
+            }
+            Some(HoldEnd::Rollback) | None => {}
+        }
+    }
+    let Some(step) = next_step(snapshot) else {
+        return Some(Decision::End);
+    };
+    if needs_approval(snapshot) {
+        if m.state == MigrationState::Running {
+            return Some(Decision::AwaitApproval);
+        }
+        return keep_going(snapshot, now);
+    }
+    offer(snapshot, step, now)
+}
+
+fn unwinding(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
+    let unwind = snapshot.step_of(StepKind::Unwind)?;
+    if unwind.state == StepState::Done {
+        return Some(Decision::End);
+    }
+    if snapshot.running().is_some() {
+        return None;
+    }
+    offer(snapshot, unwind, now)
+}
+
+fn offer(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<Decision> {
+    let open = matches!(step.state, StepState::Pending | StepState::Backoff);
+    let rested = step.next_at.is_none_or(|at| at <= now);
+    if open && rested && dependencies_are_over(snapshot, step) {
+        return Some(Decision::Offer(Some(step.id.clone())));
+    }
+    keep_going(snapshot, now)
+}
+
+/// An agent is needed although no step is due: there is none, or the one there is must begin anew.
+fn keep_going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
+    let needed = snapshot.live_owner(now).is_none() || snapshot.migration.renew;
+    needed.then_some(Decision::Offer(None))
+}
+
+fn dependencies_are_over(snapshot: &Snapshot, step: &Step) -> bool {
+    let Some(node) = snapshot.migration.plan.graph.node(&step.id) else {
+        return true;
+    };
+    let mut steps = snapshot.steps.iter();
+    steps.all(|other| !node.after.contains(&other.id) || is_over(other))
+}
+
+fn is_over(step: &Step) -> bool {
+    matches!(step.state, StepState::Done | StepState::Skipped)
+}
+
+/// When a hold that runs ends by itself.
+fn hold_limit(snapshot: &Snapshot) -> Option<DateTime<Utc>> {
+    let m = &snapshot.migration;
+    let Hold::Seconds(seconds) = m.plan.options.hold else {
+        return None;
+    };
+    let hold = snapshot.step_of(StepKind::Hold)?;
+    let waits = hold.state == StepState::Running && m.hold_end.is_none();
+    let began = hold.started_at.filter(|_| waits)?;
+    Some(began + TimeDelta::seconds(i64::from(seconds)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! Gives work to agents: surveys first, then steps of the migrations that they own or that nobody owns.
+//!
+//! The dispatch is committed before the agent hears of it; an answer that is lost costs a lease.
+
+use super::decide::{Decision, decide, due, stream};
+use super::draft::Draft;
+use super::{ControlError, Controller, clock, delta, fail_points, is_missing};
+use crate::store::{Owner, ShardRecord, Snapshot};
+use plans::id::{MigrationId, ShardName, StepId};
+use plans::plan::ShardRef;
+use plans::state::step::{StepEvent, StepState};
+use plans::step::StepKind;
+use plans::wire::{Claim, Dispatch, PROTOCOL, Work};
+use serde_json::json;
+use tokio::time::Instant;
+
+impl Controller {
+    /// Work for this agent, as soon as there is some; `None` after [`super::Settings::claim_wait`].
+    ///
+    /// # Errors
+    /// [`ControlError::Protocol`], or what the store says.
+    pub async fn claim(&self, claim: &Claim) -> Result<Option<Work>, ControlError> {
+        if claim.protocol != PROTOCOL {
+            return Err(ControlError::Protocol {
+                theirs: claim.protocol,
+                ours: PROTOCOL,
+            });
+        }
+        self.see(&claim.agent, &claim.instance).await?;
+        let deadline = Instant::now() + self.inner.settings.claim_wait;
+        let mut changes = self.inner.changes.subscribe();
+        loop {
+            changes.borrow_and_update();
+            if let Some(task) = self.inner.surveys.take() {
+                return Ok(Some(Work::Survey(Box::new(task))));
+            }
+            let mut wait = deadline.saturating_duration_since(Instant::now());
+            for snapshot in self.inner.store.unfinished().await? {
+                if let Some(dispatch) = self.offer(&snapshot, claim).await? {
+                    return Ok(Some(Work::Step(Box::new(dispatch))));
+                }
+                let now = clock();
+                let until = due(&snapshot, now).and_then(|at| (at - now).to_std().ok());
+                wait = wait.min(until.unwrap_or(wait));
+            }
+            if Instant::now() >= deadline {
+                return Ok(None);
+            }
+            // Ends by a change, by the next due time, or at the deadline.
+            let _ = tokio::time::timeout(wait, changes.changed()).await;
+        }
+    }
+
+    /// Gives the migration's next work to the agent, if it may have it.
+    async fn offer(
+        &self,
+        snapshot: &Snapshot,
+        claim: &Claim,
+    ) -> Result<Option<Dispatch>, ControlError> {
+        if offered(snapshot, claim).is_none() || self.is_sealed(&snapshot.migration.id) {
+            return Ok(None);
+        }
+        let id = &snapshot.migration.id;
+        let until = clock() + delta(self.inner.settings.lease);
+        let changed = self.change(id, claim.agent.as_str(), |draft| {
+            let Some(step) = offered(draft.snapshot(), claim) else {
+                return Ok(None);
+            };
+            give(draft, claim, step.as_ref())?;
+            draft.lease(until);
+            Ok(Some(step))
+        });
+        let (given, after) = match changed.await {
+            Ok(done) => done,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Some(step) = given else { return Ok(None) };
+        let dispatch = self.dispatch(&after, step).await?;
+        if let Some((_, kind)) = &dispatch.step {
+            fail_point::hit(fail_points::claimed(*kind)).await?;
+        }
+        tracing::info!(migration = %id, step = ?dispatch.step, epoch = %dispatch.epoch, agent = %claim.agent, "dispatched");
+        Ok(Some(dispatch))
+    }
+
+    async fn dispatch(
+        &self,
+        snapshot: &Snapshot,
+        step: Option<StepId>,
+    ) -> Result<Dispatch, ControlError> {
+        let shards = self.inner.store.shards().await?;
+        let m = &snapshot.migration;
+        let held = snapshot
+            .steps
+            .iter()
+            .find(|row| Some(&row.id) == step.as_ref());
+        let done = snapshot
+            .steps
+            .iter()
+            .filter(|row| row.state == StepState::Done);
+        let outputs = done.filter_map(|row| Some((row.id.clone(), row.output.clone()?)));
+        Ok(Dispatch {
+            migration: m.id.clone(),
+            epoch: m.epoch,
+            step: held.map(|row| (row.id.clone(), row.kind)),
+            attempt: held.map_or(0, |row| row.attempt),
+            stream: stream(snapshot),
+            map: m.plan.map.clone(),
+            map_version: m.map_version_before,
+            source: shard_ref(&shards, &m.plan.moving.source)?,
+            target: shard_ref(&shards, &m.plan.moving.target)?,
+            keys: m.plan.moving.keys.clone(),
+            tables: m.plan.moving.tables.clone(),
+            schema_fingerprint: m.plan.schema_fingerprint.clone(),
+            options: m.plan.options.clone(),
+            outputs: outputs.collect(),
+        })
+    }
+}
+
+/// A registered shard as an agent needs it.
+pub(super) fn shard_ref(
+    shards: &[ShardRecord],
+    name: &ShardName,
+) -> Result<ShardRef, ControlError> {
+    let found = shards.iter().find(|shard| &shard.name == name);
+    let found = found.ok_or_else(|| ControlError::missing("shard", name.as_str()))?;
+    Ok(ShardRef {
+        name: found.name.clone(),
+        dsn: found.dsn.clone(),
+    })
+}
+
+/// What this agent may take: nothing while another process is the live owner.
+fn offered(snapshot: &Snapshot, claim: &Claim) -> Option<Option<StepId>> {
+    let now = clock();
+    let owner = snapshot.live_owner(now);
+    if owner.is_some_and(|owner| owner.instance != claim.instance) {
+        return None;
+    }
+    decide(snapshot, now).into_iter().find_map(|decision| {
+        if let Decision::Offer(step) = decision {
+            Some(step)
+        } else {
+            None
+        }
+    })
+}
+
+/// The agent becomes the owner, under a new epoch unless it was the owner and nothing failed.
+fn give(draft: &mut Draft, claim: &Claim, step: Option<&StepId>) -> Result<(), ControlError> {
+    let now = draft.now;
+    let owner = draft.snapshot().live_owner(now);
+    let stays = owner.is_some_and(|owner| owner.instance == claim.instance);
+    let m = draft.migration();
+    if !stays || m.renew {
+        m.epoch = m.epoch.next();
+    }
+    m.renew = false;
+    m.owner = Some(Owner {
+        agent: claim.agent.clone(),
+        instance: claim.instance.clone(),
+    });
+    let epoch = m.epoch;
+    let data = json!({ "agent": claim.agent, "epoch": epoch });
+    match step {
+        Some(id) => {
+            draft.step(id, StepEvent::Dispatched, data)?;
+        }
+        None => draft.note("owner.found", None, data),
+    }
+    Ok(())
+}
+
+/// The kind of a step by its id.
+pub(super) fn kind_of(snapshot: &Snapshot, id: &StepId) -> Option<StepKind> {
+    let mut steps = snapshot.steps.iter();
+    steps.find(|step| &step.id == id).map(|step| step.kind)
+}
+
+/// True when the migration is owned by the process under this epoch.
+pub(super) fn check_epoch(
+    draft: &Draft,
+    id: &MigrationId,
+    epoch: plans::id::Epoch,
+) -> Result<(), ControlError> {
+    let m = &draft.snapshot().migration;
+    if m.epoch == epoch && m.owner.is_some() {
+        return Ok(());
+    }
+    Err(ControlError::StaleEpoch {
+        migration: id.clone(),
+        theirs: epoch,
+        current: m.epoch,
+    })
+}

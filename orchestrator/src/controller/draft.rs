@@ -1,0 +1,206 @@
+//! A change of one migration in the making: every state goes through the machines of `plans`.
+//!
+//! No effects; what was drafted happens when the store commits it.
+
+use crate::store::{Change, Migration, NewEvent, Snapshot, Step};
+use chrono::{DateTime, Utc};
+use plans::failure::Failure;
+use plans::id::StepId;
+use plans::state::IllegalTransition;
+use plans::state::cutover::OwnershipEvent;
+use plans::state::migration::MigrationEvent;
+use plans::state::step::{StepEvent, StepState};
+use plans::step::StepKind;
+use serde_json::{Value, json};
+
+/// A migration as it will be, with what happened to it.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    before: Snapshot,
+    after: Snapshot,
+    lease_changed: bool,
+    events: Vec<NewEvent>,
+    actor: String,
+    /// The time of everything in this change.
+    pub(crate) now: DateTime<Utc>,
+}
+
+impl Draft {
+    /// Begins from what the store has.
+    pub(crate) fn new(before: Snapshot, actor: &str, now: DateTime<Utc>) -> Self {
+        Self {
+            after: before.clone(),
+            before,
+            lease_changed: false,
+            events: Vec::new(),
+            actor: actor.to_owned(),
+            now,
+        }
+    }
+
+    /// The migration with all changes so far.
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.after
+    }
+
+    /// The migration's own fields.
+    pub(crate) fn migration(&mut self) -> &mut Migration {
+        &mut self.after.migration
+    }
+
+    /// Writes a line of the journal.
+    pub(crate) fn note(&mut self, kind: &str, step: Option<&StepId>, data: Value) {
+        self.events.push(NewEvent {
+            at: self.now,
+            actor: self.actor.clone(),
+            kind: kind.to_owned(),
+            step: step.cloned(),
+            data,
+        });
+    }
+
+    /// Moves the migration on.
+    pub(crate) fn migrate(
+        &mut self,
+        event: MigrationEvent,
+        data: Value,
+    ) -> Result<(), IllegalTransition> {
+        let m = &mut self.after.migration;
+        m.state = m.state.next(event)?;
+        m.waiting_for = None;
+        self.note(&format!("migration.{}", word(event)), None, data);
+        Ok(())
+    }
+
+    /// Moves the ownership of the keys on.
+    pub(crate) fn own(
+        &mut self,
+        event: OwnershipEvent,
+        data: Value,
+    ) -> Result<(), IllegalTransition> {
+        let m = &mut self.after.migration;
+        m.ownership = m.ownership.next(event)?;
+        self.note(&format!("ownership.{}", word(event)), None, data);
+        Ok(())
+    }
+
+    /// Moves a step on, with the fields that follow from it.
+    pub(crate) fn step(
+        &mut self,
+        id: &StepId,
+        event: StepEvent,
+        data: Value,
+    ) -> Result<&mut Step, IllegalTransition> {
+        self.note(&format!("step.{}", word(event)), Some(id), data);
+        let epoch = self.after.migration.epoch;
+        let now = self.now;
+        let steps = &mut self.after.steps;
+        let Some(step) = steps.iter_mut().find(|step| &step.id == id) else {
+            return Err(IllegalTransition {
+                machine: "step",
+                state: "absent".to_owned(),
+                event: word(event),
+            });
+        };
+        step.state = step.state.next(event)?;
+        match event {
+            StepEvent::Dispatched => {
+                step.attempt += 1;
+                step.epoch = epoch;
+                step.next_at = None;
+                step.started_at.get_or_insert(now);
+                step.dispatched_at = Some(now);
+            }
+            StepEvent::Completed => {
+                step.finished_at = Some(now);
+                step.failure = None;
+            }
+            StepEvent::Interrupted => step.attempt = step.attempt.saturating_sub(1),
+            StepEvent::Retried => {
+                step.attempt = 0;
+                step.next_at = None;
+            }
+            StepEvent::Rewound => {
+                step.output = None;
+                step.started_at = None;
+                step.finished_at = None;
+                step.next_at = None;
+                step.progress = None;
+            }
+            StepEvent::Faulted | StepEvent::GaveUp | StepEvent::Dropped => {}
+        }
+        Ok(step)
+    }
+
+    /// Adds steps behind the last one.
+    pub(crate) fn append(&mut self, kinds: &[StepKind]) {
+        let last = self.after.steps.iter().map(|step| step.ordinal).max();
+        let next = last.map_or(0, |ordinal| ordinal + 1);
+        let steps = kinds.iter().zip(next..);
+        let steps = steps.map(|(kind, ordinal)| Step::new(*kind, ordinal));
+        self.after.steps.extend(steps);
+    }
+
+    /// The migration fails and keeps everything else.
+    pub(crate) fn fail(&mut self, failure: &Failure) -> Result<(), IllegalTransition> {
+        self.migrate(MigrationEvent::Failed, json!({ "failure": failure }))?;
+        let m = &mut self.after.migration;
+        m.failure = Some(failure.clone());
+        m.renew = true;
+        Ok(())
+    }
+
+    /// Sets when the owner's lease runs out.
+    pub(crate) fn lease(&mut self, until: DateTime<Utc>) {
+        self.after.lease_until = Some(until);
+        self.lease_changed = true;
+    }
+
+    /// Takes the migration from its owner; a step that it ran is as if it had not begun.
+    pub(crate) fn disown(&mut self, why: &str) -> Result<(), IllegalTransition> {
+        let owner = self.after.migration.owner.take();
+        self.after.lease_until = None;
+        self.note("owner.lost", None, json!({ "owner": owner, "why": why }));
+        let running = self.after.steps.iter();
+        let running: Vec<StepId> = running
+            .filter(|step| step.state == StepState::Running)
+            .map(|step| step.id.clone())
+            .collect();
+        for id in running {
+            self.step(&id, StepEvent::Interrupted, json!({ "why": why }))?;
+        }
+        Ok(())
+    }
+
+    /// The change, or `None` if there is none.
+    pub(crate) fn change(self) -> Option<Change> {
+        if self.events.is_empty() && self.after == self.before && !self.lease_changed {
+            return None;
+        }
+        let old = &self.before.steps;
+        let steps = self.after.steps.iter();
+        let steps = steps
+            .filter(|step| old.iter().all(|before| before != *step))
+            .cloned()
+            .collect();
+        let from_revision = self.before.migration.revision;
+        let mut migration = self.after.migration;
+        migration.revision = from_revision + 1;
+        Some(Change {
+            from_revision,
+            migration,
+            steps,
+            lease_until: self.after.lease_until.filter(|_| self.lease_changed),
+            events: self.events,
+        })
+    }
+}
+
+/// An event's name as the journal writes it.
+fn word(event: impl serde::Serialize) -> String {
+    match serde_json::to_value(event) {
+        Ok(Value::String(word)) if word.starts_with("resumed") => "resumed".to_owned(),
+        Ok(Value::String(word)) => word,
+        _ => "changed".to_owned(),
+    }
+}

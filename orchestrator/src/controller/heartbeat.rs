@@ -1,0 +1,185 @@
+//! Signs of life: leases are extended, figures kept, orders given back.
+//!
+//! A heartbeat touches no row that a cutover holds.
+
+use super::{ControlError, Controller, clock, delta};
+use crate::store::{HoldEnd, Snapshot};
+use chrono::{DateTime, Utc};
+use plans::failure::RetryClass;
+use plans::id::{MigrationId, StepId};
+use plans::state::migration::MigrationState;
+use plans::step::StepKind;
+use plans::wire::{Action, Directive, Heartbeat, HeartbeatReply, Holding, Progress, StreamStatus};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The last figures of one migration, as its owner sent them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figures {
+    /// The step that runs.
+    pub step: Option<StepId>,
+    /// How far it is.
+    pub progress: Progress,
+    /// The change stream.
+    pub stream: Option<StreamStatus>,
+    /// When they came.
+    pub at: DateTime<Utc>,
+}
+
+/// Figures by migration; lost with the process.
+#[derive(Debug, Default)]
+pub(super) struct FigureTable(Mutex<BTreeMap<MigrationId, Figures>>);
+
+impl FigureTable {
+    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<MigrationId, Figures>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Controller {
+    /// Takes a heartbeat and says what to do with each migration that the agent holds.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn heartbeat(&self, beat: &Heartbeat) -> Result<HeartbeatReply, ControlError> {
+        self.see(&beat.agent, &beat.instance).await?;
+        let mut directives = Vec::with_capacity(beat.holding.len());
+        for holding in &beat.holding {
+            let action = self.hear(beat, holding).await?;
+            directives.push(Directive {
+                migration: holding.migration.clone(),
+                action,
+            });
+        }
+        self.inner.beats.send_modify(|count| *count += 1);
+        let lease = self.inner.settings.lease.as_millis();
+        Ok(HeartbeatReply {
+            lease_ms: u64::try_from(lease).unwrap_or(u64::MAX),
+            directives,
+        })
+    }
+
+    /// The last figures of a migration.
+    #[must_use]
+    pub fn figures(&self, id: &MigrationId) -> Option<Figures> {
+        self.inner.figures.with(|table| table.get(id).cloned())
+    }
+
+    /// A step that was settled runs no more.
+    pub(super) fn forget_figures(&self, id: &MigrationId, step: &StepId) {
+        self.inner.figures.with(|table| {
+            let figures = table.get_mut(id);
+            if let Some(figures) = figures.filter(|f| f.step.as_ref() == Some(step)) {
+                figures.step = None;
+            }
+        });
+    }
+
+    async fn hear(&self, beat: &Heartbeat, holding: &Holding) -> Result<Action, ControlError> {
+        let id = &holding.migration;
+        let Some(snapshot) = self.inner.store.load(id).await? else {
+            return Ok(Action::Release);
+        };
+        let m = &snapshot.migration;
+        let owner = m.owner.as_ref();
+        if m.finished_at.is_some() || owner.is_none_or(|o| o.instance != beat.instance) {
+            self.inner.figures.with(|table| table.remove(id));
+            return Ok(Action::Release);
+        }
+        if self.is_true(&snapshot, holding) {
+            self.keep(beat, holding).await?;
+        }
+        if holding.epoch == m.epoch && !m.renew {
+            self.fail_with_stream(&snapshot, holding).await?;
+        }
+        Ok(action(&snapshot))
+    }
+
+    /// True when the agent runs what it was given, or was given it only just now.
+    ///
+    /// An agent that never got the answer to its claim must not keep the lease of a step that nobody runs.
+    fn is_true(&self, snapshot: &Snapshot, holding: &Holding) -> bool {
+        let running = snapshot.running();
+        let same = running.is_none_or(|step| Some(&step.id) == holding.step.as_ref());
+        let lease = delta(self.inner.settings.lease);
+        let fresh = running
+            .and_then(|step| step.dispatched_at)
+            .is_some_and(|at| clock() - at < lease);
+        (same && holding.epoch == snapshot.migration.epoch) || fresh || running.is_none()
+    }
+
+    async fn keep(&self, beat: &Heartbeat, holding: &Holding) -> Result<(), ControlError> {
+        let id = &holding.migration;
+        let now = clock();
+        let figures = Figures {
+            step: holding.step.clone(),
+            progress: holding.progress.clone(),
+            stream: holding.stream.clone(),
+            at: now,
+        };
+        self.inner
+            .figures
+            .with(|table| table.insert(id.clone(), figures));
+        let value = serde_json::to_value(&holding.progress).unwrap_or_default();
+        let progress = holding.step.as_ref().map(|step| (step, &value));
+        let until = now + delta(self.inner.settings.lease);
+        let store = &self.inner.store;
+        store
+            .extend_lease(id, &beat.instance, until, progress)
+            .await?;
+        Ok(())
+    }
+
+    /// A stream that stopped for good is the migration's failure.
+    async fn fail_with_stream(
+        &self,
+        snapshot: &Snapshot,
+        holding: &Holding,
+    ) -> Result<(), ControlError> {
+        let failure = holding.stream.as_ref().and_then(|s| s.failure.as_ref());
+        let Some(failure) = failure.filter(|failure| failure.retry == RetryClass::None) else {
+            return Ok(());
+        };
+        let revision = snapshot.migration.revision;
+        let failed = self.change(&holding.migration, "controller", |draft| {
+            let m = &draft.snapshot().migration;
+            if m.revision == revision && is_active(m.state) {
+                draft.fail(failure)?;
+            }
+            Ok(())
+        });
+        failed.await.map(|_| ())
+    }
+}
+
+fn is_active(state: MigrationState) -> bool {
+    matches!(
+        state,
+        MigrationState::Running
+            | MigrationState::Waiting
+            | MigrationState::Flipped
+            | MigrationState::RolledBack
+    )
+}
+
+/// What the owner has to do.
+fn action(snapshot: &Snapshot) -> Action {
+    let m = &snapshot.migration;
+    let running = snapshot.running().map(|step| step.kind);
+    match m.state {
+        MigrationState::Paused | MigrationState::Failed => Action::Pause,
+        MigrationState::Unwinding if running.is_some_and(|kind| kind != StepKind::Unwind) => {
+            Action::Pause
+        }
+        MigrationState::Planned
+        | MigrationState::Running
+        | MigrationState::Waiting
+        | MigrationState::Flipped
+        | MigrationState::RolledBack
+        | MigrationState::Unwinding => match (running, m.hold_end) {
+            (Some(StepKind::Hold), Some(HoldEnd::Finish | HoldEnd::Rollback)) => Action::EndHold,
+            _ => Action::Continue,
+        },
+        MigrationState::Unwound | MigrationState::Completed => Action::Release,
+    }
+}

@@ -1,0 +1,240 @@
+//! The controller: one pass over all unfinished migrations whenever something happened or is due.
+//!
+//! `decide` says what to do and has no effects; `dispatch` gives work to agents, `settle` writes down what came of it,
+//! `recover` deals with those that are gone, `commands` are the operator's, `cutover` answers for the map.
+//! Every change: load, draft, compare-and-set; on a lost race again.
+
+mod admission;
+mod commands;
+mod cutover;
+pub mod decide;
+mod dispatch;
+mod draft;
+mod error;
+mod fail_points;
+mod heartbeat;
+mod recover;
+mod settle;
+mod surveys;
+
+pub use admission::{NewMap, NewMapping};
+pub use commands::Command;
+pub use error::ControlError;
+pub use heartbeat::Figures;
+
+use crate::retry::Policy;
+use crate::store::{Snapshot, Store, StoreError};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use decide::{Decision, decide, due};
+use draft::Draft;
+use plans::id::MigrationId;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+
+/// Times that the controller keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// An owner without a heartbeat for this long loses its migration.
+    pub lease: Duration,
+    /// Longest wait of a claim without work.
+    pub claim_wait: Duration,
+    /// Longest wait for an agent that takes a survey.
+    pub survey_wait: Duration,
+    /// Longest time between seal and flip.
+    pub seal_limit: Duration,
+    /// Pause after a failed attempt to unwind that has no pause of its own.
+    pub unwind_pause: Duration,
+    /// Pauses between attempts.
+    pub retry: Policy,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(4),
+            claim_wait: Duration::from_secs(20),
+            survey_wait: Duration::from_secs(60),
+            seal_limit: Duration::from_secs(30),
+            unwind_pause: Duration::from_secs(5),
+            retry: Policy::default(),
+        }
+    }
+}
+
+/// Lost races of one change before it is given up.
+const RACES: u32 = 16;
+/// Decisions about one migration in one pass.
+const DECISIONS: u32 = 16;
+/// Longest sleep between two passes, and the pause after one that failed.
+const IDLE: TimeDelta = TimeDelta::seconds(10);
+const AFTER_ERROR: TimeDelta = TimeDelta::milliseconds(500);
+
+/// Decides and remembers; all clones are one controller.
+#[derive(Debug, Clone)]
+pub struct Controller {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    store: Arc<dyn Store>,
+    settings: Settings,
+    wake: Notify,
+    changes: watch::Sender<u64>,
+    beats: watch::Sender<u64>,
+    figures: heartbeat::FigureTable,
+    attempts: cutover::Attempts,
+    surveys: surveys::Surveys,
+}
+
+impl Controller {
+    /// A controller over `store`; it does nothing by itself before [`Controller::run`].
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, settings: Settings) -> Self {
+        let inner = Inner {
+            store,
+            settings,
+            wake: Notify::new(),
+            changes: watch::Sender::new(0),
+            beats: watch::Sender::new(0),
+            figures: heartbeat::FigureTable::default(),
+            attempts: cutover::Attempts::default(),
+            surveys: surveys::Surveys::default(),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// The store, for reading.
+    #[must_use]
+    pub fn store(&self) -> &dyn Store {
+        self.inner.store.as_ref()
+    }
+
+    /// Tells of every committed change.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes.subscribe()
+    }
+
+    /// Tells of every heartbeat with new figures.
+    #[must_use]
+    pub fn beats(&self) -> watch::Receiver<u64> {
+        self.inner.beats.subscribe()
+    }
+
+    /// Passes over the migrations until the task is dropped; a store that fails is asked again.
+    pub async fn run(&self) {
+        let mut told = false;
+        loop {
+            let result = async {
+                if !told {
+                    self.tell_started().await?;
+                    told = true;
+                }
+                self.pass().await
+            };
+            let next = result.await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "controller pass failed");
+                clock() + AFTER_ERROR
+            });
+            let sleep = (next - clock()).to_std().unwrap_or_default();
+            tokio::select! {
+                () = self.inner.wake.notified() => {}
+                () = tokio::time::sleep(sleep) => {}
+            }
+        }
+    }
+
+    /// One pass; returns when the next one is due.
+    async fn pass(&self) -> Result<DateTime<Utc>, ControlError> {
+        let mut next = clock() + IDLE;
+        self.drop_old_seals().await;
+        for snapshot in self.inner.store.unfinished().await? {
+            let id = snapshot.migration.id.clone();
+            if self.is_sealed(&id) && snapshot.live_owner(clock()).is_some() {
+                continue;
+            }
+            match self.advance(snapshot).await {
+                Ok(at) => next = next.min(at.unwrap_or(next)),
+                Err(error) => {
+                    tracing::warn!(migration = %id, %error, "migration could not be advanced");
+                    next = next.min(clock() + AFTER_ERROR);
+                }
+            }
+        }
+        Ok(next)
+    }
+
+    /// Settles everything that needs no agent; returns when more is due.
+    async fn advance(&self, mut snapshot: Snapshot) -> Result<Option<DateTime<Utc>>, ControlError> {
+        for _ in 0..DECISIONS {
+            let now = clock();
+            let id = snapshot.migration.id.clone();
+            match decide(&snapshot, now).into_iter().next() {
+                None | Some(Decision::Offer(_)) => return Ok(due(&snapshot, now)),
+                Some(Decision::Expire) => self.forget_attempts(&id).await,
+                Some(_) => {}
+            }
+            ((), snapshot) = self.change(&id, "controller", settle::settle_next).await?;
+        }
+        Ok(Some(clock() + AFTER_ERROR))
+    }
+
+    /// Loads, drafts and commits, again when somebody else was faster.
+    async fn change<T>(
+        &self,
+        id: &MigrationId,
+        actor: &str,
+        edit: impl Fn(&mut Draft) -> Result<T, ControlError> + Send + Sync,
+    ) -> Result<(T, Snapshot), ControlError> {
+        for _ in 0..RACES {
+            let snapshot = self.load(id).await?;
+            let mut draft = Draft::new(snapshot, actor, clock());
+            let value = edit(&mut draft)?;
+            let mut after = draft.snapshot().clone();
+            let Some(change) = draft.change() else {
+                return Ok((value, after));
+            };
+            if self.inner.store.commit(&change).await? {
+                after.migration.revision = change.migration.revision;
+                self.announce();
+                return Ok((value, after));
+            }
+        }
+        Err(ControlError::Contended {
+            migration: id.clone(),
+        })
+    }
+
+    /// One migration.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`], or what the store says.
+    pub async fn load(&self, id: &MigrationId) -> Result<Snapshot, ControlError> {
+        let found = self.inner.store.load(id).await?;
+        found.ok_or_else(|| ControlError::missing("migration", id.as_str()))
+    }
+
+    fn announce(&self) {
+        self.inner.changes.send_modify(|count| *count += 1);
+        self.inner.wake.notify_one();
+    }
+}
+
+/// The time, as exact as the store keeps it.
+pub(crate) fn clock() -> DateTime<Utc> {
+    Utc::now().trunc_subsecs(6)
+}
+
+/// A span of time for the calendar.
+pub(crate) fn delta(duration: Duration) -> TimeDelta {
+    TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX)
+}
+
+/// The store has nothing of that name.
+pub(crate) fn is_missing(error: &ControlError) -> bool {
+    matches!(error, ControlError::Store(StoreError::Missing { .. }))
+}

@@ -1,0 +1,259 @@
+//! Writes down what came of things: the controller's own decisions and the agents' reports.
+
+use super::decide::{Decision, decide};
+use super::dispatch::{check_epoch, kind_of};
+use super::draft::Draft;
+use super::{ControlError, Controller, delta, fail_points};
+use crate::store::{HoldEnd, Step};
+use plans::failure::{Failure, RetryClass};
+use plans::id::StepId;
+use plans::state::cutover::{Ownership, OwnershipEvent};
+use plans::state::migration::{MigrationEvent, MigrationState};
+use plans::state::step::{StepEvent, StepState};
+use plans::step::StepKind;
+use plans::wire::{Outcome, Report, StepReport};
+use serde_json::json;
+use std::time::Duration;
+
+/// Settles the first decision that needs no agent.
+pub(super) fn settle_next(draft: &mut Draft) -> Result<(), ControlError> {
+    let now = draft.now;
+    match decide(draft.snapshot(), now).into_iter().next() {
+        None | Some(Decision::Offer(_)) => {}
+        Some(Decision::Start) => {
+            draft.migrate(MigrationEvent::Started, json!({}))?;
+            draft.migration().started_at = Some(now);
+        }
+        Some(Decision::Expire) => draft.disown("no heartbeat within the lease")?,
+        Some(Decision::AwaitApproval) => {
+            draft.migrate(MigrationEvent::Held, json!({}))?;
+            draft.migration().waiting_for = Some("approval of the cutover".to_owned());
+        }
+        Some(Decision::EndHold) => {
+            draft.migration().hold_end = Some(HoldEnd::Finish);
+            draft.note("hold.ended", None, json!({ "end": HoldEnd::Finish }));
+        }
+        Some(Decision::Complete) => draft.own(OwnershipEvent::Complete, json!({}))?,
+        Some(Decision::GoBack) => go_back(draft)?,
+        Some(Decision::End) => end(draft)?,
+    }
+    Ok(())
+}
+
+fn go_back(draft: &mut Draft) -> Result<(), ControlError> {
+    skip(draft, |step| step.kind == StepKind::DropOld)?;
+    draft.append(&[StepKind::Rollback, StepKind::DropNew]);
+    Ok(())
+}
+
+fn end(draft: &mut Draft) -> Result<(), ControlError> {
+    let unwound = draft.snapshot().migration.state == MigrationState::Unwinding;
+    let event = if unwound {
+        MigrationEvent::Unwound
+    } else {
+        MigrationEvent::Completed
+    };
+    skip(draft, |step| step.state != StepState::Done)?;
+    draft.migrate(event, json!({}))?;
+    let now = draft.now;
+    let m = draft.migration();
+    m.finished_at = Some(now);
+    m.owner = None;
+    m.failure = None;
+    Ok(())
+}
+
+fn skip(draft: &mut Draft, which: impl Fn(&Step) -> bool) -> Result<(), ControlError> {
+    let open = draft.snapshot().steps.iter();
+    let open = open.filter(|step| step.state != StepState::Skipped && which(step));
+    let open: Vec<StepId> = open.map(|step| step.id.clone()).collect();
+    for id in open {
+        draft.step(&id, StepEvent::Dropped, json!({}))?;
+    }
+    Ok(())
+}
+
+impl Controller {
+    /// Takes a report; the same report again is accepted and changes nothing.
+    ///
+    /// # Errors
+    /// [`ControlError::StaleEpoch`] or [`ControlError::NotRunning`] when the step is not the caller's.
+    pub async fn report(&self, report: Report) -> Result<(), ControlError> {
+        let report = match report {
+            Report::Survey { id, result } => {
+                self.inner.surveys.settle(&id, result);
+                return Ok(());
+            }
+            Report::Step(report) => report,
+        };
+        let settings = &self.inner.settings;
+        let owner = self.load(&report.migration).await?.migration.owner;
+        let actor = owner.map_or_else(|| "agent".to_owned(), |owner| owner.agent.0);
+        let edit = |draft: &mut Draft| settle(draft, &report, settings);
+        let (changed, after) = self.change(&report.migration, &actor, edit).await?;
+        if changed && let Some(kind) = kind_of(&after, &report.step) {
+            self.forget_figures(&report.migration, &report.step);
+            fail_point::hit(fail_points::settled(kind)).await?;
+        }
+        tracing::info!(migration = %report.migration, step = %report.step, "settled");
+        Ok(())
+    }
+}
+
+/// True if the report changed something.
+fn settle(
+    draft: &mut Draft,
+    report: &StepReport,
+    settings: &super::Settings,
+) -> Result<bool, ControlError> {
+    let id = &report.step;
+    let step = find(draft, report)?;
+    if step.state != StepState::Running || step.epoch != report.epoch {
+        let done = matches!(report.outcome, Outcome::Done { .. });
+        let known = step.epoch == report.epoch && done == (step.state == StepState::Done);
+        if known {
+            return Ok(false);
+        }
+        check_epoch(draft, &report.migration, report.epoch)?;
+        return Err(not_running(report));
+    }
+    check_epoch(draft, &report.migration, report.epoch)?;
+    match &report.outcome {
+        Outcome::Done { output } => {
+            if step.kind == StepKind::Hold && draft.snapshot().migration.hold_end.is_none() {
+                draft.step(id, StepEvent::Interrupted, json!({}))?;
+                return Ok(true);
+            }
+            check_owned(draft, step.kind, report)?;
+            let done = draft.step(id, StepEvent::Completed, json!({}))?;
+            done.output = Some(output.clone());
+            done.progress = serde_json::to_value(&report.progress).ok();
+        }
+        Outcome::Interrupted => {
+            draft.step(id, StepEvent::Interrupted, json!({}))?;
+        }
+        Outcome::Failed { failure } => failed(draft, &step, failure, settings)?,
+        Outcome::Rewind { to, failure } => rewind(draft, &step, *to, failure, settings)?,
+    }
+    Ok(true)
+}
+
+fn find(draft: &Draft, report: &StepReport) -> Result<Step, ControlError> {
+    let mut steps = draft.snapshot().steps.iter();
+    let found = steps.find(|step| step.id == report.step).cloned();
+    found.ok_or_else(|| ControlError::missing("step", report.step.as_str()))
+}
+
+fn not_running(report: &StepReport) -> ControlError {
+    ControlError::NotRunning {
+        migration: report.migration.clone(),
+        step: report.step.to_string(),
+        epoch: report.epoch,
+    }
+}
+
+/// A cutover is only done when the map says so.
+fn check_owned(draft: &Draft, kind: StepKind, report: &StepReport) -> Result<(), ControlError> {
+    let ownership = draft.snapshot().migration.ownership;
+    let holds = (kind != StepKind::Cutover || ownership == Ownership::Flipped)
+        && (kind != StepKind::Rollback || ownership == Ownership::RolledBack);
+    if holds {
+        Ok(())
+    } else {
+        Err(not_running(report))
+    }
+}
+
+fn failed(
+    draft: &mut Draft,
+    step: &Step,
+    failure: &Failure,
+    settings: &super::Settings,
+) -> Result<(), ControlError> {
+    let state = draft.snapshot().migration.state;
+    let pause = pause_after(draft, step, step.attempt, failure, settings);
+    let data = json!({ "failure": failure, "attempt": step.attempt });
+    let given_up_already = state == MigrationState::Failed
+        || (state == MigrationState::Unwinding && step.kind != StepKind::Unwind);
+    if given_up_already {
+        draft.step(&step.id, StepEvent::Interrupted, data)?;
+        return Ok(());
+    }
+    draft.migration().renew = true;
+    let Some(pause) = pause else {
+        draft.step(&step.id, StepEvent::GaveUp, data)?.failure = Some(failure.clone());
+        return Ok(draft.fail(failure)?);
+    };
+    let next_at = draft.now + delta(pause);
+    let step = draft.step(&step.id, StepEvent::Faulted, data)?;
+    step.failure = Some(failure.clone());
+    step.next_at = Some(next_at);
+    Ok(())
+}
+
+/// The pause before the next attempt; `None`: there is none.
+fn pause_after(
+    draft: &Draft,
+    step: &Step,
+    attempt: u32,
+    failure: &Failure,
+    settings: &super::Settings,
+) -> Option<Duration> {
+    let pause = settings.retry.pause(failure.retry, attempt);
+    if step.kind == StepKind::Unwind {
+        return Some(pause.unwrap_or(settings.unwind_pause));
+    }
+    // A gate that is not met yet is waited for as long as it takes.
+    let waits = matches!(step.kind, StepKind::Cutover | StepKind::Rollback)
+        && failure.retry == RetryClass::Fixed;
+    let spent = attempt >= draft.snapshot().migration.plan.options.max_attempts;
+    pause.filter(|_| waits || !spent)
+}
+
+/// Everything from `to` up to the step runs again; possible until the flip.
+fn rewind(
+    draft: &mut Draft,
+    step: &Step,
+    to: StepKind,
+    failure: &Failure,
+    settings: &super::Settings,
+) -> Result<(), ControlError> {
+    let m = &draft.snapshot().migration;
+    let possible = matches!(m.ownership, Ownership::Ready | Ownership::Fencing)
+        && matches!(m.state, MigrationState::Running | MigrationState::Paused);
+    let target = draft.snapshot().step_of(to).cloned();
+    let target = target.filter(|target| possible && target.ordinal <= step.ordinal);
+    let Some(target) = target else {
+        return failed(draft, step, failure, settings);
+    };
+    let again = Failure {
+        retry: RetryClass::Exponential,
+        ..failure.clone()
+    };
+    let Some(pause) = pause_after(draft, &target, target.attempt, &again, settings) else {
+        let last = Failure {
+            retry: RetryClass::None,
+            ..failure.clone()
+        };
+        return failed(draft, step, &last, settings);
+    };
+    let span = target.ordinal..=step.ordinal;
+    let steps = draft.snapshot().steps.iter();
+    let back: Vec<StepId> = steps
+        .filter(|row| span.contains(&row.ordinal) && row.state != StepState::Skipped)
+        .map(|row| row.id.clone())
+        .collect();
+    let next_at = draft.now + delta(pause);
+    for id in back {
+        let data = json!({ "to": to, "failure": failure });
+        let row = draft.step(&id, StepEvent::Rewound, data)?;
+        if id == target.id {
+            row.next_at = Some(next_at);
+            row.failure = Some(failure.clone());
+        } else {
+            row.attempt = 0;
+        }
+    }
+    draft.migration().renew = true;
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! A migration as the API shows it: everything a screen or a script needs, in one document.
+
+use crate::controller::Figures;
+use crate::store::{HoldEnd, Migration, Snapshot, Step};
+use chrono::{DateTime, Utc};
+use plans::failure::Failure;
+use plans::id::{
+    AgentName, AttemptNo, Epoch, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId,
+};
+use plans::key_set::KeySet;
+use plans::plan::Plan;
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use plans::wire::{Progress, StreamStatus};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a list shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Its id.
+    pub id: MigrationId,
+    /// Where it is.
+    pub state: MigrationState,
+    /// Who owns the moving keys.
+    pub ownership: Ownership,
+    /// split.
+    pub operation: String,
+    /// The map.
+    pub map: MapName,
+    /// Where the keys were.
+    pub source: ShardName,
+    /// Where they go.
+    pub target: ShardName,
+    /// The keys.
+    pub keys: KeySet,
+    /// What it waits for.
+    pub waiting_for: Option<String>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// Map versions that it meets and makes.
+    pub map_version: Versions,
+    /// Who submitted it.
+    pub submitted_by: String,
+    /// When.
+    pub created_at: DateTime<Utc>,
+    /// When the controller took it up.
+    pub started_at: Option<DateTime<Utc>>,
+    /// When it ended.
+    pub finished_at: Option<DateTime<Utc>>,
+    /// Grows with each change.
+    pub revision: i64,
+}
+
+/// Map versions of a migration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Versions {
+    /// Before the flip.
+    pub before: MapVersion,
+    /// Made by the flip.
+    pub after: Option<MapVersion>,
+    /// Made by the roll back.
+    pub back: Option<MapVersion>,
+}
+
+/// Everything about one migration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MigrationView {
+    /// What a list shows.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// Hash of the plan.
+    pub plan_hash: String,
+    /// The last cutover attempt, either way.
+    pub attempt: AttemptNo,
+    /// The owner's fencing token.
+    pub epoch: Epoch,
+    /// Who owns it.
+    pub owner: Option<OwnerView>,
+    /// The cutover was approved.
+    pub approved: bool,
+    /// How the hold was ended.
+    pub hold_end: Option<HoldEnd>,
+    /// The steps in order.
+    pub steps: Vec<StepView>,
+    /// The change stream, if one runs.
+    pub stream: Option<StreamStatus>,
+    /// What it does.
+    pub plan: Plan,
+}
+
+/// The process that owns a migration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerView {
+    /// The agent.
+    pub agent: AgentName,
+    /// Which process of it.
+    pub instance: InstanceId,
+    /// Its lease lasts.
+    pub live: bool,
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepView {
+    /// Its name.
+    pub id: StepId,
+    /// What it does.
+    pub kind: StepKind,
+    /// One sentence about it.
+    pub summary: String,
+    /// Where it is.
+    pub state: StepState,
+    /// Attempts begun since it was last reset.
+    pub attempt: u32,
+    /// Epoch of the last dispatch.
+    pub epoch: Epoch,
+    /// Not dispatched before this time.
+    pub next_at: Option<DateTime<Utc>>,
+    /// First dispatch.
+    pub started_at: Option<DateTime<Utc>>,
+    /// When it was done.
+    pub finished_at: Option<DateTime<Utc>>,
+    /// What it returned.
+    pub output: Option<Value>,
+    /// Why its last attempt failed.
+    pub failure: Option<Failure>,
+    /// How far it is, or was.
+    pub progress: Option<Progress>,
+}
+
+impl From<&Migration> for Summary {
+    fn from(m: &Migration) -> Self {
+        Self {
+            id: m.id.clone(),
+            state: m.state,
+            ownership: m.ownership,
+            operation: m.plan.operation.clone(),
+            map: m.plan.map.clone(),
+            source: m.plan.moving.source.clone(),
+            target: m.plan.moving.target.clone(),
+            keys: m.plan.moving.keys.clone(),
+            waiting_for: m.waiting_for.clone(),
+            failure: m.failure.clone(),
+            map_version: Versions {
+                before: m.map_version_before,
+                after: m.map_version_after,
+                back: m.map_version_back,
+            },
+            submitted_by: m.submitted_by.clone(),
+            created_at: m.created_at,
+            started_at: m.started_at,
+            finished_at: m.finished_at,
+            revision: m.revision,
+        }
+    }
+}
+
+impl MigrationView {
+    /// The document, with the figures of the last heartbeat where there are some.
+    #[must_use]
+    pub fn new(snapshot: &Snapshot, figures: Option<&Figures>, now: DateTime<Utc>) -> Self {
+        let m = &snapshot.migration;
+        let live = snapshot.live_owner(now).is_some();
+        let owner = m.owner.as_ref().map(|owner| OwnerView {
+            agent: owner.agent.clone(),
+            instance: owner.instance.clone(),
+            live,
+        });
+        let stream = figures.filter(|_| live).and_then(|f| f.stream.clone());
+        Self {
+            summary: Summary::from(m),
+            plan_hash: m.plan.hash.clone(),
+            attempt: m.attempt,
+            epoch: m.epoch,
+            owner,
+            approved: m.approved,
+            hold_end: m.hold_end,
+            steps: snapshot
+                .steps
+                .iter()
+                .map(|s| step_view(s, figures))
+                .collect(),
+            stream,
+            plan: m.plan.clone(),
+        }
+    }
+}
+
+fn step_view(step: &Step, figures: Option<&Figures>) -> StepView {
+    let fresh = figures.filter(|f| f.step.as_ref() == Some(&step.id) && !is_over(step));
+    let kept = || serde_json::from_value(step.progress.clone()?).ok();
+    StepView {
+        id: step.id.clone(),
+        kind: step.kind,
+        summary: step.kind.summary().to_owned(),
+        state: step.state,
+        attempt: step.attempt,
+        epoch: step.epoch,
+        next_at: step.next_at,
+        started_at: step.started_at,
+        finished_at: step.finished_at,
+        output: step.output.clone(),
+        failure: step.failure.clone(),
+        progress: fresh.map(|f| f.progress.clone()).or_else(kept),
+    }
+}
+
+fn is_over(step: &Step) -> bool {
+    matches!(step.state, StepState::Done | StepState::Skipped)
+}
