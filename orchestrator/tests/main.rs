@@ -1,4 +1,9 @@
 //! Tests of the orchestrator against real PostgreSQL clusters.
 
+// A test says what it expects by unwrapping it.
+#![allow(clippy::unwrap_used)]
+
+mod api;
 mod fixture;
+mod lifecycle;
 mod store_contract;

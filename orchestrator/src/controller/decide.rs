@@ -125,7 +125,9 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         if m.state == MigrationState::Running {
             return Some(Decision::AwaitApproval);
         }
-        return keep_going(snapshot, now);
+        // A stream that was stopped by a pause or a failure is started again by a new dispatch.
+        let anew = m.renew.then_some(Decision::Offer(None));
+        return anew.or_else(|| keep_going(snapshot, now));
     }
     offer(snapshot, step, now)
 }
@@ -150,10 +152,10 @@ fn offer(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<Decisio
     keep_going(snapshot, now)
 }
 
-/// An agent is needed although no step is due: there is none, or the one there is must begin anew.
+/// Without an owner an agent is needed although no step is due.
 fn keep_going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
-    let needed = snapshot.live_owner(now).is_none() || snapshot.migration.renew;
-    needed.then_some(Decision::Offer(None))
+    let alone = snapshot.live_owner(now).is_none();
+    alone.then_some(Decision::Offer(None))
 }
 
 fn dependencies_are_over(snapshot: &Snapshot, step: &Step) -> bool {

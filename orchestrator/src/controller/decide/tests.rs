@@ -1,1 +1,165 @@
+//! Decisions on snapshots made by hand.
 
+use super::*;
+use crate::store::{NewMigration, Owner};
+use plans::graph::{StepGraph, StepNode};
+use plans::id::MigrationId;
+use plans::plan::Plan;
+use plans::step::FORWARD;
+use serde_json::json;
+
+fn at(second: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
+}
+
+/// A migration in `state` whose first `done` steps are done.
+fn snapshot(state: MigrationState, done: usize) -> Snapshot {
+    let id = |index: usize| StepId::from(FORWARD[index].name());
+    let nodes = FORWARD.iter().enumerate().map(|(index, kind)| StepNode {
+        id: id(index),
+        kind: *kind,
+        after: index.checked_sub(1).map(id).into_iter().collect(),
+    });
+    let graph = StepGraph::new(nodes.collect()).unwrap();
+    let plan: Plan = serde_json::from_value(json!({
+        "api_version": "x", "operation": "split", "map": "m", "map_version": 1,
+        "incarnation": "i", "schema_fingerprint": "f",
+        "move": {"source": "a", "target": "b", "keys": {"range": {}}, "tables": []},
+        "options": {}, "graph": graph,
+        "estimate": {"rows": 0, "bytes": 0, "write_stop_budget_ms": 1}, "findings": [],
+    }))
+    .unwrap();
+    let new = NewMigration {
+        id: MigrationId::from("m1"),
+        plan,
+        by: "op".to_owned(),
+        at: at(0),
+    };
+    let mut snapshot = new.snapshot();
+    snapshot.migration.state = state;
+    for step in snapshot.steps.iter_mut().take(done) {
+        step.state = StepState::Done;
+    }
+    snapshot
+}
+
+fn owned(mut snapshot: Snapshot) -> Snapshot {
+    snapshot.migration.owner = Some(Owner {
+        agent: "x".into(),
+        instance: "x1".into(),
+    });
+    snapshot.migration.renew = false;
+    snapshot.lease_until = Some(at(4));
+    snapshot
+}
+
+fn flipped(done: usize) -> Snapshot {
+    let mut snapshot = owned(snapshot(MigrationState::Flipped, done));
+    snapshot.migration.ownership = Ownership::Flipped;
+    snapshot
+}
+
+fn offer(step: &str) -> Vec<Decision> {
+    vec![Decision::Offer(Some(step.into()))]
+}
+
+#[test]
+fn what_was_submitted_is_started_and_its_first_step_offered() {
+    let planned = snapshot(MigrationState::Planned, 0);
+    assert_eq!(decide(&planned, at(1)), [Decision::Start]);
+    let running = snapshot(MigrationState::Running, 0);
+    assert_eq!(decide(&running, at(1)), offer("preflight"));
+}
+
+#[test]
+fn one_step_runs_at_a_time() {
+    let mut running = owned(snapshot(MigrationState::Running, 0));
+    running.steps[0].state = StepState::Running;
+    assert_eq!(decide(&running, at(1)), []);
+}
+
+#[test]
+fn a_lease_that_ran_out_expires_before_anything_else() {
+    let running = owned(snapshot(MigrationState::Running, 3));
+    assert_eq!(due(&running, at(1)), Some(at(4)));
+    assert_eq!(decide(&running, at(4)), [Decision::Expire]);
+    let paused = owned(snapshot(MigrationState::Paused, 3));
+    assert_eq!(decide(&paused, at(5)), [Decision::Expire]);
+}
+
+#[test]
+fn a_pause_is_waited_out() {
+    let mut running = owned(snapshot(MigrationState::Running, 3));
+    running.steps[3].state = StepState::Backoff;
+    running.steps[3].next_at = Some(at(3));
+    assert_eq!(decide(&running, at(2)), []);
+    assert_eq!(due(&running, at(2)), Some(at(3)));
+    assert_eq!(decide(&running, at(3)), offer("copy"));
+}
+
+#[test]
+fn the_cutover_waits_for_approval_and_somebody_keeps_the_stream() {
+    let running = owned(snapshot(MigrationState::Running, 8));
+    assert_eq!(decide(&running, at(1)), [Decision::AwaitApproval]);
+    let mut waiting = owned(snapshot(MigrationState::Waiting, 8));
+    assert_eq!(decide(&waiting, at(1)), []);
+    waiting.migration.owner = None;
+    assert_eq!(decide(&waiting, at(1)), [Decision::Offer(None)]);
+    assert_eq!(stream(&waiting), Some(Direction::Forward));
+    let mut approved = owned(snapshot(MigrationState::Running, 8));
+    approved.migration.approved = true;
+    assert_eq!(decide(&approved, at(1)), offer("cutover"));
+}
+
+#[test]
+fn the_way_back_is_given_up_before_old_rows_are_dropped() {
+    let mut held = flipped(10);
+    held.migration.hold_end = Some(HoldEnd::Finish);
+    assert_eq!(decide(&held, at(1)), [Decision::Complete]);
+    held.migration.ownership = Ownership::Completed;
+    assert_eq!(decide(&held, at(1)), offer("drop_old"));
+    assert_eq!(stream(&held), None);
+}
+
+#[test]
+fn a_roll_back_takes_another_way() {
+    let mut held = flipped(10);
+    held.migration.hold_end = Some(HoldEnd::Rollback);
+    assert_eq!(decide(&held, at(1)), [Decision::GoBack]);
+    held.steps[10].state = StepState::Skipped;
+    held.steps.push(Step::new(StepKind::Rollback, 11));
+    held.steps.push(Step::new(StepKind::DropNew, 12));
+    assert_eq!(decide(&held, at(1)), offer("rollback"));
+    assert_eq!(stream(&held), Some(Direction::Reverse));
+}
+
+#[test]
+fn a_hold_of_some_seconds_ends_by_itself() {
+    let mut holding = flipped(9);
+    holding.migration.plan.options.hold = Hold::Seconds(2);
+    holding.steps[9].state = StepState::Running;
+    holding.steps[9].started_at = Some(at(1));
+    assert_eq!(decide(&holding, at(2)), []);
+    assert_eq!(due(&holding, at(2)), Some(at(3)));
+    assert_eq!(decide(&holding, at(3)), [Decision::EndHold]);
+}
+
+#[test]
+fn unwinding_waits_for_the_step_that_runs() {
+    let mut unwinding = owned(snapshot(MigrationState::Unwinding, 3));
+    unwinding.migration.ownership = Ownership::Aborted;
+    unwinding.steps[3].state = StepState::Running;
+    unwinding.steps.push(Step::new(StepKind::Unwind, 11));
+    assert_eq!(decide(&unwinding, at(1)), []);
+    unwinding.steps[3].state = StepState::Pending;
+    assert_eq!(decide(&unwinding, at(1)), offer("unwind"));
+    unwinding.steps[11].state = StepState::Done;
+    assert_eq!(decide(&unwinding, at(1)), [Decision::End]);
+}
+
+#[test]
+fn what_stands_still_is_left_alone() {
+    for state in [MigrationState::Paused, MigrationState::Failed] {
+        assert_eq!(decide(&snapshot(state, 3), at(1)), []);
+    }
+}
