@@ -9,6 +9,7 @@
 //! Absent: connections to shards; agents have those.
 
 pub mod api;
+pub mod cli;
 pub mod controller;
 pub mod retry;
 pub mod store;

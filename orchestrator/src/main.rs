@@ -1,3 +1,34 @@
-//! The program `shardwright`.
+//! The program `shardwright`: the command line, and by `serve` the controller.
 
-fn main() {}
+use clap::Parser;
+use orchestrator::cli::{Cli, USAGE};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { USAGE } else { 0 };
+            // Nothing can be said when stderr is closed.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: the runtime did not start: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match runtime.block_on(cli.run()) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("error: {error}");
+            if let Some(hint) = error.hint() {
+                eprintln!("hint: {hint}");
+            }
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Tests of the orchestrator against real PostgreSQL clusters.
 
 // A test says what it expects by unwrapping it.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 mod api;
 mod fixture;

@@ -135,3 +135,18 @@ fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
         })
     })
 }
+
+/// Serves the API of `controller` on `listener`, and makes it decide, until the task is dropped.
+///
+/// # Errors
+/// What the operating system says of the listener.
+pub async fn serve(
+    listener: tokio::net::TcpListener,
+    controller: Controller,
+) -> std::io::Result<()> {
+    let app = guarded(routes(controller.clone()), listener.local_addr()?);
+    tokio::select! {
+        () = controller.run() => Ok(()),
+        served = async { axum::serve(listener, app).await } => served,
+    }
+}

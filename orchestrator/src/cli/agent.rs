@@ -1,0 +1,34 @@
+//! `shardwright agent`.
+
+use super::client::Client;
+use super::error::CliError;
+use super::output::{Output, table};
+use crate::store::AgentRecord;
+use clap::Subcommand;
+
+/// Agents.
+#[derive(Debug, Subcommand)]
+pub(super) enum Agent {
+    /// List the agents that have spoken.
+    List {
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+impl Agent {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let Self::List { output } = self;
+        let agents: Vec<AgentRecord> = client.get("/api/v1/agents").await?;
+        output.print(&agents, |agents| {
+            let row = |a: &AgentRecord| {
+                let seen = a
+                    .last_seen
+                    .to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+                vec![a.name.to_string(), a.instance.to_string(), seen]
+            };
+            let rows: Vec<_> = agents.iter().map(row).collect();
+            table(&["NAME", "INSTANCE", "LAST SEEN"], &rows)
+        })
+    }
+}

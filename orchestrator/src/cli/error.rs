@@ -1,0 +1,140 @@
+//! What a command ends with when it does not end well.
+
+use crate::api::Problem;
+use crate::api::ServeError;
+use crate::store::pg::OpenError;
+use std::path::PathBuf;
+
+/// Wrong usage.
+pub const USAGE: u8 = 64;
+/// The migration failed or was taken back.
+pub(super) const MIGRATION_FAILED: u8 = 8;
+const ERROR: u8 = 1;
+const MISSING: u8 = 3;
+const REFUSED: u8 = 4;
+const TIMEOUT: u8 = 6;
+const CONFLICT: u8 = 7;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// No answer.
+    #[error("the controller at {url} did not answer: {reason}")]
+    Unreachable {
+        /// Where it should be.
+        url: String,
+        /// What happened.
+        reason: String,
+    },
+    /// The controller said no.
+    #[error("{}", .0.detail)]
+    Problem(Box<Problem>),
+    /// The controller's answer is not of the expected form.
+    #[error("the answer of {url} was not understood: {reason}")]
+    Answer {
+        /// Where it came from.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file could not be read or written.
+    #[error("could not {action} {path}")]
+    File {
+        /// read or write.
+        action: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// An argument has no usable value.
+    #[error("{0}")]
+    Usage(String),
+    /// The state was not reached in time.
+    #[error("migration {id} is {state} after {waited}, not {wanted}")]
+    Timeout {
+        /// The migration.
+        id: String,
+        /// Where it is.
+        state: String,
+        /// How long.
+        waited: String,
+        /// Where it should be.
+        wanted: String,
+    },
+    /// The private store could not be started.
+    #[error(transparent)]
+    Cluster(#[from] cluster::ClusterError),
+    /// The store could not be opened.
+    #[error("the control store could not be opened: {}", chain(.0))]
+    Store(#[from] OpenError),
+    /// The server could not listen.
+    #[error("{}", chain(.0))]
+    Serve(#[from] ServeError),
+    /// The environment names fail points that cannot be read.
+    #[error(transparent)]
+    FailPoint(#[from] fail_point::Malformed),
+    /// Something of the operating system.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+impl CliError {
+    /// What mends it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unreachable { .. } => Some(
+                "start it with `shardwright serve`, or name another one with --controller or SHARDWRIGHT_CONTROLLER"
+                    .to_owned(),
+            ),
+            Self::Problem(problem) => problem.hint.clone(),
+            Self::Serve(ServeError::NotLoopback { .. }) => {
+                Some("listen on 127.0.0.1, and reach it from elsewhere through ssh -L".to_owned())
+            }
+            Self::Serve(ServeError::Listen { .. }) => {
+                Some("name another address with --listen".to_owned())
+            }
+            Self::Answer { .. }
+            | Self::File { .. }
+            | Self::Usage(_)
+            | Self::Timeout { .. }
+            | Self::Cluster(_)
+            | Self::Store(_)
+            | Self::FailPoint(_)
+            | Self::Io(_) => None,
+        }
+    }
+
+    /// The exit code.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Problem(problem) => match (problem.code.as_str(), problem.status) {
+                ("plan.refused" | "plan.stale" | "keys.moving", _) => REFUSED,
+                (_, 404) => MISSING,
+                (_, 409) => CONFLICT,
+                (_, 504) => TIMEOUT,
+                (_, _) => ERROR,
+            },
+            Self::Usage(_) => USAGE,
+            Self::Timeout { .. } => TIMEOUT,
+            Self::Unreachable { .. }
+            | Self::Answer { .. }
+            | Self::File { .. }
+            | Self::Cluster(_)
+            | Self::Store(_)
+            | Self::Serve(_)
+            | Self::FailPoint(_)
+            | Self::Io(_) => ERROR,
+        }
+    }
+}
+
+/// An error with its causes, on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.join(": ")
+}

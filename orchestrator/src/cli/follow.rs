@@ -1,0 +1,77 @@
+//! Follows a migration by its stream of events, also over a restart of the controller.
+
+use super::client::Client;
+use super::error::CliError;
+use crate::view::MigrationView;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long a controller may be gone.
+const PATIENCE: Duration = Duration::from_secs(60);
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// Shows each new view to `see` until it returns an exit code.
+pub(super) async fn follow(
+    client: &Client,
+    id: &str,
+    mut see: impl FnMut(&MigrationView) -> Option<u8>,
+) -> Result<u8, CliError> {
+    let path = format!("/api/v1/migrations/{id}/events?after={}", i64::MAX);
+    let mut lost_at: Option<Instant> = None;
+    loop {
+        let ended = one_stream(client, &path, &mut see, &mut lost_at).await;
+        let error = match ended {
+            Ok(Some(code)) => return Ok(code),
+            Ok(None) => None,
+            Err(error @ CliError::Unreachable { .. }) => Some(error),
+            Err(error) => return Err(error),
+        };
+        // A command that never reached the controller says so at once.
+        let since = match (lost_at, error) {
+            (None, Some(error)) => return Err(error),
+            (Some(since), Some(error)) if since.elapsed() > PATIENCE => return Err(error),
+            (since, _) => since.unwrap_or_else(Instant::now),
+        };
+        lost_at = Some(since);
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// One connection; `None` when it ended before `see` was content.
+async fn one_stream(
+    client: &Client,
+    path: &str,
+    see: &mut impl FnMut(&MigrationView) -> Option<u8>,
+    lost_at: &mut Option<Instant>,
+) -> Result<Option<u8>, CliError> {
+    let mut response = client.events(path).await?;
+    let mut buffer = Vec::new();
+    loop {
+        let chunk = match response.chunk().await {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) | Err(_) => {
+                *lost_at = Some(Instant::now());
+                return Ok(None);
+            }
+        };
+        buffer.extend_from_slice(&chunk);
+        while let Some(end) = find(&buffer, b"\n\n") {
+            let block: Vec<u8> = buffer.drain(..end + 2).collect();
+            let view = view(&String::from_utf8_lossy(&block));
+            if let Some(code) = view.as_ref().and_then(&mut *see) {
+                return Ok(Some(code));
+            }
+        }
+    }
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+/// The view in a block of an event stream, if it is one.
+fn view(block: &str) -> Option<MigrationView> {
+    let is_view = block.lines().any(|line| line == "event: view");
+    let mut data = block.lines().filter_map(|line| line.strip_prefix("data: "));
+    serde_json::from_str(data.next().filter(|_| is_view)?).ok()
+}

@@ -1,0 +1,114 @@
+//! The command line: one file per noun, data on stdout, talk on stderr.
+//!
+//! Every command but `serve` is one or two calls of the API; nothing here decides.
+
+mod agent;
+mod client;
+mod error;
+mod follow;
+mod map;
+mod migration;
+mod output;
+mod plan;
+mod report;
+mod serve;
+mod shard;
+mod watch;
+
+pub use error::{CliError, USAGE};
+
+use clap::{Parser, Subcommand};
+use client::Client;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0   done
+  1   error
+  3   there is no such thing
+  4   refused: findings to mend, a stale plan, keys that move already
+  6   time is over
+  7   conflict, or not possible in this state
+  8   the migration failed or was taken back
+  64  wrong usage
+
+Output: -o json prints JSON on stdout (for `plan` use --output, because its -o names the plan's file).";
+
+/// Moves shards of a live PostgreSQL fleet.
+#[derive(Debug, Parser)]
+#[command(name = "shardwright", version, after_help = EXIT_CODES, arg_required_else_help = true)]
+pub struct Cli {
+    /// Where the controller is.
+    #[arg(
+        long,
+        global = true,
+        env = "SHARDWRIGHT_CONTROLLER",
+        default_value = "http://127.0.0.1:7432"
+    )]
+    controller: String,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the controller.
+    Serve(serve::Serve),
+    /// Shards: add, list, remove.
+    #[command(subcommand)]
+    Shard(shard::Shard),
+    /// Shard maps: create, show, list, history.
+    #[command(subcommand)]
+    Map(map::Map),
+    /// Make a plan of a request, print it, and write it to a file.
+    Plan(plan::Plan),
+    /// Submit a plan; prints the migration's id.
+    Apply(plan::Apply),
+    /// Agents: list.
+    #[command(subcommand)]
+    Agent(agent::Agent),
+    /// Migrations, the long form of the verbs below.
+    #[command(subcommand)]
+    Migration(migration::Verb),
+    #[command(flatten)]
+    Verb(migration::Verb),
+}
+
+impl Cli {
+    /// Runs the command; returns the exit code.
+    ///
+    /// # Errors
+    /// [`CliError`], which knows its exit code.
+    pub async fn run(self) -> Result<u8, CliError> {
+        let client = Client::new(&self.controller);
+        match self.command {
+            Command::Serve(serve) => serve.run().await,
+            Command::Shard(shard) => shard.run(&client).await,
+            Command::Map(map) => map.run(&client).await,
+            Command::Plan(plan) => plan.run(&client).await,
+            Command::Apply(apply) => apply.run(&client).await,
+            Command::Agent(agent) => agent.run(&client).await,
+            Command::Migration(verb) | Command::Verb(verb) => verb.run(&client).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn verbs_have_a_long_form() {
+        for line in [
+            "shardwright migration show m1",
+            "shardwright show m1 -o json",
+        ] {
+            assert!(Cli::try_parse_from(line.split(' ')).is_ok(), "{line}");
+        }
+    }
+}

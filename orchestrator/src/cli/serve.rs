@@ -1,0 +1,98 @@
+//! `shardwright serve`: the controller, with a store of its own when none is named.
+
+use super::error::CliError;
+use crate::api;
+use crate::controller::{Controller, Settings};
+use crate::store::pg::PgStore;
+use clap::Args;
+use cluster::Cluster;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// Name of the private cluster inside the data folder.
+const PRIVATE_STORE: &str = "store";
+
+/// Run the controller.
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// Where to listen; loopback only.
+    #[arg(long, default_value = "127.0.0.1:7432")]
+    listen: SocketAddr,
+    /// The control store; without it a private PostgreSQL is kept in the data folder.
+    #[arg(long, env = "SHARDWRIGHT_STORE", hide_env_values = true)]
+    store: Option<String>,
+    /// Folder of the private store.
+    #[arg(long, env = "SHARDWRIGHT_DATA_DIR", default_value_os_t = data_dir())]
+    data_dir: PathBuf,
+    /// Log lines as JSON.
+    #[arg(long)]
+    log_json: bool,
+}
+
+impl Serve {
+    pub(super) async fn run(self) -> Result<u8, CliError> {
+        start_log(self.log_json);
+        fail_point::check()?;
+        let listener = api::listen(self.listen).await?;
+        let (dsn, private) = match self.store {
+            Some(dsn) => (dsn, None),
+            None => {
+                let cluster = private_store(self.data_dir).await?;
+                (cluster.dsn("postgres", "postgres"), Some(cluster))
+            }
+        };
+        let store = Arc::new(PgStore::open(&dsn).await?);
+        let controller = Controller::new(store, Settings::default());
+        eprintln!("controller ready at http://{}", listener.local_addr()?);
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            served = api::serve(listener, controller) => served?,
+            _ = terminate.recv() => {}
+            interrupted = tokio::signal::ctrl_c() => interrupted?,
+        }
+        eprintln!("controller stopped");
+        if let Some(cluster) = private {
+            // Dropping the cluster stops the server, which blocks.
+            let stopped = tokio::task::spawn_blocking(move || drop(cluster)).await;
+            stopped.map_err(std::io::Error::other)?;
+        }
+        Ok(0)
+    }
+}
+
+/// Takes over what an earlier controller left, running or not, or makes a new one.
+async fn private_store(dir: PathBuf) -> Result<Cluster, CliError> {
+    let start = move || -> Result<Cluster, cluster::ClusterError> {
+        let cluster = Cluster::open(cluster::Options::new(dir, PRIVATE_STORE).keep())?;
+        cluster.start()?;
+        Ok(cluster)
+    };
+    let started = tokio::task::spawn_blocking(start).await;
+    Ok(started.map_err(std::io::Error::other)??)
+}
+
+/// `/var/lib` for root, because the server's account must reach it.
+fn data_dir() -> PathBuf {
+    let home = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share")));
+    match home {
+        Some(home) if !home.starts_with("/root") => home.join("shardwright"),
+        _ => PathBuf::from("/var/lib/shardwright"),
+    }
+}
+
+fn start_log(json: bool) {
+    let filter = EnvFilter::try_from_default_env();
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn"));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    if json {
+        log.json().init();
+    } else {
+        log.init();
+    }
+}

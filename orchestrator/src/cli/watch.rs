@@ -1,0 +1,230 @@
+//! `shardwright watch`: bars on a terminal, a line per change elsewhere.
+
+use super::client::Client;
+use super::error::{CliError, MIGRATION_FAILED};
+use super::follow::follow;
+use super::migration::state;
+use super::output::Output;
+use crate::view::{MigrationView, StepView};
+use clap::Args;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use plans::render::bytes;
+use plans::request::Hold;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use plans::wire::TableProgress;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+
+/// Follow a migration.
+#[derive(Debug, Args)]
+pub(super) struct Watch {
+    /// The migration.
+    id: String,
+    /// End in one of these states only (and when the migration ends or fails).
+    #[arg(long, num_args = 1.., value_parser = state)]
+    until: Vec<MigrationState>,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Watch {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let mut screen: Box<dyn Screen> = if self.output.is_json() {
+            Box::new(JsonLines)
+        } else if std::io::stderr().is_terminal() {
+            Box::new(Bars::default())
+        } else {
+            Box::new(Lines::default())
+        };
+        let code = follow(client, &self.id, |view| {
+            screen.show(view);
+            let code = end(view, &self.until)?;
+            screen.close();
+            tell_end(view);
+            Some(code)
+        });
+        code.await
+    }
+}
+
+/// The exit code, if there is nothing to wait for.
+fn end(view: &MigrationView, until: &[MigrationState]) -> Option<u8> {
+    let m = &view.summary;
+    if until.contains(&m.state) {
+        return Some(0);
+    }
+    if m.state == MigrationState::Failed || m.state == MigrationState::Unwound {
+        return Some(MIGRATION_FAILED);
+    }
+    if m.finished_at.is_some() {
+        return Some(if until.is_empty() {
+            0
+        } else {
+            MIGRATION_FAILED
+        });
+    }
+    let waits = matches!(m.state, MigrationState::Waiting | MigrationState::Paused);
+    (until.is_empty() && (waits || holds(view))).then_some(0)
+}
+
+/// True while only the operator can end the hold.
+fn holds(view: &MigrationView) -> bool {
+    let mut steps = view.steps.iter();
+    let running = steps.any(|s| s.kind == StepKind::Hold && s.state == StepState::Running);
+    running && view.hold_end.is_none() && view.plan.options.hold == Hold::UntilFinish
+}
+
+fn tell_end(view: &MigrationView) {
+    let m = &view.summary;
+    match &m.waiting_for {
+        Some(what) => eprintln!("waiting for {what}: shardwright approve {}", m.id),
+        None if holds(view) => eprintln!(
+            "the map names {}; end the hold: shardwright finish {} (or rollback)",
+            m.target, m.id
+        ),
+        None => tell_failure(view),
+    }
+}
+
+/// Says why a migration failed, and what to do.
+pub(super) fn tell_failure(view: &MigrationView) {
+    let m = &view.summary;
+    let Some(failure) = &m.failure else { return };
+    eprintln!("failed: {} ({})", failure.message, failure.code);
+    if let Some(hint) = &failure.hint {
+        eprintln!("hint: {hint}");
+    }
+    eprintln!("then: shardwright resume {}", m.id);
+}
+
+/// Where views are shown.
+trait Screen {
+    fn show(&mut self, view: &MigrationView);
+    fn close(&mut self) {}
+}
+
+/// A document per view.
+struct JsonLines;
+
+impl Screen for JsonLines {
+    fn show(&mut self, view: &MigrationView) {
+        if let Ok(text) = serde_json::to_string(view) {
+            println!("{text}");
+        }
+    }
+}
+
+/// A line per change.
+#[derive(Default)]
+struct Lines {
+    last: String,
+}
+
+impl Screen for Lines {
+    fn show(&mut self, view: &MigrationView) {
+        let line = headline(view);
+        if line != self.last {
+            println!("{line}");
+            self.last = line;
+        }
+    }
+}
+
+/// A headline and a bar per table.
+#[derive(Default)]
+struct Bars {
+    all: MultiProgress,
+    head: Option<ProgressBar>,
+    tables: BTreeMap<String, ProgressBar>,
+}
+
+impl Screen for Bars {
+    fn show(&mut self, view: &MigrationView) {
+        let all = &self.all;
+        let head = self.head.get_or_insert_with(|| {
+            let bar = all.add(ProgressBar::new_spinner());
+            bar.set_style(style("{spinner} {msg}"));
+            bar.enable_steady_tick(std::time::Duration::from_millis(200));
+            bar
+        });
+        head.set_message(headline(view));
+        let progress = current(view).and_then(|step| step.progress.as_ref());
+        let shown = progress.map_or(&[][..], |progress| progress.tables.as_slice());
+        self.tables.retain(|name, bar| {
+            let stays = shown.iter().any(|table| &table.table == name);
+            if !stays {
+                bar.finish_and_clear();
+            }
+            stays
+        });
+        for table in shown {
+            let bar = self.tables.entry(table.table.clone()).or_insert_with(|| {
+                let bar = all.add(ProgressBar::new(0));
+                bar.set_style(style("  {prefix:30} {bar:30} {percent:>3} % {msg}"));
+                bar.set_prefix(table.table.clone());
+                bar
+            });
+            draw(bar, table);
+        }
+    }
+
+    fn close(&mut self) {
+        for bar in self.tables.values().chain(&self.head) {
+            bar.abandon();
+        }
+    }
+}
+
+fn draw(bar: &ProgressBar, table: &TableProgress) {
+    let number = |rows: i64| u64::try_from(rows).unwrap_or_default();
+    bar.set_length(number(table.rows_total.max(table.rows_done)));
+    bar.set_position(number(table.rows_done));
+    bar.set_message(format!(
+        "{} of {} rows, {}, {}",
+        table.rows_done,
+        table.rows_total,
+        bytes(table.bytes_done),
+        table.phase
+    ));
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// The step that runs, or the next one.
+fn current(view: &MigrationView) -> Option<&StepView> {
+    let over = |step: &&StepView| matches!(step.state, StepState::Done | StepState::Skipped);
+    view.steps.iter().find(|step| !over(step))
+}
+
+/// State, step, rate, rest and lag on one line.
+fn headline(view: &MigrationView) -> String {
+    let mut parts = vec![format!("{} {}", view.summary.id, view.summary.state)];
+    if let Some(step) = current(view) {
+        parts.push(format!("{} {}", step.id, step.state));
+        if let Some(failure) = &step.failure {
+            parts.push(failure.message.clone());
+        }
+        if let Some(progress) = &step.progress {
+            parts.push(progress.message.clone());
+            if progress.rows_per_second > 0.0 {
+                parts.push(format!("{:.0} rows/s", progress.rows_per_second));
+            }
+            if let Some(eta) = progress.eta_seconds {
+                parts.push(format!("{eta:.0} s left"));
+            }
+        }
+    }
+    if let Some(stream) = &view.stream {
+        let lag = bytes(stream.lag_bytes);
+        parts.push(format!(
+            "{} lag {lag}, {} ms",
+            stream.direction, stream.lag_ms
+        ));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join(" · ")
+}
