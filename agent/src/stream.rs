@@ -58,10 +58,13 @@ pub(crate) struct Seen {
 /// Asks of a running stream.
 #[derive(Debug)]
 enum Ask {
-    /// Apply everything that committed before `before`, nothing after it; answer when that is so.
+    /// Apply nothing that commits from now on, until it is said where to park.
+    Hold,
+    /// Apply everything that committed before `before`, nothing after it; answer when that is so
+    /// with the position of the last applied commit.
     Park {
         before: Lsn,
-        parked: oneshot::Sender<()>,
+        parked: oneshot::Sender<Lsn>,
     },
     /// Go on after a park.
     Resume,
@@ -134,25 +137,12 @@ impl Stream {
         self.seen.clone()
     }
 
-    /// Applies what committed before `before` and nothing after, then waits for [`Stream::resume`].
+    /// Applies nothing that commits from now on: the point to park at is about to be chosen.
     ///
-    /// Returns when that point is reached; something must commit after it, or it never is.
-    ///
-    /// # Errors
-    /// The stream's failure, if it gave up.
-    pub(crate) async fn park(&self, before: Lsn) -> Result<(), StepError> {
-        let (parked, done) = oneshot::channel();
-        let _ = self.asks.send(Ask::Park { before, parked });
-        tokio::select! {
-            biased;
-            arrived = done => arrived.map_err(|_| StepError::passing("stream.restarted", "the change stream restarted while it was asked to park")),
-            failure = failure_of(self.seen.clone()) => Err(failure),
-        }
-    }
-
-    /// Goes on after a park.
-    pub(crate) fn resume(&self) {
-        let _ = self.asks.send(Ask::Resume);
+    /// It goes on when what this returns is dropped.
+    pub(crate) fn hold(&self) -> Held<'_> {
+        let _ = self.asks.send(Ask::Hold);
+        Held(self)
     }
 
     /// Lets it end for good once `marker` is applied; ask before the marker is written.
@@ -169,6 +159,42 @@ impl Stream {
     /// Waits until it has ended by itself, after [`Stream::stop_at`].
     pub(crate) async fn ended(&mut self) {
         let _ = (&mut self.task).await;
+    }
+}
+
+/// A stream that applies nothing beyond the point where it is to park; dropping this lets it go on.
+#[derive(Debug)]
+pub(crate) struct Held<'a>(&'a Stream);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.asks.send(Ask::Resume);
+    }
+}
+
+impl Held<'_> {
+    /// Applies what committed before `before` and nothing after.
+    ///
+    /// Returns when that point is reached; something must commit after it, or it never is.
+    ///
+    /// # Errors
+    /// `stream.passed` when it was beyond that point already, `stream.restarted`, or the stream's
+    /// failure, if it gave up.
+    pub(crate) async fn park(&self, before: Lsn) -> Result<(), StepError> {
+        let (parked, done) = oneshot::channel();
+        let _ = self.0.asks.send(Ask::Park { before, parked });
+        let last = tokio::select! {
+            biased;
+            arrived = done => arrived.map_err(|_| StepError::passing("stream.restarted", "the change stream restarted while it was asked to park"))?,
+            failure = failure_of(self.0.seen.clone()) => return Err(failure),
+        };
+        if last < before {
+            return Ok(());
+        }
+        Err(StepError::passing(
+            "stream.passed",
+            format!("the change stream was past {before} when it was asked to park there"),
+        ))
     }
 }
 
@@ -220,9 +246,11 @@ async fn supervise(
     record_dirty: Arc<AtomicBool>,
 ) {
     let mut failures = 0;
+    // Outlives a restart: a cutover that waits for the end would wait for ever.
+    let mut stop_at = None;
     loop {
         let before = publish.borrow().status.transactions;
-        let ended = run::run(&spec, &publish, &mut asks, &record_dirty).await;
+        let ended = run::run(&spec, &publish, &mut asks, &record_dirty, &mut stop_at).await;
         let Err(error) = ended else { return };
         if publish.borrow().status.transactions > before {
             failures = 0;

@@ -221,7 +221,15 @@ impl Applier {
             }
         }
         let table = self.tables[target.table].table.sql();
-        let matched = self.where_key(target, before, &mut params)?;
+        let mut matched = self.where_key(target, before, &mut params)?;
+        for (index, column) in target.relation.columns.iter().enumerate() {
+            // It may have changed by SET .. = DEFAULT, which cannot be repeated: then no row matches.
+            if let (false, Some(value)) = (target.settable[index], sent(&new.0[index])) {
+                params.push(value);
+                let column = quote_ident(&column.name);
+                matched.push_str(&format!(" and {column} = ${}", params.len()));
+            }
+        }
         let sql = if set.is_empty() {
             format!("select 1 from {table} where {matched} for update")
         } else {

@@ -78,13 +78,13 @@ pub(crate) async fn begin_next(
     let row = client
         .query_opt(
             "update shardwright.move set attempt = greatest(attempt + 1, $3)
-             where migration = $1 and epoch = $2 and attempt < $3 + $4
+             where migration = $1 and epoch = $2 and attempt < $4
              returning attempt",
             &[
                 &token.migration.0,
                 &token.epoch.0,
                 &first_count(number),
-                &(COUNTS_PER_ATTEMPT - 1),
+                &(first_count(number + 1) - 1),
             ],
         )
         .await

@@ -16,6 +16,7 @@ use plans::step::StepKind;
 use plans::step::cutover::{CutOver, Window};
 use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall};
 use tokio::time::Instant;
+use tokio_postgres::Client;
 
 use super::open_capture;
 use super::verify::Sides;
@@ -297,10 +298,13 @@ async fn finish_flipped(
     version: MapVersion,
 ) -> Result<CutOver, StepError> {
     context.say("the map has flipped; opening the new owner");
+    let gaining = parties.sides.destination.session("register").await?;
+    let losing = parties.sides.origin.session("register").await?;
     let started = Instant::now();
-    open(context, parties, attempt, version).await?;
-    follow(context, parties).await?;
+    open(parties, attempt, version, &gaining).await?;
     let open = millis(started);
+    tell_former(parties, attempt, version, &losing).await?;
+    follow(context, parties).await?;
     Ok(CutOver {
         attempt: attempt.0,
         map_version: version.0,
@@ -314,43 +318,43 @@ async fn finish_flipped(
 }
 
 /// C10: tells the new owner, writes the open marker, opens the register, each committed by itself.
+///
+/// `gaining` is a session that was open before: none is opened while writes are refused.
 pub(super) async fn open(
-    context: &Context,
     parties: &Parties,
     attempt: AttemptNo,
     version: MapVersion,
+    gaining: &Client,
 ) -> Result<(), StepError> {
-    let Sides {
-        origin,
-        destination,
-        token,
-    } = &parties.sides;
-    let shard = destination.name.as_str();
-    let gaining = destination.session("register").await?;
-    let seen = register::read(&gaining, token, "reading the register").await?;
+    let token = &parties.sides.token;
+    let shard = parties.sides.destination.name.as_str();
+    let seen = register::read(gaining, token, "reading the register").await?;
     if seen.register != 0 {
-        let count = epoch::begin_next(&gaining, token, attempt.0, shard).await?;
-        epoch::commit(&gaining, &format!("shard {shard}: beginning to open")).await?;
-        register::tell_flipped(&gaining, token, count, version.0, shard).await?;
+        let count = epoch::begin_next(gaining, token, attempt.0, shard).await?;
+        epoch::commit(gaining, "beginning to open").await?;
+        register::tell_flipped(gaining, token, count, version.0, shard).await?;
         let after = parties.token_after();
         Marker::new(&after, attempt.0, Kind::Opened)
-            .emit(&gaining, &after, shard)
+            .emit(gaining, &after, shard)
             .await?;
-        register::set(&gaining, token, count, Setting::Open, shard).await?;
+        register::set(gaining, token, count, Setting::Open, shard).await?;
     }
     fail_point::hit("cutover.opened").await?;
-    let losing = origin.session("register").await?;
-    let count = epoch::begin_next(&losing, token, attempt.0, &origin.name).await?;
-    epoch::commit(
-        &losing,
-        &format!("shard {}: telling the former owner", origin.name),
-    )
-    .await?;
-    register::tell_flipped(&losing, token, count, version.0, &origin.name).await?;
-    context.say(format!(
-        "shard {shard} owns the keys; map version {version}"
-    ));
     Ok(())
+}
+
+/// Tells the former owner the new version, which its guard then names to clients (R15).
+pub(super) async fn tell_former(
+    parties: &Parties,
+    attempt: AttemptNo,
+    version: MapVersion,
+    losing: &Client,
+) -> Result<(), StepError> {
+    let token = &parties.sides.token;
+    let shard = parties.sides.origin.name.as_str();
+    let count = epoch::begin_next(losing, token, attempt.0, shard).await?;
+    epoch::commit(losing, "telling the former owner").await?;
+    register::tell_flipped(losing, token, count, version.0, shard).await
 }
 
 /// C11: the stream in the other direction runs; after a roll back none does.

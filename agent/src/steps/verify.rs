@@ -1,10 +1,11 @@
 //! Compares both copies at one exact point of the source's log while writes go on.
 //!
-//! Order: a temporary slot gives a point and a snapshot that sees exactly what committed before it;
-//! the applier parks exactly there for the moment that it takes to open the target's snapshot; then
+//! Order: the applier holds; a temporary slot gives a point and a snapshot that sees exactly what
+//! committed before it; the applier goes on exactly to there; the target's snapshot is opened; then
 //! both snapshots are compared at leisure. Keys that change afterwards are recorded as dirty.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use plans::failure::{Failure, RetryClass};
 use plans::names::Direction;
@@ -21,10 +22,12 @@ use crate::pg::marker::{Kind, Marker};
 use crate::pg::replication::{ReplicationSession, SlotOptions};
 use crate::pg::shard::Shard;
 use crate::pg::{compare, epoch, snapshot};
-use crate::stream::Stream;
+use crate::stream::{Held, Stream};
 
 /// Dirty keys that are compared with one statement.
 const KEYS_AT_ONCE: usize = 5000;
+/// A slot waits for every running transaction, and the applier waits for the slot; not for longer.
+const SLOT_PATIENCE: Duration = Duration::from_secs(15);
 
 /// The two sides of a change stream: where changes are made, and where they are applied.
 pub(super) struct Sides {
@@ -122,6 +125,12 @@ fn differs(tables: &[String]) -> StepError {
 
 /// Opens a snapshot on each side that sees exactly what committed before one point.
 async fn point(context: &Context, sides: &Sides) -> Result<Point, StepError> {
+    let stream = context.owned.stream.lock().await;
+    let stream = stream
+        .as_ref()
+        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
+    // Writers go on: without this the applier would be past the point before it is known.
+    let held = stream.hold();
     let what = format!("shard {}: making a snapshot to compare", sides.origin.name);
     let name = sides.origin.application_name("compare");
     let mut slot = ReplicationSession::open(&sides.origin.dsn, &name)
@@ -138,13 +147,21 @@ async fn point(context: &Context, sides: &Sides) -> Result<Point, StepError> {
         context.dispatch.migration,
         &unique[..8]
     );
-    let created = slot.create_slot(&slot_name, options).await.at(&what)?;
+    let created = tokio::time::timeout(SLOT_PATIENCE, slot.create_slot(&slot_name, options)).await;
+    let created = created
+        .map_err(|_| {
+            StepError::not_yet(
+                "verify.waits",
+                format!("{what}: a transaction that was open before it has not ended for {SLOT_PATIENCE:?}"),
+            )
+        })?
+        .at(&what)?;
     let exported = created.snapshot.unwrap_or_default();
     let origin = sides.origin.session("compare").await?;
     snapshot::begin_with(&origin, &exported, "read only")
         .await
         .at(&what)?;
-    let destination = parked_snapshot(context, sides, created.consistent_point).await?;
+    let destination = parked_snapshot(&held, sides, created.consistent_point).await?;
     Ok(Point {
         at: created.consistent_point,
         origin: Snapshot {
@@ -160,27 +177,18 @@ async fn point(context: &Context, sides: &Sides) -> Result<Point, StepError> {
 
 /// The destination as it is when exactly what committed before `before` is applied.
 async fn parked_snapshot(
-    context: &Context,
+    held: &Held<'_>,
     sides: &Sides,
     before: Lsn,
 ) -> Result<connect::Connected, StepError> {
     let session = sides.destination.session("compare").await?;
-    let slot = context.owned.stream.lock().await;
-    let stream = slot
-        .as_ref()
-        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
-    let parked = stream.park(before);
+    let parked = held.park(before);
     let marker = Marker::new(&sides.token, 0, Kind::Park);
     let origin = sides.origin.session("marker").await?;
     // The marker commits after the point, so the stream is sure to reach it.
     let marked = marker.emit(&origin, &sides.token, &sides.origin.name);
-    let arrived = tokio::try_join!(marked, parked);
-    let opened = match arrived {
-        Ok(_) => open_snapshot(&session, &sides.destination.name).await,
-        Err(error) => Err(error),
-    };
-    stream.resume();
-    opened?;
+    tokio::try_join!(marked, parked)?;
+    open_snapshot(&session, &sides.destination.name).await?;
     Ok(session)
 }
 

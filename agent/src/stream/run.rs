@@ -32,6 +32,15 @@ struct Arriving {
     markers: Vec<Marker>,
 }
 
+/// Where it is to halt until it is told to go on.
+#[derive(Debug)]
+enum Halt {
+    /// Before the next transaction.
+    Here,
+    /// Before the first transaction that commits at this position or later.
+    Before(Lsn, oneshot::Sender<Lsn>),
+}
+
 /// The state of one run.
 struct Run<'a> {
     spec: &'a StreamSpec,
@@ -40,8 +49,10 @@ struct Run<'a> {
     stream: ChangeStream,
     batch: Batch,
     arriving: Option<Arriving>,
-    park: Option<(Lsn, oneshot::Sender<()>)>,
-    stop_at: Option<Uuid>,
+    halt: Option<Halt>,
+    /// Position of the last commit that was taken.
+    last: Lsn,
+    stop_at: &'a mut Option<Uuid>,
     /// How far the origin's log is known to reach.
     written: Lsn,
 }
@@ -52,8 +63,9 @@ pub(super) async fn run(
     publish: &watch::Sender<Seen>,
     asks: &mut mpsc::UnboundedReceiver<Ask>,
     record_dirty: &AtomicBool,
+    stop_at: &mut Option<Uuid>,
 ) -> Result<(), StepError> {
-    let mut run = open(spec, publish, record_dirty).await?;
+    let mut run = open(spec, publish, record_dirty, stop_at).await?;
     loop {
         tokio::select! {
             biased;
@@ -64,7 +76,8 @@ pub(super) async fn run(
             event = run.stream.next() => {
                 let event = event.at(format_args!("shard {}: reading changes", spec.origin.name))?;
                 if run.handle(event, asks).await? {
-                    let _ = run.stream.close().await;
+                    // The apply session ends here; the last report to the slot may take its time.
+                    tokio::spawn(run.stream.close());
                     return Ok(());
                 }
             }
@@ -77,6 +90,7 @@ async fn open<'a>(
     spec: &'a StreamSpec,
     publish: &'a watch::Sender<Seen>,
     record_dirty: &'a AtomicBool,
+    stop_at: &'a mut Option<Uuid>,
 ) -> Result<Run<'a>, StepError> {
     let shard = spec.destination.name.as_str();
     let session = spec.destination.replica_session("apply").await?;
@@ -112,8 +126,9 @@ async fn open<'a>(
         stream,
         batch: Batch::new(session, applier, progress),
         arriving: None,
-        park: None,
-        stop_at: None,
+        halt: None,
+        last: progress.lsn,
+        stop_at,
         written: progress.lsn,
     })
 }
@@ -121,9 +136,10 @@ async fn open<'a>(
 impl Run<'_> {
     fn take(&mut self, ask: Ask) {
         match ask {
-            Ask::Park { before, parked } => self.park = Some((before, parked)),
-            Ask::Resume => self.park = None,
-            Ask::StopAt(marker) => self.stop_at = Some(marker),
+            Ask::Hold => self.halt = Some(Halt::Here),
+            Ask::Park { before, parked } => self.halt = Some(Halt::Before(before, parked)),
+            Ask::Resume => self.halt = None,
+            Ask::StopAt(marker) => *self.stop_at = Some(marker),
         }
     }
 
@@ -194,15 +210,15 @@ impl Run<'_> {
         while let Ok(ask) = asks.try_recv() {
             self.take(ask);
         }
-        if self
-            .park
-            .as_ref()
-            .is_some_and(|(before, _)| begin.final_lsn >= *before)
-        {
-            self.stay_parked(asks).await?;
+        while self.halts_before(&begin) {
+            self.stay(asks).await?;
+        }
+        let skip = begin.final_lsn < self.batch.progress.lsn;
+        if !skip {
+            self.last = begin.final_lsn;
         }
         self.arriving = Some(Arriving {
-            skip: begin.final_lsn < self.batch.progress.lsn,
+            skip,
             begin,
             rows: 0,
             markers: Vec::new(),
@@ -210,20 +226,23 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Everything before the point is applied; says so and waits for [`Ask::Resume`].
-    async fn stay_parked(
-        &mut self,
-        asks: &mut mpsc::UnboundedReceiver<Ask>,
-    ) -> Result<(), StepError> {
-        self.commit().await?;
-        if let Some((_, parked)) = self.park.take() {
-            let _ = parked.send(());
+    fn halts_before(&self, begin: &Begin) -> bool {
+        match &self.halt {
+            None => false,
+            Some(Halt::Here) => true,
+            Some(Halt::Before(before, _)) => begin.final_lsn >= *before,
         }
-        while let Some(ask) = asks.recv().await {
-            if matches!(ask, Ask::Resume) {
-                break;
-            }
-            self.take(ask);
+    }
+
+    /// Commits what was taken, answers who asked to park here, and waits for the next ask.
+    async fn stay(&mut self, asks: &mut mpsc::UnboundedReceiver<Ask>) -> Result<(), StepError> {
+        self.commit().await?;
+        if let Some(Halt::Before(_, parked)) = self.halt.replace(Halt::Here) {
+            let _ = parked.send(self.last);
+        }
+        match asks.recv().await {
+            Some(ask) => self.take(ask),
+            None => self.halt = None,
         }
         Ok(())
     }

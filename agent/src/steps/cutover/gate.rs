@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use plans::names::Direction;
 use plans::step::StepKind;
-use plans::step::preflight::Preflighted;
+use plans::step::preflight::{Identity, Preflighted};
 use tokio_postgres::Client;
 
 use super::Parties;
 use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pg::replication::ReplicationSession;
-use crate::pg::shard::Shard;
 use crate::pg::{catalog, guard, sequences, wait_out};
 use crate::steps::{catch_up, verify};
 
@@ -104,7 +102,7 @@ async fn facts(
         }
     }
     guard::check(gaining, id, tables.len(), &destination.name).await?;
-    check_identity(context, origin, parties.direction).await?;
+    check_identity(context, losing, &origin.name, parties.direction).await?;
     Ok(Facts {
         fingerprint,
         guards: guard::check(losing, id, tables.len(), &origin.name).await?,
@@ -115,7 +113,8 @@ async fn facts(
 /// I10: the same server and the same timeline as when the capture was opened.
 pub(super) async fn check_identity(
     context: &Context,
-    shard: &Shard,
+    session: &Client,
+    shard: &str,
     direction: Direction,
 ) -> Result<(), StepError> {
     let known: Preflighted = context.output(StepKind::Preflight)?;
@@ -123,20 +122,27 @@ pub(super) async fn check_identity(
         Direction::Forward => known.source,
         Direction::Reverse => known.target,
     };
-    let what = format!("shard {}: identifying the server", shard.name);
-    let name = shard.application_name("identify");
-    let mut session = ReplicationSession::open(&shard.dsn, &name)
+    let row = session
+        .query_one(
+            "select system_identifier::text,
+                    pg_catalog.substring(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8)
+             from pg_catalog.pg_control_system()",
+            &[],
+        )
         .await
-        .at(&what)?;
-    let found = session.identify_system().await.at(&what)?;
-    if found == crate::owned::system(&expected)? {
+        .at(format_args!("shard {shard}: identifying the server"))?;
+    let timeline: String = row.get(1);
+    let found = Identity {
+        system: row.get(0),
+        timeline: i32::from_str_radix(&timeline, 16).unwrap_or(0),
+    };
+    if found == expected {
         return Ok(());
     }
     Err(StepError::refused(
         "server.changed",
         format!(
-            "shard {} is another server, or was promoted to another timeline, since the capture was opened",
-            shard.name
+            "shard {shard} is another server, or was promoted to another timeline, since the capture was opened"
         ),
         "abort the migration and plan it again",
     ))

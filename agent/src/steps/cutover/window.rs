@@ -11,7 +11,9 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use super::gate::{self, Facts};
-use super::{Parties, ask_controller, ask_until_answered, follow, millis, open, refused};
+use super::{
+    Parties, ask_controller, ask_until_answered, follow, millis, open, refused, tell_former,
+};
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::epoch;
@@ -67,9 +69,14 @@ pub(super) async fn attempt(
     run.seal().await?;
     let version = run.flip().await?;
     let opening = Instant::now();
-    open(context, parties, attempt, version).await?;
+    open(parties, attempt, version, &run.sessions.gaining).await?;
     run.window.open = millis(opening);
     run.window.total = millis(started);
+    context.say(format!(
+        "shard {} owns the keys; map version {version}",
+        destination.name
+    ));
+    tell_former(parties, attempt, version, &run.sessions.losing).await?;
     follow(context, parties).await?;
     Ok(CutOver {
         attempt: attempt.0,
@@ -239,12 +246,7 @@ impl Attempt<'_> {
             ));
         }
         self.standbys_flushed().await?;
-        gate::check_identity(
-            self.context,
-            &self.parties.sides.origin,
-            self.parties.direction,
-        )
-        .await
+        gate::check_identity(self.context, client, shard, self.parties.direction).await
     }
 
     /// A standby that lacks the seal could be promoted and take writes to the moved keys.
