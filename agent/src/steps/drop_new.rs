@@ -8,6 +8,7 @@ use crate::owned::Context;
 
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     context.say("dropping the target's copy");
+    fail_point::hit("drop_new.started").await?;
     context.owned.stop_stream().await;
     unwind::take_back(context).await?;
     Ok(json!({}))

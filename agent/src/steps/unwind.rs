@@ -16,6 +16,7 @@ use crate::pg::{guard, home, snapshot};
 
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     context.say("taking back what the migration created");
+    fail_point::hit("unwind.started").await?;
     context.owned.stop_stream().await;
     *context.owned.holders.lock().await = None;
     let source = context.source()?;
