@@ -43,6 +43,8 @@ pub(crate) struct Migration {
     pub(crate) id: String,
     pub(crate) state: MigrationState,
     #[serde(default)]
+    pub(crate) failure: Option<Failure>,
+    #[serde(default)]
     pub(crate) steps: Vec<Step>,
 }
 
@@ -77,16 +79,10 @@ impl Migration {
 
     /// Why it stopped, in one line.
     pub(crate) fn reason(&self) -> String {
-        let failures: Vec<String> = self
-            .steps
-            .iter()
-            .filter_map(|step| {
-                step.failure
-                    .as_ref()
-                    .map(|f| format!("{}: {}", step.kind, f.message))
-            })
-            .collect();
-        failures.join("; ")
+        match &self.failure {
+            Some(failure) => failure.message.clone(),
+            None => "no reason was given".to_owned(),
+        }
     }
 }
 

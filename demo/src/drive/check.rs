@@ -4,7 +4,7 @@ use super::Run;
 use super::progress::say;
 use crate::checker::{self, Checked, Input};
 use crate::error::DemoError;
-use crate::fleet::{SOURCE, TARGET};
+use crate::fleet::SOURCE;
 use crate::leftovers::Leftovers;
 use crate::report::{Outcome, Report};
 use crate::workload::Workload;
@@ -41,15 +41,24 @@ impl Run<'_> {
         say("checking every row against the ledger");
         report.map_version.after = self.api.map(&self.map_name).await?.version.0;
         report.clients = self.map.stats().into();
-        report.ledger = self.verdict_of_program().await?;
-        let gave_away: Vec<ShardName> = match report.result {
-            Outcome::Completed => vec![SOURCE.into()],
-            Outcome::RolledBack => vec![TARGET.into()],
-            Outcome::Unwound | Outcome::Failed => Vec::new(),
+        report.ledger = match report.result {
+            // A migration that stopped keeps its copy, which need not be level.
+            Outcome::Failed => Checked {
+                diverged: 0,
+                ..self.verdict(true).await?
+            },
+            Outcome::Completed | Outcome::Unwound | Outcome::RolledBack => {
+                self.verdict_of_program().await?
+            }
+        };
+        // A completed move leaves the source's guard for good; an unwound or rolled back one leaves nothing.
+        let gave_away: &[ShardName] = match report.result {
+            Outcome::Completed => &[SOURCE.into()],
+            Outcome::Unwound | Outcome::RolledBack | Outcome::Failed => &[],
         };
         let begun = Instant::now();
         report.leftovers = loop {
-            let left = Leftovers::count(&self.fleet.admins()?, &gave_away).await?;
+            let left = Leftovers::count(&self.fleet.admins()?, gave_away).await?;
             if left.total() == 0 || begun.elapsed() > SESSIONS_LIMIT {
                 break left;
             }
