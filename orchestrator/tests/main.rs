@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 mod api;
+mod command_line;
 mod fixture;
 mod lifecycle;
 mod store_contract;

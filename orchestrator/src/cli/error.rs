@@ -75,6 +75,9 @@ pub enum CliError {
     /// The environment names fail points that cannot be read.
     #[error(transparent)]
     FailPoint(#[from] fail_point::Malformed),
+    /// The demo could not run, or did not end as it must.
+    #[error("{}", chain(.0))]
+    Demo(#[from] demo::DemoError),
     /// Something of the operating system.
     #[error("{0}")]
     Io(#[from] std::io::Error),
@@ -90,6 +93,7 @@ impl CliError {
                     .to_owned(),
             ),
             Self::Problem(problem) => problem.hint.clone(),
+            Self::Demo(error) => error.hint(),
             Self::Serve(ServeError::NotLoopback { .. }) => {
                 Some("listen on 127.0.0.1, and reach it from elsewhere through ssh -L".to_owned())
             }
@@ -127,6 +131,7 @@ impl CliError {
             | Self::Store(_)
             | Self::Serve(_)
             | Self::FailPoint(_)
+            | Self::Demo(_)
             | Self::Io(_) => ERROR,
         }
     }

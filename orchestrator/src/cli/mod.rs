@@ -4,6 +4,7 @@
 
 mod agent;
 mod client;
+mod demo;
 mod error;
 mod follow;
 mod map;
@@ -53,6 +54,8 @@ pub struct Cli {
 enum Command {
     /// Run the controller.
     Serve(serve::Serve),
+    /// Split a live shard on this machine, end to end, and print a report.
+    Demo(demo::Demo),
     /// Shards: add, list, remove.
     #[command(subcommand)]
     Shard(shard::Shard),
@@ -82,6 +85,7 @@ impl Cli {
         let client = Client::new(&self.controller);
         match self.command {
             Command::Serve(serve) => serve.run().await,
+            Command::Demo(demo) => demo.run().await,
             Command::Shard(shard) => shard.run(&client).await,
             Command::Map(map) => map.run(&client).await,
             Command::Plan(plan) => plan.run(&client).await,

@@ -1,0 +1,248 @@
+//! The program itself: exit codes, JSON on stdout, and a controller that dies at its fail points.
+
+use crate::fixture::{Agent, Database, Server, free_address, until};
+use plans::names::Direction;
+use plans::wire::{CutoverAnswer, CutoverAsk, Outcome};
+use serde_json::Value;
+use std::process::{Output, Stdio};
+use tokio::process::{Child, Command};
+
+fn program(url: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shardwright"));
+    command
+        .env("SHARDWRIGHT_CONTROLLER", url)
+        .env("USER", "eve");
+    command.kill_on_drop(true).stdin(Stdio::null());
+    command
+}
+
+async fn run(url: &str, line: &str) -> Output {
+    program(url).args(line.split(' ')).output().await.unwrap()
+}
+
+/// The exit code, and stdout as JSON.
+async fn json(url: &str, line: &str) -> (i32, Value) {
+    let output = run(url, line).await;
+    let value = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    (output.status.code().unwrap(), value)
+}
+
+#[tokio::test]
+async fn every_command_speaks_json_and_ends_with_a_code() {
+    let server = Server::start().await;
+    let url = server.url.as_str();
+    for (line, code) in [
+        ("shard add c --dsn host=z -o json", 0),
+        ("shard add c --dsn host=z -o json", 7),
+        ("shard list -o json", 0),
+        ("map create other --range ..5=c --range 5..=a -o json", 0),
+        ("map show other -o json", 0),
+        ("map show nothing -o json", 3),
+        ("map list -o json", 0),
+        ("map history other -o json", 0),
+        ("agent list -o json", 0),
+        ("list -o json", 0),
+        ("migration show mnothing -o json", 3),
+        ("shard remove c", 7),
+        ("show", 64),
+        ("map create x --range 1-2=a", 64),
+        ("apply /nowhere/plan.json", 1),
+    ] {
+        let (seen, value) = json(url, line).await;
+        assert_eq!(seen, code, "{line}");
+        assert_eq!(value.is_null(), code != 0, "{line}: {value}");
+    }
+    let output = run("http://127.0.0.1:1", "list").await;
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text.contains("http://127.0.0.1:1") && text.contains("hint: "),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_migration_is_driven_from_the_command_line() {
+    let server = Server::start().await;
+    let url = server.url.as_str();
+    let agent = server.agent("x", "x1");
+    let folder = server
+        .database
+        .cluster
+        .dir()
+        .join(format!("cli-{}", server.url.len()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (request, plan) = (folder.join("request.yaml"), folder.join("plan.json"));
+    std::fs::write(&request, crate::fixture::request("")).unwrap();
+    let line = format!(
+        "plan {} -o {} --output json",
+        request.display(),
+        plan.display()
+    );
+    let ((code, printed), ()) = tokio::join!(json(url, &line), agent.survey("f1"));
+    let written: Value = serde_json::from_slice(&std::fs::read(&plan).unwrap()).unwrap();
+    assert_eq!((code, &printed), (0, &written));
+
+    let line = format!("apply {}", plan.display());
+    let (output, ()) = tokio::join!(run(url, &line), agent.survey("f1"));
+    let id = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+    assert_eq!(run(url, &line).await.status.code(), Some(4));
+
+    assert_eq!(
+        run(url, &format!("approve {id}")).await.status.code(),
+        Some(7)
+    );
+    let line = format!("wait {id} --for completed --timeout 50ms");
+    assert_eq!(run(url, &line).await.status.code(), Some(6));
+    let watching = format!("watch {id}");
+    let drive = async {
+        let last = agent.run_to("open_reverse").await;
+        agent.done(&last).await;
+    };
+    let (watched, ()) = tokio::join!(run(url, &watching), drive);
+    assert_eq!(watched.status.code(), Some(0));
+    let lines = String::from_utf8(watched.stdout).unwrap();
+    assert!(lines.contains("waiting"), "{lines}");
+
+    for (line, code) in [
+        (format!("wait {id} --for waiting -o json"), 0),
+        (format!("show {id} -o json"), 0),
+        (format!("report {id} -o json"), 0),
+        (format!("list -o json"), 0),
+        (format!("pause {id} --reason lunch -o json"), 0),
+        (format!("resume {id} -o json"), 0),
+        (format!("finish {id} -o json"), 7),
+        (format!("rollback {id} -o json"), 7),
+        (format!("retry {id} -o json"), 7),
+        (format!("abort {id} -o json"), 0),
+    ] {
+        let (seen, value) = json(url, &line).await;
+        assert_eq!(seen, code, "{line}");
+        assert_eq!(value.is_null(), code != 0, "{line}: {value}");
+    }
+    agent.done(&agent.run_to("unwind").await).await;
+    let watched = run(url, &format!("watch {id} --until completed")).await;
+    assert_eq!(watched.status.code(), Some(8));
+    let watched = run(url, &format!("watch {id} --until unwound -o json")).await;
+    assert_eq!(watched.status.code(), Some(0));
+}
+
+/// A controller process over a store that outlives it.
+struct Process {
+    child: Child,
+    url: String,
+}
+
+impl Process {
+    async fn start(database: &Database, fail_points: &str) -> Self {
+        let address = free_address();
+        let url = format!("http://{address}");
+        let mut command = program(&url);
+        command.args(["serve", "--listen", &address.to_string()]);
+        command.args(["--store", &database.dsn]);
+        command.env("SHARDWRIGHT_FAIL_POINTS", fail_points);
+        let child = command.stderr(Stdio::null()).spawn().unwrap();
+        let http = reqwest::Client::new();
+        until("ready", || async {
+            let answer = http.get(format!("{url}/readyz")).send().await.ok()?;
+            answer.status().is_success().then_some(())
+        })
+        .await;
+        Self { child, url }
+    }
+
+    fn agent(&self, instance: &str) -> Agent {
+        Agent::new(&self.url, "x", instance)
+    }
+
+    async fn is_dead(&mut self) {
+        let limit = std::time::Duration::from_secs(10);
+        let status = tokio::time::timeout(limit, self.child.wait()).await;
+        assert!(!status.unwrap().unwrap().success());
+    }
+}
+
+/// A migration at its cutover, and the dispatch.
+async fn at_cutover(server: &mut Server) -> plans::wire::Dispatch {
+    let agent = server.agent("x", "x1");
+    server.apply(&agent, "cutover: automatic").await;
+    let dispatch = agent.run_to("cutover").await;
+    server.stop();
+    dispatch
+}
+
+#[tokio::test]
+async fn a_controller_that_dies_in_a_cutover_flips_all_or_nothing() {
+    for (point, flipped) in [
+        ("begun", false),
+        ("before_flip", false),
+        ("after_flip", true),
+    ] {
+        let mut server = Server::start().await;
+        let cutover = at_cutover(&mut server).await;
+        let armed = format!("controller.cutover.{point}=abort");
+        let mut process = Process::start(&server.database, &armed).await;
+        let agent = process.agent("x1");
+        let mut asks = vec![CutoverAsk::Begin {
+            direction: Direction::Forward,
+        }];
+        let attempt = cutover_attempt(1);
+        asks.push(CutoverAsk::Seal { attempt });
+        asks.push(CutoverAsk::Flip { attempt });
+        let mut died = false;
+        for ask in asks {
+            died = died || agent.ask(&cutover, ask).await.is_none();
+        }
+        assert!(died, "{point}");
+        process.is_dead().await;
+
+        let process = Process::start(&server.database, "").await;
+        let agent = process.agent("x1");
+        let answer = until("answered", || {
+            agent.ask(&cutover, CutoverAsk::Flip { attempt })
+        })
+        .await;
+        let told = matches!(answer, CutoverAnswer::Flipped { .. });
+        assert_eq!(told, flipped, "{point}: {answer:?}");
+        if !flipped {
+            assert_eq!(agent.flip(&cutover, Direction::Forward).await, 2);
+        }
+        agent.done(&cutover).await;
+        agent.take("hold").await;
+    }
+}
+
+fn cutover_attempt(number: i64) -> plans::id::AttemptNo {
+    plans::id::AttemptNo(number)
+}
+
+#[tokio::test]
+async fn a_controller_that_dies_around_a_step_goes_on_with_it() {
+    for point in ["claimed", "settled"] {
+        let mut server = Server::start().await;
+        let first = server.agent("x", "x1");
+        server.apply(&first, "").await;
+        server.stop();
+        let armed = format!("controller.preflight.{point}=abort");
+        let mut process = Process::start(&server.database, &armed).await;
+        let agent = process.agent("x1");
+        match agent.try_claim().await {
+            None => assert_eq!(point, "claimed"),
+            Some(dispatch) => {
+                let output = Value::Null;
+                let sent = agent.try_report(&dispatch, Outcome::Done { output }).await;
+                assert!(sent.is_none());
+            }
+        }
+        process.is_dead().await;
+        let process = Process::start(&server.database, "").await;
+        // A new process of the agent need not wait for the lease.
+        let agent = process.agent("x2");
+        let next = if point == "claimed" {
+            "preflight"
+        } else {
+            "create_target"
+        };
+        agent.take(next).await;
+    }
+}
