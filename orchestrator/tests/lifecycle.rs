@@ -1,6 +1,6 @@
 //! A migration from request to end, spoken over HTTP with the real store.
 
-use crate::fixture::{Server, failure, quick, step_name, until};
+use crate::fixture::{Database, Server, failure, quick, step_name, until};
 use plans::failure::RetryClass;
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -392,4 +392,89 @@ async fn a_hold_of_some_seconds_ends_by_itself() {
     .await;
     agent.done(&hold).await;
     agent.take("drop_old").await;
+}
+
+#[tokio::test]
+async fn a_store_that_crashes_between_seal_and_flip_ends_the_attempt() {
+    let server = Server::over(Database::alone().await, quick()).await;
+    let agent = server.agent("x", "x1");
+    server.apply(&agent, "cutover: automatic").await;
+    let cutover = agent.run_to("cutover").await;
+    let attempt = agent.begin(&cutover, Direction::Forward).await;
+    agent.cutover(&cutover, CutoverAsk::Seal { attempt }).await;
+    let cluster = server.database.cluster.clone();
+    let crash = move || cluster.kill().unwrap();
+    tokio::task::spawn_blocking(crash).await.unwrap();
+    let lost = agent.try_cutover(&cutover, CutoverAsk::Flip { attempt });
+    assert_eq!(lost.await.status(), 503);
+    let cluster = server.database.cluster.clone();
+    let start = move || cluster.start().unwrap();
+    tokio::task::spawn_blocking(start).await.unwrap();
+    let ask = || agent.ask(&cutover, CutoverAsk::Flip { attempt });
+    let answer = until("answered", ask).await;
+    assert!(
+        matches!(answer, CutoverAnswer::Refused { .. }),
+        "{answer:?}"
+    );
+    // The lease may have run out in the meantime; then the step has a new epoch.
+    let begun = until("begun", || async {
+        let direction = Direction::Forward;
+        match agent.ask(&cutover, CutoverAsk::Begin { direction }).await {
+            Some(answer) => Some((cutover.clone(), answer)),
+            None => {
+                let next = agent.try_claim().await?;
+                let answer = agent.ask(&next, CutoverAsk::Begin { direction }).await?;
+                Some((next, answer))
+            }
+        }
+    });
+    let (dispatch, answer) = begun.await;
+    let CutoverAnswer::Begun { attempt, .. } = answer else {
+        panic!("{answer:?}");
+    };
+    agent.cutover(&dispatch, CutoverAsk::Seal { attempt }).await;
+    agent.cutover(&dispatch, CutoverAsk::Flip { attempt }).await;
+    assert_eq!(server.map_version().await, 2);
+}
+
+#[tokio::test]
+async fn a_sealed_row_does_not_stall_heartbeats_or_reads() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "cutover: automatic").await;
+    let cutover = agent.run_to("cutover").await;
+    let attempt = agent.begin(&cutover, Direction::Forward).await;
+    agent.cutover(&cutover, CutoverAsk::Seal { attempt }).await;
+    let limit = Duration::from_millis(900);
+    let beat = tokio::time::timeout(limit, agent.beat(&cutover)).await;
+    assert_eq!(beat.unwrap(), Action::Continue);
+    assert_eq!(server.view(&id).await["ownership"], "fencing");
+    assert_eq!(server.command(&id, "abort").await.status(), 503);
+    let flipped = agent.cutover(&cutover, CutoverAsk::Flip { attempt }).await;
+    assert!(
+        matches!(flipped, CutoverAnswer::Flipped { .. }),
+        "{flipped:?}"
+    );
+    assert_eq!(server.command(&id, "abort").await.status(), 409);
+}
+
+#[tokio::test]
+async fn a_seal_that_is_too_old_is_dropped_and_never_flipped() {
+    let mut settings = quick();
+    settings.lease = Duration::from_millis(300);
+    let server = Server::with(settings).await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "cutover: automatic").await;
+    let cutover = agent.run_to("cutover").await;
+    let attempt = agent.begin(&cutover, Direction::Forward).await;
+    agent.cutover(&cutover, CutoverAsk::Seal { attempt }).await;
+    until("expired", || async {
+        server.view(&id).await["owner"].is_null().then_some(())
+    })
+    .await;
+    let response = agent
+        .try_cutover(&cutover, CutoverAsk::Flip { attempt })
+        .await;
+    assert!(response.text().await.unwrap().contains("refused"));
+    assert_eq!(server.map_version().await, 1);
 }

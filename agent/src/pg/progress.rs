@@ -84,7 +84,7 @@ pub(crate) async fn mark_dirty(
         .execute(
             "insert into shardwright.dirty (migration, relation, key, lsn)
              select $1, relation, key, $4
-             from pg_catalog.unnest($2::text[], $3::text[]) as changed (relation, key)
+             from unnest($2::text[], $3::text[]) as changed (relation, key)
              on conflict (migration, relation, key) do update set lsn = excluded.lsn",
             &[&token.migration.0, &relations, &texts, &lsn],
         )

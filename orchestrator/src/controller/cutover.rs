@@ -107,7 +107,11 @@ impl Controller {
         epoch: Epoch,
         direction: Direction,
     ) -> Result<CutoverAnswer, ControlError> {
-        let name = self.load(id).await?.migration.plan.map;
+        let m = self.load(id).await?.migration;
+        if let Some(error) = stale(&m, epoch) {
+            return Err(error);
+        }
+        let name = m.plan.map;
         let map = self.inner.store.map(&name).await?;
         let map = map.ok_or_else(|| ControlError::missing("map", name.as_str()))?;
         self.forget_attempts(id).await;

@@ -106,21 +106,19 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         let over = hold_limit(snapshot).is_some_and(|limit| limit <= now);
         return over.then_some(Decision::EndHold);
     }
-    let held = snapshot
-        .step_of(StepKind::Hold)
-        .is_some_and(|step| step.state == StepState::Done);
-    if held && m.ownership == Ownership::Flipped {
-        match m.hold_end {
-            Some(HoldEnd::Finish) => return Some(Decision::Complete),
-            Some(HoldEnd::Rollback) if snapshot.step_of(StepKind::Rollback).is_none() => {
-                return Some(Decision::GoBack);
-            }
-            Some(HoldEnd::Rollback) | None => {}
-        }
-    }
     let Some(step) = next_step(snapshot) else {
         return Some(Decision::End);
     };
+    if m.ownership == Ownership::Flipped {
+        // A hold that does not run need not run to be finished; a roll back needs its stream.
+        let past_cutover = matches!(step.kind, StepKind::Hold | StepKind::DropOld);
+        let past_hold = step.kind == StepKind::DropOld;
+        match m.hold_end {
+            Some(HoldEnd::Finish) if past_cutover => return Some(Decision::Complete),
+            Some(HoldEnd::Rollback) if past_hold => return Some(Decision::GoBack),
+            Some(HoldEnd::Finish | HoldEnd::Rollback) | None => {}
+        }
+    }
     if needs_approval(snapshot) {
         if m.state == MigrationState::Running {
             return Some(Decision::AwaitApproval);

@@ -4,7 +4,7 @@
 
 use super::{ControlError, Controller, clock, delta};
 use crate::store::{HoldEnd, Snapshot};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use plans::failure::RetryClass;
 use plans::id::{MigrationId, StepId};
 use plans::state::migration::MigrationState;
@@ -26,12 +26,18 @@ pub struct Figures {
     pub at: DateTime<Utc>,
 }
 
+/// Figures with the time when they were last written to the store.
+type Table = BTreeMap<MigrationId, (Figures, DateTime<Utc>)>;
+
+/// Figures are written to the store no more often.
+const SAVE_EVERY: TimeDelta = TimeDelta::milliseconds(900);
+
 /// Figures by migration; lost with the process.
 #[derive(Debug, Default)]
-pub(super) struct FigureTable(Mutex<BTreeMap<MigrationId, Figures>>);
+pub(super) struct FigureTable(Mutex<Table>);
 
 impl FigureTable {
-    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<MigrationId, Figures>) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -62,13 +68,15 @@ impl Controller {
     /// The last figures of a migration.
     #[must_use]
     pub fn figures(&self, id: &MigrationId) -> Option<Figures> {
-        self.inner.figures.with(|table| table.get(id).cloned())
+        self.inner
+            .figures
+            .with(|table| table.get(id).map(|(figures, _)| figures.clone()))
     }
 
     /// A step that was settled runs no more.
     pub(super) fn forget_figures(&self, id: &MigrationId, step: &StepId) {
         self.inner.figures.with(|table| {
-            let figures = table.get_mut(id);
+            let figures = table.get_mut(id).map(|(figures, _)| figures);
             if let Some(figures) = figures.filter(|f| f.step.as_ref() == Some(step)) {
                 figures.step = None;
             }
@@ -117,11 +125,17 @@ impl Controller {
             stream: holding.stream.clone(),
             at: now,
         };
-        self.inner
-            .figures
-            .with(|table| table.insert(id.clone(), figures));
+        let save = self.inner.figures.with(|table| {
+            let known = table.get(id);
+            let known =
+                known.filter(|(old, at)| old.step == figures.step && now - *at < SAVE_EVERY);
+            let saved_at = known.map(|(_, at)| *at);
+            table.insert(id.clone(), (figures, saved_at.unwrap_or(now)));
+            saved_at.is_none()
+        });
         let value = serde_json::to_value(&holding.progress).unwrap_or_default();
-        let progress = holding.step.as_ref().map(|step| (step, &value));
+        let step = holding.step.as_ref().filter(|_| save);
+        let progress = step.map(|step| (step, &value));
         let until = now + delta(self.inner.settings.lease);
         let store = &self.inner.store;
         store

@@ -155,6 +155,7 @@ impl Controller {
         for snapshot in self.inner.store.unfinished().await? {
             let id = snapshot.migration.id.clone();
             if self.is_sealed(&id) && snapshot.live_owner(clock()).is_some() {
+                next = next.min(snapshot.lease_until.unwrap_or(next));
                 continue;
             }
             match self.advance(snapshot).await {

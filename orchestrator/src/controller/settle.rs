@@ -33,7 +33,11 @@ pub(super) fn settle_next(draft: &mut Draft) -> Result<(), ControlError> {
             draft.migration().hold_end = Some(HoldEnd::Finish);
             draft.note("hold.ended", None, json!({ "end": HoldEnd::Finish }));
         }
-        Some(Decision::Complete) => draft.own(OwnershipEvent::Complete, json!({}))?,
+        Some(Decision::Complete) => {
+            let held = |step: &Step| step.kind == StepKind::Hold && step.state != StepState::Done;
+            skip(draft, held)?;
+            draft.own(OwnershipEvent::Complete, json!({}))?;
+        }
         Some(Decision::GoBack) => go_back(draft)?,
         Some(Decision::End) => end(draft)?,
     }

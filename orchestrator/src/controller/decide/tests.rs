@@ -122,6 +122,15 @@ fn the_way_back_is_given_up_before_old_rows_are_dropped() {
 }
 
 #[test]
+fn a_hold_that_failed_can_be_finished_without_running_again() {
+    let mut failed = flipped(9);
+    failed.migration.hold_end = Some(HoldEnd::Finish);
+    assert_eq!(decide(&failed, at(1)), [Decision::Complete]);
+    failed.migration.hold_end = Some(HoldEnd::Rollback);
+    assert_eq!(decide(&failed, at(1)), offer("hold"));
+}
+
+#[test]
 fn a_roll_back_takes_another_way() {
     let mut held = flipped(10);
     held.migration.hold_end = Some(HoldEnd::Rollback);
