@@ -108,7 +108,7 @@ async fn a_migration_is_driven_from_the_command_line() {
         (format!("wait {id} --for waiting -o json"), 0),
         (format!("show {id} -o json"), 0),
         (format!("report {id} -o json"), 0),
-        (format!("list -o json"), 0),
+        ("list -o json".to_owned(), 0),
         (format!("pause {id} --reason lunch -o json"), 0),
         (format!("resume {id} -o json"), 0),
         (format!("finish {id} -o json"), 7),
