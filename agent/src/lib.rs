@@ -7,6 +7,8 @@ pub mod controller;
 pub mod error;
 pub(crate) mod owned;
 pub mod pg;
+#[cfg(test)]
+mod protocol_tests;
 pub(crate) mod steps;
 pub(crate) mod stream;
 pub mod worker;

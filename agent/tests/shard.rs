@@ -37,7 +37,8 @@ impl Shard {
         Self::on(cluster, database).await
     }
 
-    async fn on(cluster: Arc<Cluster>, database: &str) -> Self {
+    /// Another database of a server.
+    pub(crate) async fn on(cluster: Arc<Cluster>, database: &str) -> Self {
         let postgres = Self {
             cluster: cluster.clone(),
             database: "postgres".to_owned(),
@@ -56,7 +57,12 @@ impl Shard {
 
     /// As the superuser.
     pub(crate) fn dsn(&self) -> Dsn {
-        Dsn::parse(&self.cluster.dsn(&self.database, "postgres")).expect("a connection string")
+        Dsn::parse(&self.dsn_text()).expect("a connection string")
+    }
+
+    /// The same as text, with a reference to the password.
+    pub(crate) fn dsn_text(&self) -> String {
+        self.cluster.dsn(&self.database, "postgres")
     }
 
     /// As another role, by password.

@@ -20,7 +20,7 @@ create table if not exists shardwright.move (
     created_at timestamptz not null default now()
 );
 comment on column shardwright.move.epoch is 'only the owner under this epoch may write for the migration';
-comment on column shardwright.move.attempt is 'advances before each register change; 2n for cutover attempt n, 2n + 1 for its release';
+comment on column shardwright.move.attempt is 'advances before each register change; 1000 n and up for cutover attempt n, its releases and recoveries';
 comment on column shardwright.move.flipped is 'the map version that last changed the owner of the keys, told after the flip';
 create table if not exists shardwright.schema_entry (
     migration text not null,

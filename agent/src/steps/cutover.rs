@@ -10,7 +10,7 @@ mod window;
 
 use std::time::Duration;
 
-use plans::id::{AttemptNo, MapVersion};
+use plans::id::{AttemptNo, MapVersion, StepId};
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::cutover::{CutOver, Window};
@@ -301,6 +301,9 @@ async fn finish_flipped(
     let gaining = parties.sides.destination.session("register").await?;
     let losing = parties.sides.origin.session("register").await?;
     let started = Instant::now();
+    // A value that was only read proves nothing after a crash: closed is written again first (R9).
+    let (token, shard) = (&parties.sides.token, &parties.sides.origin.name);
+    register::begin_and_set(&losing, token, attempt.0, Setting::Closed, shard).await?;
     open(parties, attempt, version, &gaining).await?;
     let open = millis(started);
     tell_former(parties, attempt, version, &losing).await?;
@@ -328,17 +331,14 @@ pub(super) async fn open(
 ) -> Result<(), StepError> {
     let token = &parties.sides.token;
     let shard = parties.sides.destination.name.as_str();
-    let seen = register::read(gaining, token, "reading the register").await?;
-    if seen.register != 0 {
-        let count = epoch::begin_next(gaining, token, attempt.0, shard).await?;
-        epoch::commit(gaining, "beginning to open").await?;
-        register::tell_flipped(gaining, token, count, version.0, shard).await?;
-        let after = parties.token_after();
-        Marker::new(&after, attempt.0, Kind::Opened)
-            .emit(gaining, &after, shard)
-            .await?;
-        register::set(gaining, token, count, Setting::Open, shard).await?;
-    }
+    let count = epoch::begin_next(gaining, token, attempt.0, shard).await?;
+    epoch::commit(gaining, "beginning to open").await?;
+    register::tell_flipped(gaining, token, count, version.0, shard).await?;
+    let after = parties.token_after();
+    Marker::new(&after, attempt.0, Kind::Opened)
+        .emit(gaining, &after, shard)
+        .await?;
+    register::set(gaining, token, count, Setting::Open, shard).await?;
     fail_point::hit("cutover.opened").await?;
     Ok(())
 }
@@ -372,11 +372,23 @@ pub(crate) async fn recover_register(context: &Context) -> Result<(), StepError>
     let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
     if matches!(
         kind,
-        Some(StepKind::Cutover | StepKind::Rollback | StepKind::Unwind)
+        Some(
+            StepKind::Cutover
+                | StepKind::Rollback
+                | StepKind::Unwind
+                | StepKind::DropOld
+                | StepKind::DropNew
+        )
     ) {
         return Ok(());
     }
-    let parties = Parties::of(context, Direction::Forward)?;
+    let flipped = StepId::from(StepKind::Cutover.name());
+    let direction = if context.dispatch.outputs.contains_key(&flipped) {
+        Direction::Reverse
+    } else {
+        Direction::Forward
+    };
+    let parties = Parties::of(context, direction)?;
     recover(context, &parties).await.map(|_| ())
 }
 

@@ -235,7 +235,7 @@ async fn take_over(context: &Context) -> Result<(), StepError> {
     if done(StepKind::OpenCapture) && !done(StepKind::Copy) {
         hold_snapshot(context).await?;
     }
-    if done(StepKind::OpenReverse) && !done(StepKind::Cutover) {
+    if done(StepKind::OpenReverse) && !done(StepKind::DropOld) {
         steps::recover_register(context).await?;
     }
     Ok(())

@@ -1,0 +1,20 @@
+//! The mechanisms of a move against real servers, each with the naive variant that it replaces.
+//!
+//! A negative control shows that the naive variant misbehaves under the very schedule that the rule
+//! survives. The numbers R1 to R23 and E7 are those of ARCHITECTURE.md.
+
+#[path = "../tests/shard.rs"]
+mod shard;
+
+mod apply;
+mod bench;
+mod cutover;
+mod durability;
+mod epoch;
+mod guard;
+mod holders;
+mod park;
+mod register;
+mod reverse;
+mod schema;
+mod wait_out;

@@ -1,0 +1,301 @@
+//! Two databases and one move between them: the keys from 100 to 199 of some tables.
+
+use std::sync::Arc;
+
+use connect::Connected;
+use plans::id::{Epoch, MapName, MapVersion, MigrationId, ShardName};
+use plans::key_set::{Key, KeyRange, KeySet};
+use plans::names::Direction;
+use plans::plan::ShardRef;
+use plans::table::{MovingTable, TableName};
+use tokio_postgres::Client;
+
+use super::shard::{LIMIT, Shard as Database, until};
+use crate::error::StepError;
+use crate::pg::epoch::{self, Token};
+use crate::pg::lsn::Lsn;
+use crate::pg::marker::{Kind, Marker};
+use crate::pg::progress::{self, Progress};
+use crate::pg::replication::{ReplicationSession, SlotOptions, SystemIdentity};
+use crate::pg::shard::Shard;
+use crate::pg::{catalog, guard, home};
+use crate::stream::{Stream, StreamSpec};
+
+/// Most tests need no other table.
+pub(crate) const ITEM: &str = "\
+    create table public.item (tenant_id bigint, id bigint, v text, primary key (tenant_id, id))";
+/// The map's version before the flip.
+pub(crate) const VERSION: i64 = 7;
+
+/// A move that is not under way yet.
+pub(crate) struct Bench {
+    pub(crate) source: Database,
+    pub(crate) target: Database,
+    pub(crate) token: Token,
+    pub(crate) tables: Arc<Vec<MovingTable>>,
+    pub(crate) keys: KeySet,
+}
+
+impl Bench {
+    /// Databases `name_s` and `name_t` on the shared server, `ddl` on both.
+    pub(crate) async fn new(name: &str, ddl: &str) -> Self {
+        let source = Database::new(&format!("{name}_s")).await;
+        Self::beside(source, name, ddl).await
+    }
+
+    /// As [`Bench::new`], on a server of its own whose log writer sleeps for ten seconds.
+    pub(crate) async fn slow_log(name: &str, ddl: &str) -> Self {
+        let settings = [("wal_writer_delay", "10s"), ("autovacuum", "off")];
+        let source = Database::with_settings(&format!("{name}_s"), &settings).await;
+        Self::beside(source, name, ddl).await
+    }
+
+    async fn beside(source: Database, name: &str, ddl: &str) -> Self {
+        let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
+        let mut bench = Self {
+            source,
+            target,
+            token: Token {
+                migration: MigrationId::from(name.replace('_', "").as_str()),
+                epoch: Epoch(1),
+                until: MapVersion(VERSION),
+            },
+            tables: Arc::default(),
+            keys: KeySet::Range(KeyRange {
+                from: Some(Key::Int(100)),
+                to: Some(Key::Int(200)),
+            }),
+        };
+        for (database, role) in [(&bench.source, "source"), (&bench.target, "target")] {
+            let session = bench.ours(database).await;
+            session.batch_execute(ddl).await.expect("schema");
+            home::ensure(&session, role).await.expect("our schema");
+            epoch::enrol(&session, &bench.token, role, "m", role)
+                .await
+                .expect("enrolled");
+        }
+        bench.tables = Arc::new(tables(&bench.ours(&bench.source).await).await);
+        bench
+    }
+
+    /// A shard as the owner under `epoch` sees it.
+    pub(crate) fn shard(&self, database: &Database, epoch: Epoch) -> Shard {
+        let reference = ShardRef {
+            name: ShardName::from("s"),
+            dsn: database.dsn_text(),
+        };
+        Shard::new(&reference, &self.token.migration, epoch).expect("a connection string")
+    }
+
+    /// A session of ours.
+    pub(crate) async fn ours(&self, database: &Database) -> Connected {
+        let shard = self.shard(database, self.token.epoch);
+        shard.session("test").await.expect("a session")
+    }
+
+    /// The proof of another owner.
+    pub(crate) fn token_of(&self, epoch: i64) -> Token {
+        Token {
+            epoch: Epoch(epoch),
+            ..self.token.clone()
+        }
+    }
+
+    /// Puts register and guards on a database.
+    pub(crate) async fn guard(&self, database: &Database, value: i64) {
+        let session = self.ours(database).await;
+        let id = &self.token.migration;
+        guard::create_register(&session, id, value)
+            .await
+            .expect("a register");
+        guard::create_functions(&session, id, &MapName::from("m"))
+            .await
+            .expect("functions");
+        for table in self.tables.iter() {
+            let sql = guard::triggers_sql(id, &self.keys, table, "postgres");
+            guard::with_short_locks(&session, &sql, "guards")
+                .await
+                .expect("triggers");
+        }
+    }
+
+    /// The register's value.
+    pub(crate) async fn register(&self, session: &Client) -> i64 {
+        let read = format!(
+            "select last_value from shardwright.{}",
+            self.token.migration.register()
+        );
+        session.query_one(&read, &[]).await.expect("read").get(0)
+    }
+
+    /// Publication, slot and first progress row.
+    pub(crate) async fn capture(&self, direction: Direction) {
+        let (origin, destination) = self.ends(direction);
+        let session = self.ours(origin).await;
+        let predicate = self.keys.predicate("tenant_id");
+        let tables: Vec<_> = self.tables.iter().map(|t| t.table.sql()).collect();
+        let filtered = tables.join(&format!(" where {predicate}, "));
+        let name = self.token.migration.publication(direction);
+        session
+            .batch_execute(&format!(
+                "create publication {name} for table {filtered} where {predicate}"
+            ))
+            .await
+            .expect("published");
+        let (options, slot) = (
+            SlotOptions {
+                temporary: false,
+                export: false,
+            },
+            self.token.migration.slot(direction),
+        );
+        let mut replication = ReplicationSession::open(&origin.dsn(), "test")
+            .await
+            .expect("opened");
+        let made = replication
+            .create_slot(&slot, options)
+            .await
+            .expect("a slot");
+        self.set_progress(destination, direction, made.consistent_point)
+            .await;
+    }
+
+    /// Writes a progress row as the agent would.
+    pub(crate) async fn set_progress(&self, on: &Database, direction: Direction, lsn: Lsn) {
+        let session = self.ours(on).await;
+        let progress = Progress {
+            lsn,
+            opened: false,
+            transactions: 0,
+            changes: 0,
+        };
+        epoch::begin(&session, &self.token, "s")
+            .await
+            .expect("proved");
+        progress::write(&session, &self.token, direction, progress, "s")
+            .await
+            .expect("written");
+        epoch::commit(&session, "progress")
+            .await
+            .expect("committed");
+    }
+
+    /// Where a stream comes from and goes to.
+    pub(crate) fn ends(&self, direction: Direction) -> (&Database, &Database) {
+        match direction {
+            Direction::Forward => (&self.source, &self.target),
+            Direction::Reverse => (&self.target, &self.source),
+        }
+    }
+
+    /// Starts the change stream.
+    pub(crate) async fn stream(&self, direction: Direction) -> Stream {
+        let (origin, destination) = self.ends(direction);
+        let spec = StreamSpec {
+            direction,
+            origin: self.shard(origin, self.token.epoch),
+            destination: self.shard(destination, self.token.epoch),
+            system: system(origin).await,
+            token: self.token.clone(),
+            tables: self.tables.clone(),
+            max_attempts: 50,
+        };
+        Stream::start(spec, false)
+    }
+
+    /// Commits a marker on the side where a stream comes from, and waits until it is applied.
+    pub(crate) async fn drain(&self, stream: &Stream) -> Result<u64, StepError> {
+        let (origin, _) = self.ends(stream.direction);
+        let session = self.ours(origin).await;
+        let marker = Marker::new(&self.token, 1, Kind::Probe);
+        marker.emit(&session, &self.token, "s").await?;
+        tokio::time::timeout(LIMIT, crate::stream::reached(stream.watch(), marker.id))
+            .await
+            .expect("applied in time")
+    }
+
+    /// The moving rows of a database, whole, in order of their text.
+    pub(crate) async fn rows(&self, session: &Client) -> Vec<String> {
+        let mut all = Vec::new();
+        for table in self.tables.iter() {
+            let read = format!(
+                "select t::text from {} t where {} order by t::text collate \"C\"",
+                table.table.sql(),
+                self.keys.predicate("tenant_id")
+            );
+            let rows = session.query(&read, &[]).await.expect("rows");
+            all.extend(
+                rows.iter()
+                    .map(|row| format!("{}{}", table.table, row.get::<_, String>(0))),
+            );
+        }
+        all
+    }
+
+    /// Both copies are equal; says how many rows they have.
+    pub(crate) async fn assert_equal(&self) -> usize {
+        let source = self.rows(&self.ours(&self.source).await).await;
+        let target = self.rows(&self.ours(&self.target).await).await;
+        assert_eq!(source, target);
+        source.len()
+    }
+}
+
+/// Which server a database is on.
+pub(crate) async fn system(database: &Database) -> SystemIdentity {
+    let mut session = ReplicationSession::open(&database.dsn(), "test")
+        .await
+        .expect("opened");
+    session.identify_system().await.expect("identified")
+}
+
+/// Every table of `public` as a plan describes it.
+pub(crate) async fn tables(session: &Client) -> Vec<MovingTable> {
+    let mut tables = Vec::new();
+    for (name, found) in catalog::tables(session, "s").await.expect("tables") {
+        let columns = catalog::columns(session, &name, "s")
+            .await
+            .expect("columns");
+        tables.push(MovingTable {
+            table: TableName {
+                schema: name.schema,
+                name: name.name,
+            },
+            key_column: "tenant_id".to_owned(),
+            primary_key: found.primary_key,
+            columns: columns.into_iter().map(|found| found.column).collect(),
+            rows: 0,
+            bytes: 0,
+        });
+    }
+    tables
+}
+
+/// Waits until a session waits for a lock.
+pub(crate) async fn until_blocked(observer: &Client, blocked: i32) {
+    until("the session waits for a lock", || async {
+        let read = "select wait_event_type = 'Lock' from pg_stat_activity where pid = $1";
+        let row = observer.query_opt(read, &[&blocked]).await.expect("read");
+        row.and_then(|row| row.get::<_, Option<bool>>(0)) == Some(true)
+    })
+    .await;
+}
+
+/// The server process behind a session.
+pub(crate) async fn pid(session: &Client) -> i32 {
+    let read = "select pg_backend_pid()";
+    session.query_one(read, &[]).await.expect("a pid").get(0)
+}
+
+/// The SQLSTATE of a refusal.
+pub(crate) fn state<T: std::fmt::Debug>(outcome: Result<T, tokio_postgres::Error>) -> String {
+    let error = outcome.expect_err("refused");
+    let state = error.code().map(|code| code.code().to_owned());
+    state.unwrap_or_else(|| error.to_string())
+}
+
+/// The code of our own failure.
+pub(crate) fn code<T: std::fmt::Debug>(outcome: Result<T, StepError>) -> String {
+    let error = outcome.expect_err("refused");
+    error.failure().expect("a failure").code.clone()
+}

@@ -1,0 +1,189 @@
+//! Fence, wait-out, marker: what the naive orders lose (E7, C3 to C5).
+
+use std::collections::BTreeSet;
+
+use plans::names::Direction;
+use tokio::time::Instant;
+use tokio_postgres::Client;
+
+use super::bench::{Bench, ITEM, state, system};
+use super::shard::LIMIT;
+use crate::pg::decode::Change;
+use crate::pg::lsn::Lsn;
+use crate::pg::marker::{Kind, Marker};
+use crate::pg::register::{self, Setting};
+use crate::pg::replication::{ChangeStream, StreamEvent, StreamStart};
+use crate::pg::wait_out::{wait_out, writers};
+use crate::stream::reached;
+
+const FORWARD: Direction = Direction::Forward;
+
+/// What an application remembers: the ids whose commit was acknowledged.
+#[derive(Default)]
+struct Ledger(BTreeSet<i64>);
+
+impl Ledger {
+    /// Acknowledged writes that a copy does not have.
+    async fn lost(&self, copy: &Client) -> Vec<i64> {
+        let read = "select id from public.item where tenant_id between 100 and 199";
+        let rows = copy.query(read, &[]).await.expect("rows");
+        let there: BTreeSet<i64> = rows.iter().map(|row| row.get(0)).collect();
+        self.0.difference(&there).copied().collect()
+    }
+}
+
+/// A writer that has read "open" and has not committed yet.
+async fn open_writer(session: &Client, id: i64) {
+    let insert = format!("begin; insert into public.item values (100, {id}, 'x')");
+    session.batch_execute(&insert).await.expect("open");
+}
+
+/// C3: fences the source; later writers are refused.
+async fn fence(bench: &Bench, ours: &Client) {
+    register::begin_and_set(ours, &bench.token, 1, Setting::FencedFor(50_000), "s")
+        .await
+        .expect("fenced");
+    let late = bench.source.session().await;
+    let insert = "insert into public.item values (100, 99, 'late')";
+    assert_eq!(state(late.batch_execute(insert).await), "SM001");
+}
+
+/// C5, and the stream ends at the marker, as the cutover's last one does; the target opens here.
+async fn drained_to_marker(bench: &Bench, ours: &Client) {
+    let mut stream = bench.stream(FORWARD).await;
+    let marker = Marker::new(&bench.token, 1, Kind::Sealed);
+    stream.stop_at(marker.id);
+    marker.emit(ours, &bench.token, "s").await.expect("marked");
+    let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
+    arrived.await.expect("in time").expect("reached");
+    stream.ended().await;
+}
+
+#[tokio::test]
+async fn a_writer_from_before_the_fence_is_kept_by_the_wait_out() {
+    let bench = Bench::new("waited", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    bench.capture(FORWARD).await;
+    let (ours, writer) = (
+        bench.ours(&bench.source).await,
+        bench.source.session().await,
+    );
+    open_writer(&writer, 1).await;
+    fence(&bench, &ours).await;
+
+    let mut ledger = Ledger::default();
+    let waiting = wait_out(&ours, &bench.tables, Instant::now() + LIMIT, "s");
+    let committing = async {
+        writer.batch_execute("commit").await.expect("acknowledged");
+        ledger.0.insert(1);
+    };
+    let (waited, ()) = tokio::join!(waiting, committing);
+    waited.expect("waited out");
+    drained_to_marker(&bench, &ours).await;
+    let target = bench.ours(&bench.target).await;
+    assert!(ledger.lost(&target).await.is_empty());
+}
+
+#[tokio::test]
+async fn control_without_the_wait_out_an_acknowledged_write_is_lost() {
+    let bench = Bench::new("unwaited", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    bench.capture(FORWARD).await;
+    let (ours, writer) = (
+        bench.ours(&bench.source).await,
+        bench.source.session().await,
+    );
+    open_writer(&writer, 1).await;
+    fence(&bench, &ours).await;
+    let there = writers(&ours, &bench.tables, "s").await.expect("listed");
+    assert_eq!(there.len(), 1, "the wait-out would see it");
+
+    drained_to_marker(&bench, &ours).await;
+    let mut ledger = Ledger::default();
+    writer.batch_execute("commit").await.expect("acknowledged");
+    ledger.0.insert(1);
+    let target = bench.ours(&bench.target).await;
+    assert_eq!(ledger.lost(&target).await, [1], "and the checker says so");
+}
+
+/// Ids of the moving rows whose transactions commit before a position, as a stream gives them.
+async fn committed_before(bench: &Bench, end: Lsn, marker: &Marker) -> BTreeSet<i64> {
+    let start = StreamStart {
+        slot: bench.token.migration.slot(FORWARD),
+        publication: bench.token.migration.publication(FORWARD),
+        start: start_of(bench).await,
+        system: system(&bench.source).await,
+    };
+    let mut stream = ChangeStream::open(&bench.source.dsn(), "test", &start)
+        .await
+        .expect("streaming");
+    let (mut commits_at, mut ids) = (Lsn::ZERO, BTreeSet::new());
+    loop {
+        let next = tokio::time::timeout(LIMIT, stream.next()).await;
+        let StreamEvent::Change { change, .. } = next.expect("in time").expect("an event") else {
+            continue;
+        };
+        if let Change::Begin(begin) = &change {
+            commits_at = begin.final_lsn;
+        }
+        if let (Change::Insert { new, .. }, true) = (&change, commits_at < end) {
+            let crate::pg::decode::Value::Text(id) = &new.0[1] else {
+                panic!("{new:?}")
+            };
+            let id = String::from_utf8_lossy(id).parse();
+            ids.insert(id.expect("a number"));
+        }
+        if let Change::Message(message) = &change {
+            let found = Marker::parse(&message.prefix, &message.content);
+            if found.is_some_and(|found| found.id == marker.id) {
+                return ids;
+            }
+        }
+    }
+}
+
+async fn start_of(bench: &Bench) -> Lsn {
+    let session = bench.ours(&bench.source).await;
+    let read = "select confirmed_flush_lsn from pg_replication_slots where slot_name = $1";
+    let slot = bench.token.migration.slot(FORWARD);
+    session
+        .query_one(read, &[&slot])
+        .await
+        .expect("a slot")
+        .get(0)
+}
+
+#[tokio::test]
+async fn a_marker_comes_after_every_acknowledged_commit_and_a_position_does_not() {
+    let bench = Bench::slow_log("position", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    bench.capture(FORWARD).await;
+    let ours = bench.ours(&bench.source).await;
+    let mut sessions = Vec::new();
+    for id in 0..20 {
+        let writer = bench.source.session().await;
+        let set = "set synchronous_commit = off";
+        writer.batch_execute(set).await.expect("set");
+        open_writer(&writer, id).await;
+        sessions.push(writer);
+    }
+    fence(&bench, &ours).await;
+    let mut ledger = Ledger::default();
+    for (id, writer) in (0..).zip(&sessions) {
+        writer.batch_execute("commit").await.expect("acknowledged");
+        ledger.0.insert(id);
+    }
+    wait_out(&ours, &bench.tables, Instant::now() + LIMIT, "s")
+        .await
+        .expect("everybody has ended");
+    let read = "select pg_current_wal_lsn()";
+    let naive: Lsn = ours.query_one(read, &[]).await.expect("a position").get(0);
+    let marker = Marker::new(&bench.token, 1, Kind::Fenced);
+    marker.emit(&ours, &bench.token, "s").await.expect("marked");
+
+    let to_marker = committed_before(&bench, Lsn(u64::MAX), &marker).await;
+    assert_eq!(to_marker, ledger.0);
+    let to_position = committed_before(&bench, naive, &marker).await;
+    let lost: Vec<_> = ledger.0.difference(&to_position).collect();
+    assert!(!lost.is_empty(), "control: a drain to {naive} has them all");
+}

@@ -1,0 +1,151 @@
+//! A take-over ends, whatever the former owner does, and the former owner is refused from then on (R11).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use plans::id::Epoch;
+
+use super::bench::{Bench, ITEM, pid, until_blocked};
+use super::shard::until;
+use crate::error::StepError;
+use crate::pg::epoch::{self, Token};
+use crate::pg::shard::Shard;
+
+/// What the sessions of the former owner have seen.
+#[derive(Default)]
+struct Seen {
+    taken: AtomicBool,
+    proved: AtomicU32,
+    refused: AtomicU32,
+}
+
+/// One transaction of the former owner; it lasts while others begin.
+async fn turn(
+    session: &tokio_postgres::Client,
+    token: &Token,
+    seen: &Seen,
+) -> Result<(), StepError> {
+    let taken = seen.taken.load(Ordering::SeqCst);
+    let proof = epoch::begin(session, token, "s").await;
+    if proof.as_ref().is_err_and(StepError::is_superseded) {
+        seen.refused.fetch_add(1, Ordering::SeqCst);
+    }
+    proof?;
+    assert!(!taken, "the old epoch was accepted after the take-over");
+    seen.proved.fetch_add(1, Ordering::SeqCst);
+    let _ = session.batch_execute("select pg_sleep(0.03)").await;
+    epoch::commit(session, "lane").await
+}
+
+async fn lane(shard: Shard, token: Token, seen: Arc<Seen>) {
+    let session = shard.session("apply").await.expect("a session");
+    while turn(&session, &token, &seen).await.is_ok() {}
+}
+
+/// Comes back however often its session is ended, until it has been refused often enough.
+async fn zombie(shard: Shard, token: Token, seen: Arc<Seen>) {
+    let mut refused = 0;
+    while refused < 20 {
+        if let Ok(session) = shard.session("apply").await {
+            let ended = turn(&session, &token, &seen).await;
+            refused += u32::from(ended.is_err_and(|error| error.is_superseded()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_take_over_passes_busy_lanes_and_a_zombie_that_reconnects() {
+    let bench = Bench::new("take_over", ITEM).await;
+    let old = bench.shard(&bench.source, Epoch(1));
+    let seen = Arc::new(Seen::default());
+    let mut running: Vec<_> = (0..8)
+        .map(|_| tokio::spawn(lane(old.clone(), bench.token.clone(), seen.clone())))
+        .collect();
+    running.push(tokio::spawn(zombie(old, bench.token.clone(), seen.clone())));
+    until("every lane works", || async {
+        seen.proved.load(Ordering::SeqCst) > 24
+    })
+    .await;
+
+    let new = bench.shard(&bench.source, Epoch(2));
+    let session = new.session("register").await.expect("a session");
+    let begun = Instant::now();
+    epoch::take_over(&session, &bench.token_of(2), "s")
+        .await
+        .expect("taken");
+    seen.taken.store(true, Ordering::SeqCst);
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+    for task in running {
+        task.await.expect("no lane was accepted afterwards");
+    }
+    assert!(seen.refused.load(Ordering::SeqCst) >= 20);
+    let late = epoch::take_over(&session, &bench.token, "s").await;
+    assert!(late.expect_err("refused").is_superseded());
+}
+
+/// A worker that comes while the exclusive lock is waited for waits behind it.
+#[tokio::test]
+async fn the_queue_of_the_advisory_lock_is_fair() {
+    let bench = Bench::new("fair", ITEM).await;
+    let (first, second, owner) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.source).await,
+    );
+    epoch::begin(&first, &bench.token, "s")
+        .await
+        .expect("proved");
+    let (owner_pid, second_pid) = (pid(&owner).await, pid(&second).await);
+    let exclusive = epoch::begin_next(&owner, &bench.token, 1, "s");
+    let overlapping = async {
+        until_blocked(&first, owner_pid).await;
+        epoch::begin(&second, &bench.token, "s").await
+    };
+    tokio::pin!(overlapping);
+    let handed_over = async {
+        until_blocked(&first, second_pid).await;
+        epoch::commit(&first, "first").await.expect("committed");
+    };
+    tokio::select! {
+        begun = exclusive => { begun.expect("granted first"); }
+        early = async { tokio::join!(&mut overlapping, handed_over).0 } => panic!("{early:?}"),
+    }
+    epoch::commit(&owner, "owner").await.expect("committed");
+    overlapping.await.expect("granted next");
+}
+
+#[tokio::test]
+async fn control_overlapping_row_locks_starve_a_take_over() {
+    let bench = Bench::new("starved", ITEM).await;
+    let owner = bench.ours(&bench.source).await;
+    let owner_pid = pid(&owner).await;
+    let mut lanes = [
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.source).await,
+    ];
+    let share = "begin; select from shardwright.move for share";
+    lanes[0].batch_execute(share).await.expect("locked");
+    let overtaken = async {
+        until_blocked(&lanes[0], owner_pid).await;
+        for _ in 0..50 {
+            lanes[1]
+                .batch_execute(share)
+                .await
+                .expect("locked before the owner");
+            lanes[0].batch_execute("commit").await.expect("committed");
+            lanes.swap(0, 1);
+        }
+    };
+    let update = owner.batch_execute("update shardwright.move set epoch = 2");
+    tokio::select! {
+        biased;
+        () = overtaken => {}
+        early = update => panic!("not starved: {early:?}"),
+    }
+    lanes[0].batch_execute("commit").await.expect("committed");
+}

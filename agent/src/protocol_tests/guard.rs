@@ -1,0 +1,306 @@
+//! The guard refuses every way to write a moving key, and nothing else (R5, R13, R16, R19).
+
+use connect::{Connected, Session};
+use tokio_postgres::Client;
+
+use super::bench::{Bench, ITEM, state};
+use crate::pg::guard;
+
+const CLOSED: i64 = i64::MAX;
+const ROWS: &str = "insert into public.item values (1, 1, 'here'), (100, 1, 'moving')";
+
+/// Statements that touch a moving key, each from another direction.
+const WRITES: [&str; 9] = [
+    "insert into public.item values (100, 2, 'x')",
+    "insert into public.item values (1, 5, 'x'), (199, 2, 'x')",
+    "update public.item set v = 'x' where tenant_id = 100",
+    "update public.item set tenant_id = 100, id = 9 where tenant_id = 1",
+    "update public.item set tenant_id = 1, id = 9 where tenant_id = 100",
+    "delete from public.item where tenant_id = 100",
+    "insert into public.item values (100, 1, 'x') on conflict (tenant_id, id) do update set v = 'x'",
+    "merge into public.item i using (select 100 as k) n on i.tenant_id = n.k \
+     when matched then update set v = 'x' when not matched then do nothing",
+    "with gone as (delete from public.item where tenant_id = 100 returning *) select from gone",
+];
+
+async fn guarded(name: &str, value: i64) -> Bench {
+    let bench = Bench::new(name, ITEM).await;
+    let session = bench.ours(&bench.source).await;
+    session.batch_execute(ROWS).await.expect("rows");
+    bench.guard(&bench.source, value).await;
+    bench
+}
+
+async fn set(bench: &Bench, session: &Client, value: &str) {
+    let register = bench.token.migration.register();
+    let set = format!("select setval('shardwright.{register}', {value})");
+    session.batch_execute(&set).await.expect("set");
+}
+
+/// Runs a statement and takes it back.
+async fn tried(session: &Client, statement: &str) -> Result<(), tokio_postgres::Error> {
+    session.batch_execute("begin").await.expect("begun");
+    let outcome = session.batch_execute(statement).await;
+    session
+        .batch_execute("rollback")
+        .await
+        .expect("rolled back");
+    outcome
+}
+
+async fn copy_in(session: &Client) -> Result<u64, tokio_postgres::Error> {
+    let copy = session.copy_in::<_, bytes::Bytes>("copy public.item from stdin");
+    let sink = copy.await?;
+    futures::pin_mut!(sink);
+    futures::SinkExt::send(&mut sink, bytes::Bytes::from("100\t7\tx\n")).await?;
+    sink.finish().await
+}
+
+#[tokio::test]
+async fn every_way_to_write_a_moving_key_is_refused_while_closed_and_passes_while_open() {
+    let bench = guarded("ways", 0).await;
+    let app = bench.source.session().await;
+    for role in ["origin", "replica"] {
+        let become_role = format!("set session_replication_role = {role}");
+        app.batch_execute(&become_role).await.expect("set");
+        set(&bench, &app, "0").await;
+        for write in WRITES {
+            tried(&app, write).await.expect(write);
+        }
+        set(&bench, &app, &CLOSED.to_string()).await;
+        for write in WRITES {
+            assert_eq!(state(tried(&app, write).await), "SM001", "{role}: {write}");
+        }
+        assert_eq!(state(copy_in(&app).await), "SM001");
+    }
+    set(&bench, &app, "0").await;
+    assert_eq!(copy_in(&app).await.expect("copied"), 1);
+}
+
+#[tokio::test]
+async fn other_keys_pass_whatever_the_register_says() {
+    let bench = guarded("others", CLOSED).await;
+    let app = bench.source.session().await;
+    for write in [
+        "insert into public.item values (99, 1, 'x'), (200, 1, 'x')",
+        "update public.item set v = 'x' where tenant_id = 1",
+        "update public.item set tenant_id = 200 where tenant_id = 1",
+        "delete from public.item where tenant_id = 1",
+        "select from public.item where tenant_id = 100 for update",
+        "insert into public.item values (100, 1, 'x') on conflict do nothing",
+    ] {
+        tried(&app, write).await.expect(write);
+    }
+}
+
+#[tokio::test]
+async fn a_fence_counts_until_its_time_and_never_longer_than_a_minute() {
+    let bench = guarded("states", 0).await;
+    let app = bench.source.session().await;
+    let now = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
+    for (value, refused) in [
+        (format!("{now} + 30000"), true),
+        (format!("{now} + 59000"), true),
+        (format!("{now} - 1"), false),
+        // A clock that was set back must not hold the shard.
+        (format!("{now} + 61000"), false),
+        (format!("{now} + 3600000"), false),
+        (CLOSED.to_string(), true),
+        (format!("{CLOSED} - 1"), false),
+        ("0".to_owned(), false),
+    ] {
+        set(&bench, &app, &value).await;
+        let outcome = tried(&app, WRITES[0]).await;
+        assert_eq!(outcome.is_err(), refused, "{value}");
+    }
+}
+
+#[tokio::test]
+async fn older_snapshots_and_cached_plans_meet_the_register_as_it_is() {
+    let bench = guarded("snapshots", 0).await;
+    let (app, other) = (bench.source.session().await, bench.source.session().await);
+    for level in ["repeatable read", "serializable"] {
+        set(&bench, &other, "0").await;
+        let open = format!("begin isolation level {level}; select from public.item");
+        app.batch_execute(&open).await.expect("a snapshot");
+        set(&bench, &other, &CLOSED.to_string()).await;
+        assert_eq!(
+            state(app.batch_execute(WRITES[0]).await),
+            "SM001",
+            "{level}"
+        );
+        app.batch_execute("rollback").await.expect("rolled back");
+    }
+    set(&bench, &other, "0").await;
+    let prepare = "set plan_cache_mode = force_generic_plan; \
+                   prepare w (bigint) as insert into public.item values (100, $1, 'x'); execute w (20)";
+    app.batch_execute(prepare).await.expect("open");
+    set(&bench, &other, &CLOSED.to_string()).await;
+    assert_eq!(state(app.batch_execute("execute w (21)").await), "SM001");
+}
+
+#[tokio::test]
+async fn control_a_guard_that_reads_a_table_lets_an_older_snapshot_through() {
+    let bench = Bench::new("table_guard", ITEM).await;
+    let (app, other) = (bench.source.session().await, bench.source.session().await);
+    let naive = "create table public.fence (closed boolean); insert into public.fence values (false); \
+        create function public.naive() returns trigger language plpgsql as \
+        $$ begin if (select closed from public.fence) then raise 'closed'; end if; return null; end $$; \
+        create trigger naive after insert on public.item for each row execute function public.naive()";
+    other.batch_execute(naive).await.expect("a naive guard");
+    let open = "begin isolation level repeatable read; select from public.item";
+    app.batch_execute(open).await.expect("a snapshot");
+    let close = "update public.fence set closed = true";
+    other.batch_execute(close).await.expect("closed");
+    tried(&other, WRITES[0])
+        .await
+        .expect_err("new snapshots meet it");
+    let write = format!("{}; commit", WRITES[0]);
+    app.batch_execute(&write)
+        .await
+        .expect("the older one passes");
+}
+
+/// The common multi-tenant form: the key comes from a session setting.
+const TENANT: &str = "\
+    create function public.tenant() returns trigger language plpgsql as \
+    $$ begin new.tenant_id := current_setting('app.tenant')::bigint; return new; end $$; \
+    create trigger zz_tenant before insert or update on public.item \
+    for each row execute function public.tenant(); set app.tenant = '100'";
+
+#[tokio::test]
+async fn a_key_that_a_trigger_of_the_application_writes_is_refused() {
+    let bench = guarded("rewrites", CLOSED).await;
+    let app = bench.source.session().await;
+    app.batch_execute(TENANT).await.expect("a trigger");
+    for write in [
+        "insert into public.item values (1, 2, 'x')",
+        "update public.item set v = 'x' where tenant_id = 1",
+    ] {
+        assert_eq!(state(tried(&app, write).await), "SM001", "{write}");
+    }
+}
+
+#[tokio::test]
+async fn control_a_before_guard_does_not_see_the_key_that_is_written() {
+    let bench = Bench::new("before", ITEM).await;
+    let app = bench.source.session().await;
+    let predicate = bench.keys.predicate("new.tenant_id");
+    let naive = format!(
+        "{TENANT}; create function public.refuse() returns trigger language plpgsql as \
+         $$ begin raise 'refused'; end $$; \
+         create trigger shardwright_guard before insert or update on public.item \
+         for each row when ({predicate}) execute function public.refuse()"
+    );
+    app.batch_execute(&naive).await.expect("a naive guard");
+    let write = "insert into public.item values (1, 2, 'x') returning tenant_id";
+    let row = app.query_one(write, &[]).await.expect("it passes");
+    assert_eq!(row.get::<_, i64>(0), 100, "with a moving key");
+}
+
+#[tokio::test]
+async fn truncate_is_refused_whatever_the_register_says() {
+    let bench = guarded("truncate", 0).await;
+    let app = bench.source.session().await;
+    for value in ["0".to_owned(), CLOSED.to_string()] {
+        set(&bench, &app, &value).await;
+        let outcome = tried(&app, "truncate public.item").await;
+        assert_eq!(state(outcome), "SM003");
+    }
+    let ours = "set local shardwright.bypass = 'on'; truncate public.item";
+    tried(&app, ours).await.expect("ours passes");
+    let drop = guard::drop_truncate_sql(&bench.token.migration, &bench.tables[0]);
+    app.batch_execute(&drop).await.expect("dropped");
+    tried(&app, "truncate public.item")
+        .await
+        .expect("not for good");
+}
+
+async fn application(bench: &Bench) -> Connected {
+    let role = format!("{}_app", bench.token.migration);
+    let create = format!(
+        "create role {role} login password 'app'; grant all on public.item to {role}; \
+         grant usage on schema public to {role}"
+    );
+    let session = bench.ours(&bench.source).await;
+    session.batch_execute(&create).await.expect("a role");
+    let dsn = bench.source.dsn_as(&role, "app");
+    let session = Session::named("app");
+    connect::connect(&dsn, &session).await.expect("connected")
+}
+
+#[tokio::test]
+async fn the_bypass_needs_our_role_and_our_setting_in_this_transaction() {
+    let bench = guarded("bypass", CLOSED).await;
+    let app = application(&bench).await;
+    let ours = bench.source.session().await;
+    let on = "set local shardwright.bypass = 'on'";
+    for write in WRITES {
+        tried(&ours, &format!("{on}; {write}")).await.expect(write);
+        assert_eq!(state(tried(&app, &format!("{on}; {write}")).await), "SM001");
+        assert_eq!(state(tried(&ours, write).await), "SM001", "not after it");
+    }
+    // Who acts as the application is the application.
+    let role = format!("{}_app", bench.token.migration);
+    let acting = format!("set session authorization {role}; {on}; {}", WRITES[0]);
+    assert_eq!(state(tried(&ours, &acting).await), "SM001");
+    // While open the application needs no right on our schema.
+    set(&bench, &ours, "0").await;
+    for write in WRITES {
+        tried(&app, write).await.expect(write);
+    }
+    let denied = app.query("select from shardwright.move", &[]).await;
+    assert_eq!(state(denied), "42501");
+}
+
+/// SQLSTATE and detail of a refused write.
+async fn refusal(session: &Client) -> (String, String) {
+    let error = tried(session, WRITES[0]).await.expect_err("refused");
+    let db = error.as_db_error().expect("by the server");
+    let detail = db.detail().expect("a detail").to_owned();
+    (db.code().code().to_owned(), detail)
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_version_that_is_there_and_after_the_flip_the_next_one() {
+    let bench = Bench::new("refusals", ITEM).await;
+    let flip = "update shardwright.move set flipped = 8";
+    for (database, before) in [(&bench.source, "SM001"), (&bench.target, "SM002")] {
+        bench.guard(database, CLOSED).await;
+        let session = database.session().await;
+        let detail = |version| format!("map=m version>={version} migration=refusals");
+        assert_eq!(refusal(&session).await, (before.to_owned(), detail(7)));
+        session.batch_execute(flip).await.expect("told");
+        assert_eq!(refusal(&session).await, ("SM001".to_owned(), detail(8)));
+    }
+}
+
+#[tokio::test]
+async fn a_guard_that_was_disabled_or_changed_is_noticed() {
+    let bench = guarded("noticed", 0).await;
+    let (session, id) = (bench.ours(&bench.source).await, &bench.token.migration);
+    let standing = guard::check(&session, id, 1, "s").await.expect("stands");
+    let insert = id.trigger("insert");
+    for (change, back) in [
+        ("disable trigger", "enable always trigger"),
+        ("enable trigger", "enable always trigger"),
+    ] {
+        let change = format!("alter table public.item {change} {insert}");
+        session.batch_execute(&change).await.expect("changed");
+        let found = guard::check(&session, id, 1, "s").await;
+        assert_eq!(super::bench::code(found), "guard.changed");
+        let back = format!("alter table public.item {back} {insert}");
+        session.batch_execute(&back).await.expect("as it was");
+    }
+    assert_eq!(
+        guard::standing(&session, id, "s").await.expect("read"),
+        standing
+    );
+    guard::drop_all(&session, id, "s").await.expect("dropped");
+    assert!(
+        guard::standing(&session, id, "s")
+            .await
+            .expect("read")
+            .is_empty()
+    );
+}

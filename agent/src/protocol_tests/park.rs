@@ -1,0 +1,180 @@
+//! A comparison meets both copies at one exact point while writes go on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use connect::Connected;
+use plans::names::Direction;
+use uuid::Uuid;
+
+use super::bench::{Bench, ITEM, code};
+use super::shard::{LIMIT, until};
+use crate::pg::lsn::Lsn;
+use crate::pg::marker::{Kind, Marker};
+use crate::pg::replication::{ReplicationSession, SlotOptions};
+use crate::pg::snapshot;
+use crate::stream::{Stream, reached};
+
+const FORWARD: Direction = Direction::Forward;
+
+/// Writes one row after the other until it is told to stop; how many were acknowledged.
+async fn write(bench: &Bench, lane: i64, commit: &str, stop: Arc<AtomicBool>) -> i64 {
+    let session = bench.source.session().await;
+    let commit = format!("set synchronous_commit = {commit}");
+    session.batch_execute(&commit).await.expect("set");
+    let mut id = 0;
+    while !stop.load(Ordering::SeqCst) {
+        id += 1;
+        let insert = "insert into public.item values ($1, $2, 'x')";
+        let written = session.execute(insert, &[&(100 + lane), &id]).await;
+        written.expect("written");
+    }
+    id
+}
+
+/// A slot's point and a session that sees what committed before it.
+async fn point(bench: &Bench, round: u32) -> (Lsn, Connected, ReplicationSession) {
+    let mut slot = ReplicationSession::open(&bench.source.dsn(), "test")
+        .await
+        .expect("opened");
+    let options = SlotOptions {
+        temporary: true,
+        export: true,
+    };
+    let name = format!("{}_{round}", bench.token.migration);
+    let made = slot.create_slot(&name, options).await.expect("a slot");
+    let session = bench.ours(&bench.source).await;
+    let exported = made.snapshot.expect("a snapshot");
+    snapshot::begin_with(&session, &exported, "read only")
+        .await
+        .expect("imported");
+    (made.consistent_point, session, slot)
+}
+
+async fn mark(bench: &Bench) {
+    let session = bench.ours(&bench.source).await;
+    let marker = Marker::new(&bench.token, 0, Kind::Park);
+    marker
+        .emit(&session, &bench.token, "s")
+        .await
+        .expect("marked");
+}
+
+#[tokio::test]
+async fn a_parked_stream_has_applied_exactly_what_the_snapshot_sees() {
+    let bench = Bench::new("park", ITEM).await;
+    bench.capture(FORWARD).await;
+    let stream = bench.stream(FORWARD).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let writing = futures::future::join_all(
+        [(1, "on"), (2, "on"), (3, "off"), (4, "off")]
+            .map(|(lane, commit)| write(&bench, lane, commit, stop.clone())),
+    );
+    let comparing = async {
+        let mut compared = 0;
+        for round in 0..6 {
+            let held = stream.hold();
+            let (at, source, _slot) = point(&bench, round).await;
+            let (parked, ()) = tokio::join!(held.park(at), mark(&bench));
+            parked.expect("parked");
+            let target = bench.ours(&bench.target).await;
+            let there = bench.rows(&target).await;
+            assert_eq!(bench.rows(&source).await, there, "round {round}");
+            assert!(there.len() > compared, "writes went on");
+            compared = there.len();
+        }
+        stop.store(true, Ordering::SeqCst);
+    };
+    let (written, ()) = tokio::join!(writing, comparing);
+    bench.drain(&stream).await.expect("drained");
+    let rows = i64::try_from(bench.assert_equal().await).expect("few");
+    assert_eq!(rows, written.iter().sum::<i64>());
+}
+
+/// Without the hold the stream may be past the point before it is known: that must not look parked.
+#[tokio::test]
+async fn a_stream_that_is_past_the_point_says_so() {
+    let bench = Bench::new("passed", ITEM).await;
+    bench.capture(FORWARD).await;
+    let stream = bench.stream(FORWARD).await;
+    let (at, _source, _slot) = point(&bench, 0).await;
+    bench.drain(&stream).await.expect("applied beyond it");
+    let held = stream.hold();
+    let (parked, ()) = tokio::join!(held.park(at), mark(&bench));
+    assert_eq!(code(parked), "stream.passed");
+    drop(held);
+    bench.drain(&stream).await.expect("it goes on");
+}
+
+#[tokio::test]
+async fn a_hold_that_is_given_up_lets_the_stream_go_on() {
+    let bench = Bench::new("hold", ITEM).await;
+    bench.capture(FORWARD).await;
+    let stream = bench.stream(FORWARD).await;
+    let held = stream.hold();
+    let drained = bench.drain(&stream);
+    tokio::pin!(drained);
+    tokio::select! {
+        early = &mut drained => panic!("{early:?}"),
+        () = waits_for_the_stream(&bench) => {}
+    }
+    drop(held);
+    drained.await.expect("drained");
+}
+
+/// The marker lies in the log and was sent.
+async fn waits_for_the_stream(bench: &Bench) {
+    let session = bench.ours(&bench.source).await;
+    until("everything was sent", || async {
+        let read = "select sent_lsn >= pg_current_wal_flush_lsn() and sent_lsn > confirmed_flush_lsn \
+            from pg_stat_replication r join pg_replication_slots s on s.active_pid = r.pid where slot_name = $1";
+        let slot = bench.token.migration.slot(FORWARD);
+        let row = session.query_opt(read, &[&slot]).await.expect("read");
+        row.is_some_and(|row| row.get(0))
+    })
+    .await;
+}
+
+/// Ends the stream's session on the destination, so that it restarts.
+async fn restart(bench: &Bench, stream: &Stream) {
+    let session = bench.ours(&bench.target).await;
+    let end = "select pg_terminate_backend(pid, 10000) from pg_stat_activity \
+               where datname = current_database() and application_name like '%/apply/%'";
+    until("the stream has a session", || async {
+        session.query_opt(end, &[]).await.expect("read").is_some()
+    })
+    .await;
+    bench
+        .drain(stream)
+        .await
+        .expect("drained after the restart");
+}
+
+#[tokio::test]
+async fn a_stream_that_is_to_stop_does_so_at_its_marker_even_after_a_restart() {
+    let bench = Bench::new("stop_at", ITEM).await;
+    bench.capture(FORWARD).await;
+    let mut stream = bench.stream(FORWARD).await;
+    let marker = Marker {
+        id: Uuid::new_v4(),
+        ..Marker::new(&bench.token, 1, Kind::Sealed)
+    };
+    stream.stop_at(marker.id);
+    restart(&bench, &stream).await;
+    let app = bench.source.session().await;
+    let insert = |id| format!("insert into public.item values (100, {id}, 'x')");
+    app.batch_execute(&insert(1)).await.expect("before");
+    let session = bench.ours(&bench.source).await;
+    marker
+        .emit(&session, &bench.token, "s")
+        .await
+        .expect("marked");
+    app.batch_execute(&insert(2)).await.expect("after");
+    let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
+    arrived.await.expect("in time").expect("reached");
+    let ended = tokio::time::timeout(Duration::from_secs(10), stream.ended());
+    ended.await.expect("it ends by itself");
+    let target = bench.ours(&bench.target).await;
+    assert_eq!(bench.rows(&target).await.len(), 1, "exactly at the marker");
+}

@@ -1,0 +1,190 @@
+//! The register is set only within the attempt that is current, behind the lock (R1, R3, R4).
+
+use super::bench::{Bench, ITEM, code, pid, state, until_blocked};
+use crate::pg::epoch;
+use crate::pg::register::{self, Setting};
+
+const CLOSED: i64 = i64::MAX;
+
+#[tokio::test]
+async fn a_late_seal_of_a_released_attempt_is_refused() {
+    let bench = Bench::new("late_seal", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    let (seal, release) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.source).await,
+    );
+    let token = &bench.token;
+    let count = register::begin_and_set(&seal, token, 1, Setting::FencedFor(2000), "s")
+        .await
+        .expect("fenced");
+
+    let lane = bench.ours(&bench.source).await;
+    epoch::begin(&lane, token, "s").await.expect("proved");
+    let (seal_pid, release_pid) = (pid(&seal).await, pid(&release).await);
+    let released = register::begin_and_set(&release, token, 1, Setting::Open, "s");
+    let sealed = async {
+        until_blocked(&lane, release_pid).await;
+        register::set(&seal, token, count, Setting::Closed, "s").await
+    };
+    let unblocked = async {
+        until_blocked(&lane, seal_pid).await;
+        epoch::commit(&lane, "lane").await
+    };
+    let (released, sealed, unblocked) = tokio::join!(released, sealed, unblocked);
+    unblocked.expect("committed");
+    assert_eq!(released.expect("released"), count + 1);
+    assert_eq!(code(sealed), "epoch.stale");
+    assert_eq!(bench.register(&lane).await, 0);
+}
+
+/// The epoch alone does not tell a late seal from a current one: keys closed, move aborted.
+#[tokio::test]
+async fn control_a_proof_of_the_epoch_alone_lets_a_late_seal_close_the_keys() {
+    let bench = Bench::new("epoch_only", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    let session = bench.ours(&bench.source).await;
+    register::begin_and_set(&session, &bench.token, 1, Setting::FencedFor(2000), "s")
+        .await
+        .expect("fenced");
+    register::begin_and_set(&session, &bench.token, 1, Setting::Open, "s")
+        .await
+        .expect("released");
+    epoch::begin(&session, &bench.token, "s")
+        .await
+        .expect("the epoch is current");
+    let seal = format!(
+        "select setval('shardwright.{}', {CLOSED}); commit",
+        bench.token.migration.register()
+    );
+    session.batch_execute(&seal).await.expect("set");
+    assert_eq!(bench.register(&session).await, CLOSED);
+}
+
+#[tokio::test]
+async fn a_late_release_does_not_open_what_the_next_attempt_sealed() {
+    let bench = Bench::new("late_release", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    let (late, retry) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.source).await,
+    );
+    let token = &bench.token;
+    register::begin_and_set(&late, token, 1, Setting::FencedFor(2000), "s")
+        .await
+        .expect("fenced");
+    let count = register::begin_and_set(&retry, token, 2, Setting::FencedFor(2000), "s")
+        .await
+        .expect("fenced again");
+    register::set(&retry, token, count, Setting::Closed, "s")
+        .await
+        .expect("sealed");
+
+    let released = register::begin_and_set(&late, token, 1, Setting::Open, "s").await;
+    assert_eq!(code(released), "epoch.stale");
+    assert_eq!(bench.register(&retry).await, CLOSED);
+    let witnessed = register::witness(&late, token, 1, 7, "s").await;
+    assert_eq!(
+        code(witnessed),
+        "epoch.stale",
+        "not even the count is its own"
+    );
+}
+
+#[tokio::test]
+async fn the_register_does_not_move_while_the_lock_is_waited_for() {
+    let bench = Bench::new("below_lock", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    let (zombie, owner) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.source).await,
+    );
+    let count = epoch::begin_next(&zombie, &bench.token, 1, "s")
+        .await
+        .expect("begun");
+    epoch::commit(&zombie, "begun").await.expect("begun");
+
+    owner.batch_execute(TAKE).await.expect("taken");
+    let zombie_pid = pid(&zombie).await;
+    let late = register::set(&zombie, &bench.token, count, Setting::Closed, "s");
+    let (late, ()) = tokio::join!(late, async {
+        until_blocked(&owner, zombie_pid).await;
+        assert_eq!(bench.register(&owner).await, 0, "it waits");
+        owner.batch_execute("commit").await.expect("committed");
+    });
+    assert_eq!(code(late), "epoch.stale");
+    assert_eq!(bench.register(&owner).await, 0);
+}
+
+const TAKE: &str = "begin; update shardwright.move set epoch = 2";
+
+#[tokio::test]
+async fn control_setval_in_the_statement_that_locks_runs_before_the_lock_is_granted() {
+    for lock in ["share", "update"] {
+        let bench = Bench::new(&format!("locks_{lock}"), ITEM).await;
+        bench.guard(&bench.source, 0).await;
+        let (zombie, owner) = (
+            bench.ours(&bench.source).await,
+            bench.ours(&bench.source).await,
+        );
+        owner.batch_execute(TAKE).await.expect("taken");
+        let zombie_pid = pid(&zombie).await;
+        let naive = format!(
+            "select setval('shardwright.{}', {CLOSED}) from shardwright.move where epoch = 1 for {lock}",
+            bench.token.migration.register()
+        );
+        let late = zombie.query(&naive, &[]);
+        let (late, ()) = tokio::join!(late, async {
+            until_blocked(&owner, zombie_pid).await;
+            assert_eq!(bench.register(&owner).await, CLOSED, "moved below the lock");
+            owner.batch_execute("commit").await.expect("committed");
+        });
+        assert!(late.expect("an answer").is_empty(), "and told nobody");
+    }
+}
+
+#[tokio::test]
+async fn a_witness_of_a_flip_that_the_store_lost_stops_the_fence() {
+    let bench = Bench::new("witness", ITEM).await;
+    bench.guard(&bench.target, CLOSED).await;
+    let session = bench.ours(&bench.target).await;
+    let token = &bench.token;
+    let count = register::witness(&session, token, 1, 7, "t")
+        .await
+        .expect("closed and never told");
+    register::tell_flipped(&session, token, count, 8, "t")
+        .await
+        .expect("told");
+    assert_eq!(
+        code(register::witness(&session, token, 2, 7, "t").await),
+        "flip.lost"
+    );
+    register::witness(&session, token, 3, 8, "t")
+        .await
+        .expect("told of nothing newer");
+    register::begin_and_set(&session, token, 4, Setting::Open, "t")
+        .await
+        .expect("opened");
+    assert_eq!(
+        code(register::witness(&session, token, 5, 8, "t").await),
+        "flip.lost"
+    );
+}
+
+#[tokio::test]
+async fn a_fence_says_until_when_on_the_clock_of_its_shard() {
+    let bench = Bench::new("fence_clock", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    let session = bench.ours(&bench.source).await;
+    register::begin_and_set(&session, &bench.token, 1, Setting::FencedFor(30_000), "s")
+        .await
+        .expect("fenced");
+    let write = "insert into public.item values (100, 1, 'x')";
+    assert_eq!(state(session.execute(write, &[]).await), "SM001");
+    let left = format!(
+        "select last_value - (extract(epoch from clock_timestamp()) * 1000)::bigint from shardwright.{}",
+        bench.token.migration.register()
+    );
+    let left: i64 = session.query_one(&left, &[]).await.expect("read").get(0);
+    assert!((0..=30_000).contains(&left), "{left} ms");
+}

@@ -1,0 +1,129 @@
+//! The way back begins at the open marker (C10, C11, R17).
+
+use plans::id::MapVersion;
+use plans::names::Direction;
+use tokio_postgres::Client;
+
+use super::bench::{Bench, ITEM, VERSION, code, state};
+use crate::pg::epoch::{self, Token};
+use crate::pg::marker::{Kind, Marker};
+use crate::pg::register::{self, Setting};
+
+const REVERSE: Direction = Direction::Reverse;
+
+/// A move right after its flip: both sides closed, the way back open, the target told.
+async fn flipped(name: &str) -> (Bench, i64) {
+    let mut bench = Bench::new(name, ITEM).await;
+    bench.guard(&bench.source, i64::MAX).await;
+    bench.guard(&bench.target, i64::MAX).await;
+    bench.capture(REVERSE).await;
+    let gaining = bench.ours(&bench.target).await;
+    let count = epoch::begin_next(&gaining, &bench.token, 1, "t")
+        .await
+        .expect("begun");
+    epoch::commit(&gaining, "begun").await.expect("begun");
+    register::tell_flipped(&gaining, &bench.token, count, VERSION + 1, "t")
+        .await
+        .expect("told");
+    bench.token.until = MapVersion(VERSION + 1);
+    (bench, count)
+}
+
+/// A write of ours, as the forward stream and the copy make them.
+async fn write_ours(session: &Client, token: &Token, id: i64) {
+    epoch::begin(session, token, "t").await.expect("proved");
+    let insert = "insert into public.item values (100, $1, 'ours')";
+    session.execute(insert, &[&id]).await.expect("passes");
+    epoch::commit(session, "ours").await.expect("committed");
+}
+
+async fn ids(session: &Client) -> Vec<i64> {
+    let read = "select id from public.item order by id";
+    let rows = session.query(read, &[]).await.expect("rows");
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+fn insert(id: i64) -> String {
+    format!("insert into public.item values (100, {id}, 'theirs')")
+}
+
+#[tokio::test]
+async fn what_lies_before_the_open_marker_does_not_come_back_and_what_follows_does() {
+    let (bench, count) = flipped("opens").await;
+    let (gaining, app) = (
+        bench.ours(&bench.target).await,
+        bench.target.session().await,
+    );
+    write_ours(&gaining, &bench.token, 1).await;
+    let stream = bench.stream(REVERSE).await;
+    bench.drain(&stream).await.expect("drained");
+    write_ours(&gaining, &bench.token, 2).await;
+    let marker = Marker::new(&bench.token, 1, Kind::Opened);
+    marker
+        .emit(&gaining, &bench.token, "t")
+        .await
+        .expect("marked");
+    assert_eq!(state(app.batch_execute(&insert(3)).await), "SM001");
+    register::set(&gaining, &bench.token, count, Setting::Open, "t")
+        .await
+        .expect("opened");
+    app.batch_execute(&insert(4))
+        .await
+        .expect("the first write");
+    bench.drain(&stream).await.expect("drained");
+    let source = bench.ours(&bench.source).await;
+    assert_eq!(ids(&source).await, [4]);
+
+    stream.stop().await;
+    app.batch_execute(&insert(5)).await.expect("written");
+    let again = bench.stream(REVERSE).await;
+    bench.drain(&again).await.expect("drained");
+    assert_eq!(
+        ids(&source).await,
+        [4, 5],
+        "it remembers that it was opened"
+    );
+}
+
+#[tokio::test]
+async fn control_marker_and_setval_in_one_transaction_lose_a_write() {
+    let (bench, _) = flipped("opens_at_once").await;
+    let (gaining, app) = (
+        bench.ours(&bench.target).await,
+        bench.target.session().await,
+    );
+    let stream = bench.stream(REVERSE).await;
+    epoch::begin(&gaining, &bench.token, "t")
+        .await
+        .expect("proved");
+    let register = bench.token.migration.register();
+    let open = format!("select setval('shardwright.{register}', 0)");
+    gaining.batch_execute(&open).await.expect("seen at once");
+    app.batch_execute(&insert(1)).await.expect("acknowledged");
+    let marker = Marker::new(&bench.token, 1, Kind::Opened);
+    marker
+        .write_and_commit(&gaining, "t")
+        .await
+        .expect("marked too late");
+    bench.drain(&stream).await.expect("drained");
+    let source = bench.ours(&bench.source).await;
+    assert!(
+        ids(&source).await.is_empty(),
+        "the write does not come back"
+    );
+}
+
+/// R7: a lane of the forward stream that lived on would echo old values over new ones.
+#[tokio::test]
+async fn a_shard_that_was_told_of_the_flip_refuses_the_forward_stream() {
+    let (bench, _) = flipped("forward").await;
+    let session = bench.ours(&bench.target).await;
+    let forward = Token {
+        until: MapVersion(VERSION),
+        ..bench.token.clone()
+    };
+    assert_eq!(
+        code(epoch::begin(&session, &forward, "t").await),
+        "epoch.stale"
+    );
+}

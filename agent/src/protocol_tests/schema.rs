@@ -1,0 +1,113 @@
+//! A schema is carried over entry by entry and taken back by its script.
+
+use tokio_postgres::Client;
+
+use super::bench::{Bench, tables};
+use crate::pg::catalog;
+use crate::pg::schema::{self, Section};
+
+const SHOP: &str = "\
+    create schema shop; \
+    create type shop.state as enum ('new', 'paid'); \
+    create domain shop.amount as numeric(12, 2) check (value >= 0); \
+    create type shop.address as (street text, town text); \
+    create function shop.touch() returns trigger language plpgsql as \
+      $$ begin new.touched := now(); return new; end $$; \
+    create sequence shop.loose; \
+    create table shop.customer ( \
+      tenant_id bigint not null, id bigint generated always as identity, name text not null, \
+      home shop.address, upper_name text generated always as (upper(name)) stored, \
+      touched timestamptz default now(), primary key (tenant_id, id)); \
+    create table shop.\"Order Line\" ( \
+      tenant_id bigint, id bigint, customer bigint, state shop.state default 'new', price shop.amount, \
+      \"select\" text collate \"C\", primary key (tenant_id, id), unique (tenant_id, \"select\"), \
+      constraint to_customer foreign key (tenant_id, customer) references shop.customer, \
+      check (price < 1000000)); \
+    create index by_state on shop.\"Order Line\" (state, price desc) where state = 'new'; \
+    create index by_lower on shop.customer (lower(name)); \
+    create trigger touch before update on shop.customer for each row execute function shop.touch(); \
+    create view shop.paid as select * from shop.\"Order Line\" where state = 'paid'; \
+    create materialized view shop.totals as select tenant_id, sum(price) from shop.\"Order Line\" group by 1; \
+    alter table shop.customer enable row level security; \
+    create policy own on shop.customer using (tenant_id = current_setting('app.tenant')::bigint); \
+    create statistics shop.together on tenant_id, customer from shop.\"Order Line\"; \
+    comment on table shop.customer is 'who; buys -- things'; \
+    comment on column shop.customer.name is 'it''s \\ a name'; \
+    grant select on shop.customer to public; grant usage on schema shop to public; \
+    create table public.note (tenant_id bigint primary key, \"text\" text default 'a;b'); \
+    create publication everything for all tables";
+
+/// Everything in the user's schemas, by kind and name.
+async fn objects(session: &Client) -> Vec<String> {
+    let read = "\
+        select pg_catalog.pg_describe_object(classid, objid, 0) from ( \
+          select 'pg_class'::regclass as classid, oid as objid, relnamespace as space from pg_class where relkind <> 't' \
+          union all select 'pg_type'::regclass, oid, typnamespace from pg_type \
+          union all select 'pg_proc'::regclass, oid, pronamespace from pg_proc \
+          union all select 'pg_constraint'::regclass, oid, connamespace from pg_constraint \
+          union all select 'pg_statistic_ext'::regclass, oid, stxnamespace from pg_statistic_ext) o \
+        join pg_namespace n on n.oid = o.space \
+        where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'shardwright') \
+        union all select 'schema ' || nspname || coalesce(nspacl::text, '') from pg_namespace where nspname !~ '^pg_' and nspname <> 'shardwright' \
+        union all select 'trigger ' || pg_get_triggerdef(oid) || tgenabled from pg_trigger where not tgisinternal \
+        union all select 'policy ' || polname || pg_get_expr(polqual, polrelid) from pg_policy \
+        union all select 'comment ' || d.description from pg_description d join pg_class c on c.oid = d.objoid \
+          join pg_namespace n on n.oid = c.relnamespace where n.nspname in ('shop', 'public') \
+        union all select 'grant ' || relname || relacl::text || relrowsecurity from pg_class c \
+          join pg_namespace n on n.oid = c.relnamespace where n.nspname in ('shop', 'public') and relacl is not null \
+        union all select 'publication ' || pubname from pg_publication where pubname = 'never' \
+        order by 1";
+    let rows = session.query(read, &[]).await.expect("objects");
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test]
+async fn a_schema_is_restored_entry_by_entry_and_dropped_again() {
+    let bench = Bench::new("entries", "").await;
+    let (source, target) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.target).await,
+    );
+    let empty = objects(&target).await;
+    source.batch_execute(SHOP).await.expect("a schema");
+    let moving = tables(&source).await;
+    let whole = objects(&source).await;
+    assert_eq!(moving.len(), 3);
+    let wanted = catalog::fingerprint(&source, &moving, "s")
+        .await
+        .expect("read");
+    let bench = Bench {
+        tables: moving.into(),
+        ..bench
+    };
+    bench.guard(&bench.source, 0).await;
+
+    let dumped = schema::dump(&bench.source.dsn(), "s")
+        .await
+        .expect("dumped");
+    for section in [Section::Pre, Section::Key, Section::Post] {
+        for entry in dumped.entries.iter().filter(|e| e.section == section) {
+            let restore = format!("set check_function_bodies = off; {}", entry.statement);
+            target.batch_execute(&restore).await.expect(&entry.label);
+        }
+    }
+    let restored = catalog::fingerprint(&target, &bench.tables, "t").await;
+    assert_eq!(restored.expect("read"), wanted);
+    assert_eq!(objects(&target).await, whole);
+    let index = |label: &str| dumped.entries.iter().find(|e| e.label.starts_with(label));
+    assert!(index("INDEX shop by_state").is_some_and(|e| e.parallel));
+    let keys = dumped.entries.iter().filter(|e| e.section == Section::Key);
+    assert_eq!(keys.count(), 3);
+    let ours = |text: &str| text.contains("shardwright") || text.contains("PUBLICATION");
+    assert!(!dumped.entries.iter().any(|e| ours(&e.statement)));
+
+    target
+        .batch_execute(&dumped.drop_script)
+        .await
+        .expect("dropped");
+    assert_eq!(objects(&target).await, empty);
+    target
+        .batch_execute(&dumped.drop_script)
+        .await
+        .expect("once more");
+}

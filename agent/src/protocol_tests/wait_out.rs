@@ -1,0 +1,91 @@
+//! Writers that were there before the fence are waited for by what they keep to their end (R14).
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_postgres::Client;
+
+use super::bench::{Bench, ITEM, code, pid};
+use super::shard::{LIMIT, until};
+use crate::pg::wait_out::{obstacles, wait_out, writers};
+
+/// Waits until a session has asked for the writers, from the beginning, after now.
+async fn until_polled(observer: &Client, waiter: i32) {
+    let now = "select clock_timestamp()::text";
+    let now: String = observer.query_one(now, &[]).await.expect("a time").get(0);
+    until("the writers were listed", || async {
+        let read = "select state = 'idle' and query like '%virtualtransaction%' \
+                    and query_start > $2::text::timestamptz from pg_stat_activity where pid = $1";
+        let row = observer.query_one(read, &[&waiter, &now]).await;
+        row.expect("read").get(0)
+    })
+    .await;
+}
+
+/// As a naive wait-out would list them.
+async fn pids(observer: &Client) -> Vec<i32> {
+    let read = "select distinct pid from pg_locks where pid is not null \
+                and relation = 'public.item'::regclass and mode = 'RowExclusiveLock'";
+    let rows = observer.query(read, &[]).await.expect("locks");
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test]
+async fn a_writer_that_prepares_meanwhile_is_waited_for_until_its_second_phase() {
+    let bench = Bench::new("prepares", ITEM).await;
+    let (writer, observer) = (bench.source.session().await, bench.source.session().await);
+    let write = "begin; insert into public.item values (100, 1, 'x')";
+    writer.batch_execute(write).await.expect("written");
+    let by_pid = pids(&observer).await;
+    assert_eq!(by_pid, [pid(&writer).await]);
+
+    let session = bench.ours(&bench.source).await;
+    let waiter = pid(&session).await;
+    let tables = bench.tables.clone();
+    let waiting =
+        tokio::spawn(async move { wait_out(&session, &tables, Instant::now() + LIMIT, "s").await });
+    until_polled(&observer, waiter).await;
+    let prepare = "prepare transaction 'meanwhile'";
+    writer.batch_execute(prepare).await.expect("prepared");
+    assert!(pids(&observer).await.is_empty(), "by pid it has ended");
+    until_polled(&observer, waiter).await;
+    assert!(!waiting.is_finished());
+    let old = obstacles(&observer, &bench.tables, 1000, "s").await;
+    assert_eq!(old.expect("read").len(), 1, "the gate names it");
+
+    let commit = "commit prepared 'meanwhile'";
+    writer.batch_execute(commit).await.expect("committed");
+    waiting.await.expect("no panic").expect("waited out");
+}
+
+#[tokio::test]
+async fn who_comes_later_or_only_reads_is_not_waited_for() {
+    let bench = Bench::new("later", ITEM).await;
+    let session = bench.ours(&bench.source).await;
+    let sessions = [
+        (bench.source.session().await, "select from public.item"),
+        (
+            bench.source.session().await,
+            "select from public.item for update",
+        ),
+        (bench.ours(&bench.source).await, "delete from public.item"),
+    ];
+    for (other, statement) in &sessions {
+        let open = format!("begin; {statement}");
+        other.batch_execute(&open).await.expect("open");
+    }
+    let list = writers(&session, &bench.tables, "s").await.expect("listed");
+    assert!(list.is_empty(), "{list:?}");
+
+    let first = bench.source.session().await;
+    let second = bench.source.session().await;
+    let write = "begin; delete from public.item where id = 0";
+    first.batch_execute(write).await.expect("open");
+    let before = writers(&session, &bench.tables, "s").await.expect("listed");
+    second.batch_execute(write).await.expect("open");
+    let after = writers(&session, &bench.tables, "s").await.expect("listed");
+    assert_eq!((before.len(), after.len()), (1, 2));
+    let soon = Instant::now() + Duration::from_millis(50);
+    let over = wait_out(&session, &bench.tables, soon, "s").await;
+    assert_eq!(code(over), "wait_out.budget");
+}
