@@ -45,10 +45,8 @@ pub fn decide(snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<Decision> {
     }
     let decision = match m.state {
         MigrationState::Planned => Some(Decision::Start),
-        MigrationState::Paused
-        | MigrationState::Failed
-        | MigrationState::Unwound
-        | MigrationState::Completed => None,
+        MigrationState::Paused | MigrationState::Failed => closed_keys(snapshot, now),
+        MigrationState::Unwound | MigrationState::Completed => None,
         MigrationState::Unwinding => unwinding(snapshot, now),
         MigrationState::Running
         | MigrationState::Waiting
@@ -128,6 +126,19 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         return anew.or_else(|| keep_going(snapshot, now));
     }
     offer(snapshot, step, now)
+}
+
+/// Keys that an interrupted attempt may have left closed are not left so because nobody resumes: an
+/// agent is asked to own the migration, which releases the attempt.
+fn closed_keys(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
+    let attempted = matches!(
+        snapshot.migration.ownership,
+        Ownership::Fencing | Ownership::RollbackFencing
+    );
+    if attempted && snapshot.running().is_none() && snapshot.live_owner(now).is_none() {
+        return Some(Decision::Offer(None));
+    }
+    None
 }
 
 fn unwinding(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {

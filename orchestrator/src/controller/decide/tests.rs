@@ -72,6 +72,15 @@ fn what_was_submitted_is_started_and_its_first_step_offered() {
 }
 
 #[test]
+fn an_attempt_that_lost_its_owner_is_released_also_while_paused() {
+    let mut paused = snapshot(MigrationState::Paused, 8);
+    assert_eq!(decide(&paused, at(1)), []);
+    paused.migration.ownership = Ownership::Fencing;
+    assert_eq!(decide(&paused, at(1)), [Decision::Offer(None)]);
+    assert_eq!(decide(&owned(paused), at(1)), []);
+}
+
+#[test]
 fn one_step_runs_at_a_time() {
     let mut running = owned(snapshot(MigrationState::Running, 0));
     running.steps[0].state = StepState::Running;
