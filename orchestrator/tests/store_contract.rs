@@ -283,13 +283,9 @@ async fn the_database_itself_refuses_a_broken_map_and_a_changed_journal() {
     let database = Database::new().await;
     let store = database.store().await;
     seeded(&store).await;
-    let password = std::fs::read_to_string(database.cluster.password_file()).unwrap();
     let name = database.dsn.split("dbname=").nth(1).unwrap();
     let name = name.split(' ').next().unwrap();
-    let url = format!(
-        "postgres://postgres:{password}@127.0.0.1:{}/{name}",
-        database.cluster.port()
-    );
+    let url = database.url(name);
     let pool = sqlx::PgPool::connect(&url).await.unwrap();
     for (statement, why) in [
         (
@@ -315,4 +311,22 @@ async fn the_database_itself_refuses_a_broken_map_and_a_changed_journal() {
         .await
         .unwrap();
     assert_eq!(state.0, "moving");
+}
+
+/// A caller goes away in the middle of a call, as an agent does that is killed in a long poll.
+#[tokio::test]
+async fn what_follows_a_call_that_was_given_up_is_durable() {
+    let database = Database::new().await;
+    let store = database.store().await;
+    let made = seeded(&store).await;
+    for patience in 0..200 {
+        let limit = std::time::Duration::from_micros(patience * 5);
+        let _ = tokio::time::timeout(limit, store.load(&made.migration.id)).await;
+        // Given back to the pool in another task.
+        tokio::task::yield_now().await;
+        let name = ShardName(format!("s{patience}"));
+        store.add_shard(&name, "host=x").await.unwrap();
+    }
+    let other = database.store().await;
+    assert_eq!(other.shards().await.unwrap().len(), 202);
 }

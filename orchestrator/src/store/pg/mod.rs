@@ -18,7 +18,7 @@ use chrono::{DateTime, Utc};
 pub use dsn::DsnError;
 use plans::id::{AgentName, InstanceId, MapName, MigrationId, ShardName, StepId};
 use plans::shard_map::ShardMap;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use std::time::Duration;
 
 /// Sessions at most.
@@ -26,7 +26,10 @@ const SESSIONS: u32 = 16;
 /// Longest wait for a free session.
 const SESSION_WAIT: Duration = Duration::from_secs(5);
 /// Settings that no role or database default may change; a seal left behind by a lost host ends.
-const SETTINGS: [(&str, &str); 5] = [
+///
+/// Notices are off because a `rollback` without a transaction gives one each time.
+const SETTINGS: [(&str, &str); 6] = [
+    ("client_min_messages", "error"),
     ("search_path", "shardwright"),
     ("synchronous_commit", "on"),
     ("lock_timeout", "1s"),
@@ -60,6 +63,7 @@ impl PgStore {
         let pool = PgPoolOptions::new()
             .max_connections(SESSIONS)
             .acquire_timeout(SESSION_WAIT)
+            .after_release(|session, _| Box::pin(end_transaction(session)))
             .connect_with(options)
             .await?;
         sqlx::query("create schema if not exists shardwright")
@@ -80,6 +84,13 @@ impl PgStore {
             incarnation: incarnation.to_string(),
         })
     }
+}
+
+/// Ends what a caller began and gave up: a `begin` whose answer nobody waited for is unknown to sqlx,
+/// and single statements of the session's next user would never be committed.
+async fn end_transaction(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::raw_sql("rollback").execute(session).await?;
+    Ok(true)
 }
 
 /// Why a store was not opened.
