@@ -199,9 +199,14 @@ impl Controller {
             let Some(change) = draft.change() else {
                 return Ok((value, after));
             };
-            if self.inner.store.commit(&change).await? {
+            // Also when the caller goes away during the commit, somebody must look.
+            let mut notice = Notice(Some(self));
+            let committed = self.inner.store.commit(&change).await;
+            if !matches!(committed, Ok(true)) {
+                notice.0 = None;
+            }
+            if committed? {
                 after.migration.revision = change.migration.revision;
-                self.announce();
                 return Ok((value, after));
             }
         }
@@ -222,6 +227,17 @@ impl Controller {
     fn announce(&self) {
         self.inner.changes.send_modify(|count| *count += 1);
         self.inner.wake.notify_one();
+    }
+}
+
+/// Announces a change when it is dropped.
+struct Notice<'a>(Option<&'a Controller>);
+
+impl Drop for Notice<'_> {
+    fn drop(&mut self) {
+        if let Some(controller) = self.0 {
+            controller.announce();
+        }
     }
 }
 
