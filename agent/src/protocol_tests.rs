@@ -8,6 +8,7 @@ mod shard;
 
 mod apply;
 mod bench;
+mod compare;
 mod cutover;
 mod durability;
 mod epoch;

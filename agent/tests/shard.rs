@@ -83,7 +83,10 @@ impl Shard {
 }
 
 fn quick(name: &str) -> Options {
-    Options::temporary(name).setting("fsync", "off")
+    Options::temporary(name)
+        .setting("fsync", "off")
+        .setting("max_replication_slots", "100")
+        .setting("max_wal_senders", "100")
 }
 
 fn shared() -> Arc<Cluster> {

@@ -2,6 +2,8 @@
 //!
 //! Digests first: each side hashes every moving row as text and sums the hashes per bucket of the
 //! primary key. Where buckets differ, the rows' keys and hashes are compared one by one.
+//! A whole row is written `t.*`, since a bare `t` would be a column of that name where there is one;
+//! other names of ours have a prefix for the same reason.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +30,8 @@ pub(crate) async fn digests(
         .query(
             &format!(
                 "select (pg_catalog.hashtextextended({key}, 0) & {mask})::int4, count(*),
-                        sum(pg_catalog.hashtextextended(t::text, 1))::text,
-                        sum(pg_catalog.hashtextextended(t::text, 2))::text
+                        sum(pg_catalog.hashtextextended((t.*)::text, 1))::text,
+                        sum(pg_catalog.hashtextextended((t.*)::text, 2))::text
                  from only {name} t where {predicate} group by 1",
                 mask = BUCKETS - 1,
                 name = table.table.sql(),
@@ -68,7 +70,7 @@ pub(crate) async fn bucket_rows(
     let rows = client
         .query(
             &format!(
-                "select {key}, pg_catalog.md5(t::text) from only {name} t
+                "select {key}, pg_catalog.md5((t.*)::text) from only {name} t
                  where {predicate} and (pg_catalog.hashtextextended({key}, 0) & {mask})::int4 = any ($1)",
                 mask = BUCKETS - 1,
                 name = table.table.sql(),
@@ -103,15 +105,15 @@ pub(crate) async fn keyed_rows(
                 .iter()
                 .find(|c| &c.name == column)
                 .map_or("text", |c| &c.data_type);
-            format!("(k.key operator(pg_catalog.->>) {at})::{data_type}")
+            format!("(k.shardwright_key operator(pg_catalog.->>) {at})::{data_type}")
         })
         .collect();
     let rows = client
         .query(
             &format!(
-                "select {key}, pg_catalog.md5(t::text)
-                 from pg_catalog.unnest($1::text[]) given (key_text)
-                 cross join lateral (select given.key_text::pg_catalog.jsonb as key) k
+                "select {key}, pg_catalog.md5((t.*)::text)
+                 from pg_catalog.unnest($1::text[]) given (shardwright_text)
+                 cross join lateral (select given.shardwright_text::pg_catalog.jsonb as shardwright_key) k
                  join only {name} t on ({columns}) = ({values})
                  where {predicate}",
                 key = key_row(table),

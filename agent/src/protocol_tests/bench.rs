@@ -74,7 +74,8 @@ impl Bench {
                 .await
                 .expect("enrolled");
         }
-        bench.tables = Arc::new(tables(&bench.ours(&bench.source).await).await);
+        let session = bench.ours(&bench.source).await;
+        bench.tables = Arc::new(tables(&session).await);
         bench
     }
 
@@ -219,7 +220,7 @@ impl Bench {
         let mut all = Vec::new();
         for table in self.tables.iter() {
             let read = format!(
-                "select t::text from {} t where {} order by t::text collate \"C\"",
+                "select (t.*)::text from {} t where {} order by (t.*)::text collate \"C\"",
                 table.table.sql(),
                 self.keys.predicate("tenant_id")
             );
@@ -234,9 +235,9 @@ impl Bench {
 
     /// Both copies are equal; says how many rows they have.
     pub(crate) async fn assert_equal(&self) -> usize {
-        let source = self.rows(&self.ours(&self.source).await).await;
-        let target = self.rows(&self.ours(&self.target).await).await;
-        assert_eq!(source, target);
+        let (source, target) = (self.ours(&self.source).await, self.ours(&self.target).await);
+        let source = self.rows(&source).await;
+        assert_eq!(source, self.rows(&target).await);
         source.len()
     }
 }

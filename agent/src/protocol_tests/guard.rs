@@ -166,7 +166,7 @@ const TENANT: &str = "\
     create function public.tenant() returns trigger language plpgsql as \
     $$ begin new.tenant_id := current_setting('app.tenant')::bigint; return new; end $$; \
     create trigger zz_tenant before insert or update on public.item \
-    for each row execute function public.tenant(); set app.tenant = '100'";
+    for each row execute function public.tenant(); set app.tenant = '150'";
 
 #[tokio::test]
 async fn a_key_that_a_trigger_of_the_application_writes_is_refused() {
@@ -195,7 +195,7 @@ async fn control_a_before_guard_does_not_see_the_key_that_is_written() {
     app.batch_execute(&naive).await.expect("a naive guard");
     let write = "insert into public.item values (1, 2, 'x') returning tenant_id";
     let row = app.query_one(write, &[]).await.expect("it passes");
-    assert_eq!(row.get::<_, i64>(0), 100, "with a moving key");
+    assert_eq!(row.get::<_, i64>(0), 150, "with a moving key");
 }
 
 #[tokio::test]

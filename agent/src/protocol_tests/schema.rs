@@ -49,11 +49,11 @@ async fn objects(session: &Client) -> Vec<String> {
         join pg_namespace n on n.oid = o.space \
         where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'shardwright') \
         union all select 'schema ' || nspname || coalesce(nspacl::text, '') from pg_namespace where nspname !~ '^pg_' and nspname <> 'shardwright' \
-        union all select 'trigger ' || pg_get_triggerdef(oid) || tgenabled from pg_trigger where not tgisinternal \
+        union all select 'trigger ' || pg_get_triggerdef(oid) || tgenabled::text from pg_trigger where not tgisinternal \
         union all select 'policy ' || polname || pg_get_expr(polqual, polrelid) from pg_policy \
         union all select 'comment ' || d.description from pg_description d join pg_class c on c.oid = d.objoid \
           join pg_namespace n on n.oid = c.relnamespace where n.nspname in ('shop', 'public') \
-        union all select 'grant ' || relname || relacl::text || relrowsecurity from pg_class c \
+        union all select 'grant ' || relname || relacl::text || relrowsecurity::text from pg_class c \
           join pg_namespace n on n.oid = c.relnamespace where n.nspname in ('shop', 'public') and relacl is not null \
         union all select 'publication ' || pubname from pg_publication where pubname = 'never' \
         order by 1";
