@@ -11,6 +11,7 @@
 pub mod api;
 pub mod cli;
 pub mod controller;
+pub mod dashboard;
 pub mod retry;
 pub mod store;
 pub mod view;

@@ -70,15 +70,23 @@ impl ApiError {
     }
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
+impl ApiError {
+    /// The status and the problem, for a page that shows it.
+    pub(crate) fn into_parts(self) -> (StatusCode, Problem) {
         let status = StatusCode::from_u16(self.0.status);
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         if status.is_server_error() {
             tracing::warn!(code = %self.0.code, detail = %self.0.detail, "request failed");
         }
+        (status, *self.0)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (status, problem) = self.into_parts();
         let kind = [(header::CONTENT_TYPE, "application/problem+json")];
-        (status, kind, Json(self.0)).into_response()
+        (status, kind, Json(problem)).into_response()
     }
 }
 

@@ -136,7 +136,7 @@ fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     })
 }
 
-/// Serves the API of `controller` on `listener`, and makes it decide, until the task is dropped.
+/// Serves the API and the dashboard of `controller` on `listener`, and makes it decide, until the task is dropped.
 ///
 /// # Errors
 /// What the operating system says of the listener.
@@ -144,7 +144,9 @@ pub async fn serve(
     listener: tokio::net::TcpListener,
     controller: Controller,
 ) -> std::io::Result<()> {
-    let app = guarded(routes(controller.clone()), listener.local_addr()?);
+    let pages = crate::dashboard::routes(controller.clone());
+    let routes = routes(controller.clone()).merge(pages);
+    let app = guarded(routes, listener.local_addr()?);
     tokio::select! {
         () = controller.run() => Ok(()),
         served = async { axum::serve(listener, app).await } => served,

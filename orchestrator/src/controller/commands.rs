@@ -63,6 +63,16 @@ impl Command {
         Self::ALL.into_iter().find(|command| command.name() == name)
     }
 
+    /// The orders that the state of `snapshot` allows, tried on a draft that is thrown away.
+    #[must_use]
+    pub fn allowed(snapshot: &Snapshot) -> Vec<Self> {
+        let possible = |command: &Self| {
+            let mut draft = Draft::new(snapshot.clone(), "", super::clock());
+            matches!(obey(&mut draft, *command, json!({})), Ok(Some(())))
+        };
+        Self::ALL.into_iter().filter(possible).collect()
+    }
+
     fn hint(self, m: &crate::store::Migration) -> Option<&'static str> {
         let flipped = m.map_version_after.is_some();
         match self {

@@ -1,0 +1,95 @@
+//! Numbers and times as people read them.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+pub(super) use plans::render::bytes;
+
+/// A count with its thousands apart.
+pub(super) fn count(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut out = String::with_capacity(digits.len() * 2);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    if number < 0 {
+        out.insert(0, '-');
+    }
+    out
+}
+
+/// A duration in seconds, as short as it may be.
+pub(super) fn seconds(seconds: f64) -> String {
+    if !seconds.is_finite() || seconds < 0.0 {
+        return "unknown".to_owned();
+    }
+    if seconds < 10.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round();
+    if whole < 60.0 {
+        return format!("{whole:.0} s");
+    }
+    let minutes = (whole / 60.0).floor();
+    if minutes < 60.0 {
+        return format!("{minutes:.0} min {:.0} s", whole % 60.0);
+    }
+    format!(
+        "{:.0} h {:.0} min",
+        (minutes / 60.0).floor(),
+        minutes % 60.0
+    )
+}
+
+/// Milliseconds below a second, seconds above.
+pub(super) fn millis(ms: i64) -> String {
+    if ms < 1000 {
+        format!("{ms} ms")
+    } else {
+        seconds(ms as f64 / 1000.0)
+    }
+}
+
+/// Whole per cent of `done` in `total`, never 100 before the end.
+pub(super) fn percent(done: i64, total: i64) -> u8 {
+    if total <= 0 {
+        return 0;
+    }
+    let share = i128::from(done.clamp(0, total)) * 100 / i128::from(total);
+    u8::try_from(share).unwrap_or(100)
+}
+
+/// A time for people and, in `datetime`, for programs; always UTC.
+pub(super) fn moment(at: DateTime<Utc>) -> String {
+    let exact = at.to_rfc3339_opts(SecondsFormat::Millis, true);
+    let short = at.format("%Y-%m-%d %H:%M:%S");
+    format!("<time datetime=\"{exact}\" title=\"{exact}\">{short}</time>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!(count(1_234_567).replace('\u{202f}', " "), "1 234 567");
+        assert_eq!(count(-12), "-12");
+        assert_eq!(count(999), "999");
+    }
+
+    #[test]
+    fn durations_are_short() {
+        assert_eq!(seconds(3.23), "3.2 s");
+        assert_eq!(seconds(59.7), "1 min 0 s");
+        assert_eq!(seconds(3_700.0), "1 h 1 min");
+        assert_eq!(millis(12), "12 ms");
+    }
+
+    #[test]
+    fn a_share_is_never_over_a_hundred() {
+        assert_eq!(percent(7, 5), 100);
+        assert_eq!(percent(999, 1000), 99);
+        assert_eq!(percent(1, 0), 0);
+    }
+}

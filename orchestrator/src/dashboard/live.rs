@@ -1,0 +1,123 @@
+//! Server-sent events for a page: event `fragment` with an element, for each one that is new or changed.
+
+use super::page::{Fragment, PageError};
+use super::{map, migration, overview};
+use crate::controller::{ControlError, Controller};
+use axum::extract::{Path, State};
+use axum::response::Sse;
+use axum::response::sse::{Event, KeepAlive, KeepAliveStream};
+use futures::stream::{BoxStream, StreamExt, unfold};
+use plans::id::{MapName, MigrationId};
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// A page's news.
+pub(super) type Feed = Sse<KeepAliveStream<BoxStream<'static, Result<Event, Infallible>>>>;
+
+/// Shortest time between two looks.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Longest time between two looks: an agent falls silent without an event.
+const TICK: Duration = Duration::from_secs(5);
+/// When a browser that lost the connection comes back.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// What a page is about.
+#[derive(Debug, Clone)]
+enum Subject {
+    Overview,
+    Migration(MigrationId),
+    Map(MapName),
+}
+
+impl Subject {
+    async fn fragments(&self, controller: &Controller) -> Result<Vec<Fragment>, ControlError> {
+        match self {
+            Self::Overview => overview::fragments(controller).await,
+            Self::Migration(id) => migration::fragments(controller, id).await,
+            Self::Map(name) => map::fragments(controller, name).await,
+        }
+    }
+}
+
+/// News of the overview.
+pub(super) async fn overview(State(controller): State<Controller>) -> Result<Feed, PageError> {
+    feed(controller, Subject::Overview).await
+}
+
+/// News of a migration.
+pub(super) async fn migration(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+) -> Result<Feed, PageError> {
+    feed(controller, Subject::Migration(MigrationId(id))).await
+}
+
+/// News of a map.
+pub(super) async fn map(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+) -> Result<Feed, PageError> {
+    feed(controller, Subject::Map(MapName(name))).await
+}
+
+struct Reader {
+    changes: watch::Receiver<u64>,
+    beats: watch::Receiver<u64>,
+    controller: Controller,
+    subject: Subject,
+    sent: BTreeMap<&'static str, String>,
+    queue: VecDeque<Event>,
+}
+
+async fn feed(controller: Controller, subject: Subject) -> Result<Feed, PageError> {
+    let mut reader = Reader {
+        changes: controller.changes(),
+        beats: controller.beats(),
+        controller,
+        subject,
+        sent: BTreeMap::new(),
+        queue: VecDeque::from([Event::default().retry(RETRY).comment("live")]),
+    };
+    // A page about nothing is an answer, not an empty stream.
+    reader.look().await?;
+    let events = unfold(reader, |mut reader| async {
+        let event = reader.next().await?;
+        Some((Ok(event), reader))
+    });
+    Ok(Sse::new(events.boxed()).keep_alive(KeepAlive::default()))
+}
+
+impl Reader {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.queue.pop_front() {
+                return Some(event);
+            }
+            tokio::select! {
+                changed = self.changes.changed() => changed.ok()?,
+                beat = self.beats.changed() => beat.ok()?,
+                () = tokio::time::sleep(TICK) => {}
+            }
+            tokio::time::sleep(PAUSE).await;
+            self.changes.borrow_and_update();
+            self.beats.borrow_and_update();
+            // The page keeps what it has while the store cannot be asked.
+            if let Err(error) = self.look().await {
+                tracing::debug!(%error, "page could not be refreshed");
+            }
+        }
+    }
+
+    async fn look(&mut self) -> Result<(), ControlError> {
+        for Fragment { id, html } in self.subject.fragments(&self.controller).await? {
+            if self.sent.get(id) != Some(&html) {
+                self.queue
+                    .push_back(Event::default().event("fragment").data(&html));
+                self.sent.insert(id, html);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! States as an icon, a word and a tone: never by colour alone.
+
+use askama::Template;
+use plans::failure::Severity;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+
+const CHECK: &str = "M3 8.5l3.5 3.5L13 4.5";
+const PLAY: &str = "M5 3.5l7 4.5-7 4.5z";
+const CIRCLE: &str = "M8 3.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9";
+const PAUSE: &str = "M5.5 3.5v9M10.5 3.5v9";
+const CROSS: &str = "M4 4l8 8M12 4l-8 8";
+const AGAIN: &str = "M12.5 8a4.5 4.5 0 1 1-1.5-3.4M12.5 2.5v3h-3";
+const DASH: &str = "M4 8h8";
+const HOURGLASS: &str = "M4 2.5h8M4 13.5h8M5 2.5c0 4 6 7 6 11M11 2.5c0 4-6 7-6 11";
+const BACK: &str = "M6.5 3.5L3 7l3.5 3.5M3 7h6.5a3 3 0 0 1 0 6H7";
+const FLAG: &str = "M4 14V2.5h8.5l-2.5 3 2.5 3H4";
+const EXCLAMATION: &str = "M8 3v6M8 12v1";
+
+/// How a state looks.
+#[derive(Debug, Clone, Copy, Template)]
+#[template(path = "mark.html")]
+pub(super) struct Mark {
+    /// quiet, busy, ask, bad or good.
+    pub(super) tone: &'static str,
+    /// Outline in a square of 16.
+    pub(super) icon: &'static str,
+    /// The state's name.
+    pub(super) text: &'static str,
+}
+
+const fn mark(tone: &'static str, icon: &'static str, text: &'static str) -> Mark {
+    Mark { tone, icon, text }
+}
+
+/// Of a migration.
+pub(super) fn of_migration(state: MigrationState) -> Mark {
+    match state {
+        MigrationState::Planned => mark("quiet", CIRCLE, "planned"),
+        MigrationState::Running => mark("busy", PLAY, "running"),
+        MigrationState::Waiting => mark("ask", HOURGLASS, "waiting"),
+        MigrationState::Paused => mark("ask", PAUSE, "paused"),
+        MigrationState::Failed => mark("bad", CROSS, "failed"),
+        MigrationState::Unwinding => mark("busy", BACK, "unwinding"),
+        MigrationState::Unwound => mark("quiet", BACK, "unwound"),
+        MigrationState::Flipped => mark("good", FLAG, "flipped"),
+        MigrationState::Completed => mark("good", CHECK, "completed"),
+        MigrationState::RolledBack => mark("quiet", BACK, "rolled back"),
+    }
+}
+
+/// Of a step.
+pub(super) fn of_step(state: StepState) -> Mark {
+    match state {
+        StepState::Pending => mark("quiet", CIRCLE, "pending"),
+        StepState::Running => mark("busy", PLAY, "running"),
+        StepState::Backoff => mark("ask", AGAIN, "retrying"),
+        StepState::Failed => mark("bad", CROSS, "failed"),
+        StepState::Done => mark("good", CHECK, "done"),
+        StepState::Skipped => mark("quiet", DASH, "skipped"),
+    }
+}
+
+/// Of a finding.
+pub(super) fn of_finding(severity: Severity) -> Mark {
+    match severity {
+        Severity::Refused => mark("bad", CROSS, "refused"),
+        Severity::Warning => mark("ask", EXCLAMATION, "warning"),
+        Severity::Note => mark("quiet", CIRCLE, "note"),
+    }
+}
+
+/// Of an agent.
+pub(super) fn of_agent(connected: bool) -> Mark {
+    if connected {
+        mark("good", CHECK, "connected")
+    } else {
+        mark("bad", CROSS, "silent")
+    }
+}
+
+/// Something that a person should look at.
+pub(super) fn of_trouble(text: &'static str) -> Mark {
+    mark("ask", EXCLAMATION, text)
+}
+
+/// Of a mapping.
+pub(super) fn of_mapping(moving: bool) -> Mark {
+    if moving {
+        mark("busy", PLAY, "moving")
+    } else {
+        mark("good", CHECK, "active")
+    }
+}

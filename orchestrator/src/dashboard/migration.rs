@@ -1,0 +1,173 @@
+//! One migration: where it is, what may be ordered, steps, tables, stream, write stop, events.
+
+mod events;
+mod window;
+mod work;
+
+use super::figures::{millis, moment};
+use super::graph::Graph;
+use super::marks::{self, Mark};
+use super::orders::Orders;
+use super::page::{Fragment, Page, PageError};
+use super::sentence::of_view;
+use crate::controller::{ControlError, Controller};
+use crate::view::{MigrationView, StepView};
+use askama::Template;
+use axum::extract::{Path, State};
+use chrono::Utc;
+use events::Events;
+use plans::failure::Failure;
+use plans::id::MigrationId;
+use plans::render::plan_text;
+use plans::state::step::StepState;
+use window::Windows;
+use work::{Stream, Tables};
+
+/// The page.
+pub(super) async fn show(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+) -> Result<Page, PageError> {
+    let id = MigrationId(id);
+    Ok(Page {
+        title: format!("Migration {id}"),
+        live: Some(format!("/live/migrations/{id}")),
+        fragments: fragments(&controller, &id).await?,
+    })
+}
+
+/// Its parts as they are now.
+pub(super) async fn fragments(
+    controller: &Controller,
+    id: &MigrationId,
+) -> Result<Vec<Fragment>, ControlError> {
+    let snapshot = controller.load(id).await?;
+    let figures = controller.figures(id);
+    let events = Events::read(controller, id).await?;
+    let view = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
+    let steps = Steps {
+        rows: view.steps.iter().map(step_row).collect(),
+    };
+    Ok(vec![
+        Fragment::new("head", &Head::new(&view)),
+        Fragment::new("orders", &Orders::new(&snapshot)),
+        Fragment::new("graph", &Graph::new(&view.steps)),
+        Fragment::new("tables", &Tables::new(&view)),
+        Fragment::new("stream", &Stream::new(view.stream.as_ref())),
+        Fragment::new("windows", &Windows::new(&view)),
+        Fragment::new("steps", &steps),
+        Fragment::new("events", &events),
+        Fragment::new("plan", &PlanText::new(&view)),
+    ])
+}
+
+#[derive(Template)]
+#[template(path = "migration/head.html")]
+struct Head {
+    id: String,
+    title: String,
+    mark: Mark,
+    sentence: String,
+    waiting_for: Option<String>,
+    failure: Option<Failure>,
+    retrying: Option<Retrying>,
+    map: String,
+    keys: String,
+    versions: String,
+    owner: String,
+    submitted: String,
+    by: String,
+    ended: Option<String>,
+}
+
+/// A step that waits for its next attempt.
+struct Retrying {
+    step: String,
+    failure: Failure,
+    attempt: u32,
+    of: u32,
+}
+
+impl Head {
+    fn new(view: &MigrationView) -> Self {
+        let m = &view.summary;
+        let mut versions = vec![m.map_version.before];
+        versions.extend(m.map_version.after);
+        versions.extend(m.map_version.back);
+        let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
+        let owner = view.owner.as_ref().filter(|owner| owner.live);
+        Self {
+            id: m.id.to_string(),
+            title: format!("{} {} → {}", m.operation, m.source, m.target),
+            mark: marks::of_migration(m.state),
+            sentence: of_view(view),
+            waiting_for: m.waiting_for.clone(),
+            failure: m.failure.clone(),
+            retrying: retrying(view),
+            map: m.map.to_string(),
+            keys: m.keys.to_string(),
+            versions: versions.join(" → "),
+            owner: owner.map_or_else(|| "nobody".to_owned(), |owner| owner.agent.to_string()),
+            submitted: moment(m.created_at),
+            by: m.submitted_by.clone(),
+            ended: m.finished_at.map(moment),
+        }
+    }
+}
+
+fn retrying(view: &MigrationView) -> Option<Retrying> {
+    let step = view.steps.iter().find(|s| s.state == StepState::Backoff)?;
+    Some(Retrying {
+        step: step.id.to_string(),
+        failure: step.failure.clone()?,
+        attempt: step.attempt,
+        of: view.plan.options.max_attempts,
+    })
+}
+
+#[derive(Template)]
+#[template(path = "migration/steps.html")]
+struct Steps {
+    rows: Vec<StepRow>,
+}
+
+struct StepRow {
+    name: String,
+    summary: String,
+    mark: Mark,
+    attempt: u32,
+    took: String,
+    message: String,
+    failure: Option<Failure>,
+}
+
+fn step_row(step: &StepView) -> StepRow {
+    let span = step.started_at.zip(step.finished_at);
+    let took = span.and_then(|(from, to)| u32::try_from((to - from).num_milliseconds()).ok());
+    let message = step.progress.as_ref().map(|p| p.message.clone());
+    StepRow {
+        name: step.id.to_string(),
+        summary: step.summary.clone(),
+        mark: marks::of_step(step.state),
+        attempt: step.attempt,
+        took: took.map_or_else(|| "–".to_owned(), |ms| millis(i64::from(ms))),
+        message: message
+            .filter(|_| step.state == StepState::Running)
+            .unwrap_or_default(),
+        failure: step.failure.clone(),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "migration/plan.html")]
+struct PlanText {
+    text: String,
+}
+
+impl PlanText {
+    fn new(view: &MigrationView) -> Self {
+        Self {
+            text: plan_text(&view.plan),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The journal, newest first, in words.
+
+use super::super::figures::moment;
+use crate::controller::{ControlError, Controller};
+use crate::store::Event;
+use askama::Template;
+use plans::id::MigrationId;
+use serde_json::Value;
+
+/// Events that are read, and that are shown.
+const READ: i64 = 10_000;
+const SHOWN: usize = 200;
+
+/// The newest events.
+#[derive(Template)]
+#[template(path = "migration/events.html")]
+pub(super) struct Events {
+    rows: Vec<Row>,
+    hidden: usize,
+    id: String,
+}
+
+struct Row {
+    seq: i64,
+    at: String,
+    what: String,
+    step: String,
+    actor: String,
+    details: String,
+}
+
+impl Events {
+    /// Reads the journal of a migration.
+    pub(super) async fn read(
+        controller: &Controller,
+        id: &MigrationId,
+    ) -> Result<Self, ControlError> {
+        let events = controller.store().events(id, 0, READ).await?;
+        Ok(Self {
+            rows: events.iter().rev().take(SHOWN).map(row).collect(),
+            hidden: events.len().saturating_sub(SHOWN),
+            id: id.to_string(),
+        })
+    }
+}
+
+fn row(event: &Event) -> Row {
+    Row {
+        seq: event.seq,
+        at: moment(event.at),
+        what: event.kind.replace(['.', '_'], " "),
+        step: event
+            .step
+            .as_ref()
+            .map_or_else(String::new, ToString::to_string),
+        actor: event.actor.clone(),
+        details: details(&event.data),
+    }
+}
+
+/// The data's fields as `name value`; a failure by its message.
+fn details(data: &Value) -> String {
+    let Value::Object(fields) = data else {
+        return String::new();
+    };
+    let parts = fields.iter().filter_map(|(name, value)| match value {
+        Value::Null => None,
+        Value::Object(inner) => {
+            let said = inner.get("message").or_else(|| inner.get("agent"))?;
+            said.as_str().map(str::to_owned)
+        }
+        Value::String(text) => Some(format!("{} {text}", name.replace('_', " "))),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+            Some(format!("{} {value}", name.replace('_', " ")))
+        }
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn details_are_words() {
+        let data = json!({"attempt": 2, "failure": {"code": "x.y", "message": "it broke"}, "reason": null});
+        assert_eq!(details(&data), "attempt 2, it broke");
+    }
+}

@@ -1,0 +1,87 @@
+//! The write stops in milliseconds, part by part.
+
+use super::super::figures::count;
+use crate::view::MigrationView;
+use askama::Template;
+use plans::step::StepKind;
+use plans::step::cutover::{CutOver, Window};
+
+/// The write stops.
+#[derive(Template)]
+#[template(path = "migration/windows.html")]
+pub(super) struct Windows {
+    windows: Vec<Stopped>,
+}
+
+/// One write stop.
+struct Stopped {
+    title: &'static str,
+    total: String,
+    budget: u32,
+    attempt: i64,
+    map_version: i64,
+    dirty_keys: String,
+    parts: Vec<StopPart>,
+}
+
+struct StopPart {
+    name: &'static str,
+    ms: String,
+    x: f64,
+    width: f64,
+    class: usize,
+}
+
+impl Windows {
+    /// Those of the cutover and of the roll back, once they happened.
+    pub(super) fn new(view: &MigrationView) -> Self {
+        let titles = [
+            (StepKind::Cutover, "Cutover"),
+            (StepKind::Rollback, "Roll back"),
+        ];
+        let windows = titles.into_iter().filter_map(|(kind, title)| {
+            let step = view.steps.iter().find(|step| step.kind == kind)?;
+            let output = step.output.clone()?;
+            let cut: CutOver = serde_json::from_value(output).ok()?;
+            Some(Stopped {
+                title,
+                total: format!("{:.1}", cut.window.total),
+                budget: view.plan.options.write_stop_budget_ms,
+                attempt: cut.attempt,
+                map_version: cut.map_version,
+                dirty_keys: count(cut.dirty_keys),
+                parts: stop_parts(&cut.window),
+            })
+        });
+        Self {
+            windows: windows.collect(),
+        }
+    }
+}
+
+fn stop_parts(window: &Window) -> Vec<StopPart> {
+    let parts = [
+        ("wait-out", window.wait_out),
+        ("drain", window.drain),
+        ("check", window.check),
+        ("seal", window.seal),
+        ("flip", window.flip),
+        ("open", window.open),
+    ];
+    let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
+    let whole = sum.max(window.total).max(f64::MIN_POSITIVE);
+    let mut x = 0.0;
+    let part = |(class, (name, ms)): (usize, (&'static str, f64))| {
+        let width = ms / whole * 100.0;
+        let part = StopPart {
+            name,
+            ms: format!("{ms:.1}"),
+            x,
+            width,
+            class,
+        };
+        x += width;
+        part
+    };
+    parts.into_iter().enumerate().map(part).collect()
+}

@@ -1,0 +1,125 @@
+//! How far the work is: the tables of a step, and the change stream.
+
+use super::super::figures::{bytes, count, millis, percent, seconds};
+use super::super::sentence::{current, share_of};
+use crate::view::{MigrationView, StepView};
+use askama::Template;
+use plans::failure::Failure;
+use plans::names::Direction;
+use plans::state::step::StepState;
+use plans::wire::{Progress, StreamStatus, TableProgress};
+
+/// What the step did to each table.
+#[derive(Template)]
+#[template(path = "migration/tables.html")]
+pub(super) struct Tables {
+    step: String,
+    message: String,
+    share: Option<u8>,
+    rate: Option<String>,
+    eta: Option<String>,
+    rows: Vec<TableRow>,
+}
+
+struct TableRow {
+    table: String,
+    phase: String,
+    rows: String,
+    bytes: String,
+    share: u8,
+}
+
+impl Tables {
+    /// Figures of the current step, or of the last one that worked table by table.
+    pub(super) fn new(view: &MigrationView) -> Self {
+        let now = current(view).filter(|step| step.state == StepState::Running);
+        let has_tables = |step: &&StepView| {
+            let progress = step.progress.as_ref();
+            progress.is_some_and(|progress| !progress.tables.is_empty())
+        };
+        let last = || view.steps.iter().rev().find(has_tables);
+        let step = now.filter(has_tables).or_else(last);
+        let progress = step.and_then(|step| step.progress.clone());
+        let progress = progress.unwrap_or_default();
+        let running = step.is_some_and(|step| step.state == StepState::Running);
+        Self {
+            step: step.map_or_else(String::new, |step| step.id.to_string()),
+            message: progress.message.clone(),
+            share: share_of(&progress.tables),
+            rate: rate(&progress).filter(|_| running),
+            eta: progress.eta_seconds.filter(|_| running).map(seconds),
+            rows: progress.tables.iter().map(table_row).collect(),
+        }
+    }
+}
+
+fn rate(progress: &Progress) -> Option<String> {
+    let rows = progress.rows_per_second;
+    (rows > 0.0).then(|| {
+        format!(
+            "{} rows/s, {}/s",
+            count(rows as i64),
+            bytes(progress.bytes_per_second as i64)
+        )
+    })
+}
+
+fn table_row(table: &TableProgress) -> TableRow {
+    let of = |done: String, total: String, known: bool| match known {
+        true => format!("{done} of {total}"),
+        false => done,
+    };
+    TableRow {
+        table: table.table.clone(),
+        phase: table.phase.clone(),
+        rows: of(
+            count(table.rows_done),
+            count(table.rows_total),
+            table.rows_total > table.rows_done,
+        ),
+        bytes: of(
+            bytes(table.bytes_done),
+            bytes(table.bytes_total),
+            table.bytes_total > table.bytes_done,
+        ),
+        share: match table.phase.as_str() {
+            "done" => 100,
+            _ if table.bytes_total > 0 => percent(table.bytes_done, table.bytes_total),
+            _ => percent(table.rows_done, table.rows_total),
+        },
+    }
+}
+
+/// The change stream.
+#[derive(Template)]
+#[template(path = "migration/stream.html")]
+pub(super) struct Stream {
+    seen: Option<Flow>,
+}
+
+struct Flow {
+    direction: &'static str,
+    lag: String,
+    behind: String,
+    transactions: String,
+    changes: String,
+    failure: Option<Failure>,
+}
+
+impl Stream {
+    /// Figures of the stream, if one runs.
+    pub(super) fn new(stream: Option<&StreamStatus>) -> Self {
+        let seen = stream.map(|stream| Flow {
+            direction: match stream.direction {
+                Direction::Forward => "source to target",
+                Direction::Reverse => "target to source",
+            },
+            lag: millis(stream.lag_ms),
+            behind: bytes(stream.lag_bytes),
+            transactions: count(stream.transactions),
+            changes: count(stream.changes),
+            failure: stream.failure.clone(),
+        });
+        Self { seen }
+    }
+}

@@ -1,0 +1,86 @@
+//! The dashboard: pages rendered by the server, refreshed piece by piece over server-sent events.
+//!
+//! A page is a row of fragments, each an element with an id; `live` sends again those that changed.
+//! Handlers ask the controller as the API's do. Every page and order works without JavaScript.
+//! Absent: status codes (`api` has them), assets of other hosts, inline scripts and styles.
+
+mod assets;
+mod bars;
+mod figures;
+mod graph;
+mod live;
+mod map;
+mod marks;
+mod migration;
+mod orders;
+mod overview;
+mod page;
+mod request;
+mod sentence;
+
+use crate::controller::Controller;
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::map_response;
+use axum::response::{Redirect, Response};
+use axum::routing::{get, post};
+
+/// Largest form: a plan of many tables, percent-encoded.
+const FORM_LIMIT: usize = 48 << 20;
+/// Who gives the orders that come from these pages.
+const ACTOR: &str = "dashboard";
+
+/// With `no-referrer` a browser would send `Origin: null` with its own forms, which the guard refuses.
+const HEADERS: [(HeaderName, &str); 4] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "same-origin"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+];
+
+/// The pages over `controller`, to be merged with the API's routes behind its guard.
+pub fn routes(controller: Controller) -> Router {
+    Router::new()
+        .route("/", get(overview::show))
+        .route("/migrations", post(request::apply).get(to_overview))
+        .route("/migrations/new", get(request::show))
+        .route("/migrations/plan", post(request::plan).get(to_request))
+        .route("/migrations/{id}", get(migration::show))
+        .route(
+            "/migrations/{id}/{command}",
+            get(orders::confirm).post(orders::give),
+        )
+        .route("/maps/{name}", get(map::show))
+        .route("/live/overview", get(live::overview))
+        .route("/live/migrations/{id}", get(live::migration))
+        .route("/live/maps/{name}", get(live::map))
+        .route("/assets/{file}", get(assets::show))
+        .route("/favicon.ico", get(assets::favicon))
+        .layer(DefaultBodyLimit::max(FORM_LIMIT))
+        .layer(map_response(protected))
+        .with_state(controller)
+}
+
+async fn protected(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn to_overview() -> Redirect {
+    Redirect::to("/")
+}
+
+/// A plan is the answer to a form; without the form there is only the way back to it.
+async fn to_request() -> Redirect {
+    Redirect::to("/migrations/new")
+}
