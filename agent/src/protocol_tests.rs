@@ -18,4 +18,5 @@ mod park;
 mod register;
 mod reverse;
 mod schema;
+mod survey;
 mod wait_out;

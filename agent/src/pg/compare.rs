@@ -82,7 +82,7 @@ pub(crate) async fn bucket_rows(
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// Hash of each row whose key is in `keys` (JSON arrays of text, in primary key order), by key.
+/// Hash of each row whose key is in `keys` (JSON arrays of text, in primary key order), by that text.
 pub(crate) async fn keyed_rows(
     client: &Client,
     table: &MovingTable,
@@ -111,12 +111,11 @@ pub(crate) async fn keyed_rows(
     let rows = client
         .query(
             &format!(
-                "select {key}, pg_catalog.md5((t.*)::text)
+                "select given.shardwright_text, pg_catalog.md5((t.*)::text)
                  from pg_catalog.unnest($1::text[]) given (shardwright_text)
                  cross join lateral (select given.shardwright_text::pg_catalog.jsonb as shardwright_key) k
                  join only {name} t on ({columns}) = ({values})
                  where {predicate}",
-                key = key_row(table),
                 name = table.table.sql(),
                 columns = columns.join(", "),
                 values = values.join(", "),

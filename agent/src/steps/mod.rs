@@ -6,6 +6,7 @@ mod copy;
 mod copy_progress;
 mod create_target;
 mod cutover;
+mod dirty;
 mod drop_new;
 mod drop_old;
 mod hold;

@@ -5,6 +5,9 @@
 mod server;
 mod tables;
 
+#[cfg(test)]
+pub(crate) use server::check_version;
+
 use plans::failure::{Failure, Finding, Severity};
 use plans::id::{Epoch, MigrationId};
 use plans::survey::{Survey, SurveyTask};
@@ -18,6 +21,12 @@ use crate::pg::shard::Shard;
 pub(crate) struct Findings(Vec<Finding>);
 
 impl Findings {
+    /// What was found so far.
+    #[cfg(test)]
+    pub(crate) fn as_slice(&self) -> &[Finding] {
+        &self.0
+    }
+
     fn add(
         &mut self,
         severity: Severity,

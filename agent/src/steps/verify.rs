@@ -4,7 +4,6 @@
 //! committed before it; the applier goes on exactly to there; the target's snapshot is opened; then
 //! both snapshots are compared at leisure. Keys that change afterwards are recorded as dirty.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use plans::failure::{Failure, RetryClass};
@@ -24,10 +23,8 @@ use crate::pg::shard::Shard;
 use crate::pg::{compare, epoch, snapshot};
 use crate::stream::{Held, Stream};
 
-/// Dirty keys that are compared with one statement.
-const KEYS_AT_ONCE: usize = 5000;
-/// A slot waits for every running transaction, and the applier waits for the slot; not for longer.
-const SLOT_PATIENCE: Duration = Duration::from_secs(15);
+/// Creating a slot waits for every transaction that runs; one that never ends must not stop us for ever.
+const SLOT_PATIENCE: Duration = Duration::from_secs(120);
 
 /// The two sides of a change stream: where changes are made, and where they are applied.
 pub(super) struct Sides {
@@ -237,77 +234,6 @@ async fn table_differences(
         ),
     )?;
     Ok((rows, compare::count_differences(&here, &there)))
-}
-
-/// Compares the keys that changed since the last comparison, again at an exact point.
-///
-/// Returns how many keys are dirty afterwards: those that changed meanwhile.
-pub(super) async fn recheck(context: &Context, direction: Direction) -> Result<usize, StepError> {
-    let sides = Sides::of(context, direction)?;
-    let point = point(context, &sides).await?;
-    let reader = sides.destination.session("dirty").await?;
-    let dirty = dirty_keys(&reader, &sides, Some(point.at)).await?;
-    let differences = dirty_differences(
-        context,
-        &dirty,
-        (&point.origin.session, &point.origin.shard),
-        (&point.destination.session, &point.destination.shard),
-    )
-    .await?;
-    if differences > 0 {
-        return Err(differs(&[format!("{differences} changed row(s)")]));
-    }
-    forget_dirty(&sides, point.at).await?;
-    let left = dirty_keys(&reader, &sides, None).await?;
-    Ok(left.values().map(Vec::len).sum())
-}
-
-/// Dirty keys by relation; those whose last change committed before a point, or all.
-pub(super) async fn dirty_keys(
-    session: &Client,
-    sides: &Sides,
-    before: Option<Lsn>,
-) -> Result<BTreeMap<String, Vec<String>>, StepError> {
-    let rows = session
-        .query(
-            "select relation, key from shardwright.dirty
-             where migration = $1 and ($2::pg_lsn is null or lsn < $2)",
-            &[&sides.token.migration.0, &before],
-        )
-        .await
-        .at(format_args!(
-            "shard {}: reading changed keys",
-            sides.destination.name
-        ))?;
-    let mut keys: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for row in rows {
-        keys.entry(row.get(0)).or_default().push(row.get(1));
-    }
-    Ok(keys)
-}
-
-/// How many of the dirty keys differ between two sessions.
-pub(super) async fn dirty_differences(
-    context: &Context,
-    dirty: &BTreeMap<String, Vec<String>>,
-    origin: (&Client, &str),
-    destination: (&Client, &str),
-) -> Result<i64, StepError> {
-    let mut differences = 0;
-    for table in &context.dispatch.tables {
-        let Some(keys) = dirty.get(&table.table.to_string()) else {
-            continue;
-        };
-        let predicate = context.predicate(table);
-        for keys in keys.chunks(KEYS_AT_ONCE) {
-            let (here, there) = tokio::try_join!(
-                compare::keyed_rows(origin.0, table, &predicate, keys, origin.1),
-                compare::keyed_rows(destination.0, table, &predicate, keys, destination.1),
-            )?;
-            differences += compare::count_differences(&here, &there);
-        }
-    }
-    Ok(differences)
 }
 
 /// Keys whose last change committed before `before` have been compared.

@@ -11,15 +11,10 @@ use super::Parties;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::{catalog, guard, sequences, wait_out};
-use crate::steps::{catch_up, verify};
+use crate::steps::catch_up;
 
 /// Pause between two looks at what stands in the way.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Dirty keys that may be left for the comparison inside the window.
-const DIRTY_AT_MOST: usize = 2000;
-/// Comparisons before the window; a key set that changes faster than this is compared inside.
-const RECHECKS: usize = 3;
-
 /// What was seen at the gate and must still be so right before the flip (R10).
 pub(super) struct Facts {
     pub(super) fingerprint: String,
@@ -34,16 +29,6 @@ pub(super) async fn pass(context: &Context, parties: &Parties) -> Result<Facts, 
     let gaining = parties.sides.destination.session("gate").await?;
     loop {
         let facts = facts(context, parties, &losing, &gaining).await?;
-        for _ in 0..RECHECKS {
-            context.say("comparing the keys that changed since the verification");
-            let left = tokio::select! {
-                left = verify::recheck(context, parties.direction) => left?,
-                failure = context.stream_failed() => return Err(failure),
-            };
-            if left <= DIRTY_AT_MOST {
-                break;
-            }
-        }
         match obstacle(context, parties, &losing).await? {
             None => return Ok(facts),
             Some(reason) => context.say(format!("the cutover waits: {reason}")),

@@ -21,6 +21,7 @@ use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
 use crate::pg::{catalog, guard, sequences, wait_out};
+use crate::steps::dirty::{self, Both};
 use crate::steps::verify;
 use crate::stream::Stream;
 
@@ -29,6 +30,20 @@ struct Sessions {
     losing: connect::Connected,
     gaining: connect::Connected,
 }
+
+impl Sessions {
+    fn both(&self) -> Both<'_> {
+        Both {
+            origin: &self.losing,
+            destination: &self.gaining,
+        }
+    }
+}
+
+/// Dirty keys that may be left for the comparison inside the window.
+const DIRTY_AT_MOST: usize = 50;
+/// Comparisons right before the fence; keys that change faster than this are compared inside.
+const RECHECKS: usize = 8;
 
 /// Runs one attempt from C3 to C11. An error before the flip means: to be released.
 pub(super) async fn attempt(
@@ -52,6 +67,15 @@ pub(super) async fn attempt(
         &destination.name,
     )
     .await?;
+    for _ in 0..RECHECKS {
+        let left = dirty::recheck(context, &parties.sides, &sessions.both()).await?;
+        context.say(format!(
+            "compared what changed since the verification; {left} keys changed meanwhile"
+        ));
+        if left <= DIRTY_AT_MOST {
+            break;
+        }
+    }
     let started = Instant::now();
     let mut run = Attempt {
         context,
@@ -156,19 +180,14 @@ impl Attempt<'_> {
     /// C6: dirty keys are equal on both sides; sequences are set past the losing shard's.
     async fn check(&self) -> Result<i64, StepError> {
         let ((losing, origin), (gaining, destination)) = (self.losing(), self.gaining());
-        let dirty = verify::dirty_keys(gaining, &self.parties.sides, None).await?;
-        let differences = verify::dirty_differences(
-            self.context,
-            &dirty,
-            (losing, origin),
-            (gaining, destination),
-        )
-        .await?;
-        if differences > 0 {
+        let sides = &self.parties.sides;
+        let both = self.sessions.both();
+        let (different, compared) = dirty::differences(self.context, sides, &both).await?;
+        if different > 0 {
             return Err(StepError::refused(
                 "verify.different",
                 format!(
-                    "{differences} row(s) that changed before the fence differ on the two shards"
+                    "{different} row(s) that changed before the fence differ on the two shards"
                 ),
                 "find out who wrote to the new shard; abort the migration and plan it again",
             ));
@@ -178,10 +197,7 @@ impl Attempt<'_> {
         epoch::continue_exclusive(gaining, token, self.witnessed, destination).await?;
         sequences::advance(gaining, &values, destination).await?;
         epoch::commit(gaining, &format!("shard {destination}: setting sequences")).await?;
-        Ok(dirty
-            .values()
-            .map(|keys| i64::try_from(keys.len()).unwrap_or(0))
-            .sum())
+        Ok(i64::try_from(compared).unwrap_or(i64::MAX))
     }
 
     /// C7 and C8: from here on the losing shard stays closed whatever happens to us.

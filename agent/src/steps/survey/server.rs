@@ -32,18 +32,7 @@ pub(super) async fn check(
         .await
         .at(format_args!("shard {shard}: reading settings"))?;
     let object = |what: &str| format!("shard {shard}, {what}");
-    let version: i32 = row.get(0);
-    if version < OLDEST {
-        findings.refuse(
-            "server.version",
-            object("server"),
-            format!(
-                "it is PostgreSQL {}; row filters need 15 or newer",
-                row.get::<_, &str>(1)
-            ),
-            "upgrade the server to PostgreSQL 15 or newer",
-        );
-    }
+    check_version(row.get(0), row.get(1), shard, findings);
     let wal_level: &str = row.get(2);
     if wal_level != "logical" {
         findings.refuse(
@@ -86,6 +75,18 @@ pub(super) async fn check(
     }
     check_role(client, shard, findings).await?;
     check_transactions(client, shard, findings).await
+}
+
+/// Refuses a server that is too old; `number` is its `server_version_num`.
+pub(crate) fn check_version(number: i32, name: &str, shard: &str, findings: &mut Findings) {
+    if number < OLDEST {
+        findings.refuse(
+            "server.version",
+            format!("shard {shard}, server"),
+            format!("it is PostgreSQL {name}; row filters need 15 or newer"),
+            "upgrade the server to PostgreSQL 15 or newer",
+        );
+    }
 }
 
 async fn check_role(

@@ -136,7 +136,9 @@ fn check_key(
                 facts.table.sql()
             ),
         );
-    } else if !facts.primary_key.iter().any(|column| column == key_column) {
+    } else if columns.iter().any(|found| found.column.name == key_column)
+        && !facts.primary_key.iter().any(|column| column == key_column)
+    {
         findings.refuse(
             "key.identity",
             object.clone(),
