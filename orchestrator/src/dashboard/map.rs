@@ -90,7 +90,11 @@ impl Versions {
         let version = |record: &MapVersionRecord| Version {
             version: record.version.to_string(),
             made: moment(record.created_at),
-            by: record.by.clone(),
+            // A flip is made by its migration, which has a column of its own.
+            by: match &record.migration {
+                Some(id) if id.as_str() == record.by => "its flip".to_owned(),
+                _ => record.by.clone(),
+            },
             migration: record.migration.as_ref().map(ToString::to_string),
             parts: bars::parts(&record.mappings),
         };

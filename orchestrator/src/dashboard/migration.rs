@@ -4,7 +4,7 @@ mod events;
 mod window;
 mod work;
 
-use super::figures::{millis, moment};
+use super::figures::{bytes, count, millis, moment, seconds};
 use super::graph::Graph;
 use super::marks::{self, Mark};
 use super::orders::Orders;
@@ -19,7 +19,12 @@ use events::Events;
 use plans::failure::Failure;
 use plans::id::MigrationId;
 use plans::render::plan_text;
+use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
+use plans::step::StepKind;
+use plans::step::copy::Copied;
+use plans::step::verify::Verified;
+use serde_json::Value;
 use window::Windows;
 use work::{Stream, Tables};
 
@@ -71,6 +76,8 @@ struct Head {
     waiting_for: Option<String>,
     failure: Option<Failure>,
     retrying: Option<Retrying>,
+    /// Nothing moves on before an agent takes it.
+    alone: bool,
     map: String,
     keys: String,
     versions: String,
@@ -104,6 +111,7 @@ impl Head {
             waiting_for: m.waiting_for.clone(),
             failure: m.failure.clone(),
             retrying: retrying(view),
+            alone: owner.is_none() && needs_agent(view),
             map: m.map.to_string(),
             keys: m.keys.to_string(),
             versions: versions.join(" → "),
@@ -113,6 +121,13 @@ impl Head {
             ended: m.finished_at.map(moment),
         }
     }
+}
+
+/// Paused and failed ones wait for a person, ended ones for nobody.
+fn needs_agent(view: &MigrationView) -> bool {
+    let m = &view.summary;
+    let rests = matches!(m.state, MigrationState::Paused | MigrationState::Failed);
+    m.finished_at.is_none() && !rests
 }
 
 fn retrying(view: &MigrationView) -> Option<Retrying> {
@@ -138,6 +153,7 @@ struct StepRow {
     attempt: u32,
     took: String,
     message: String,
+    result: Option<String>,
     failure: Option<Failure>,
 }
 
@@ -154,8 +170,28 @@ fn step_row(step: &StepView) -> StepRow {
         message: message
             .filter(|_| step.state == StepState::Running)
             .unwrap_or_default(),
+        result: step.output.as_ref().and_then(|o| result(step.kind, o)),
         failure: step.failure.clone(),
     }
+}
+
+/// What came of a step, where that is a figure.
+fn result(kind: StepKind, output: &Value) -> Option<String> {
+    let output = output.clone();
+    if kind == StepKind::Copy {
+        let copied: Copied = serde_json::from_value(output).ok()?;
+        let (rows, size) = (count(copied.rows), bytes(copied.bytes));
+        return Some(format!(
+            "{rows} rows, {size} in {}",
+            seconds(copied.seconds)
+        ));
+    }
+    if kind == StepKind::Verify {
+        let verified: Verified = serde_json::from_value(output).ok()?;
+        let (rows, different) = (count(verified.rows_compared), count(verified.different));
+        return Some(format!("{rows} rows compared, {different} different"));
+    }
+    None
 }
 
 #[derive(Template)]

@@ -164,6 +164,17 @@ test("it is finished", async () => {
   await photograph("migration-completed");
 });
 
+test("a lost connection is shown and comes back", async () => {
+  const context = await browser.newContext();
+  const other = await context.newPage();
+  await context.route("**/live/**", (route) => route.abort());
+  await other.goto(url + "/");
+  await other.locator("#live[data-state=lost]", { hasText: "reconnecting" }).waitFor();
+  await context.unroute("**/live/**");
+  await other.locator("#live[data-state=live]").waitFor();
+  await context.close();
+});
+
 test("everything can be read and ordered without JavaScript", async () => {
   const plain = await browser.newContext({ javaScriptEnabled: false });
   const still = await plain.newPage();

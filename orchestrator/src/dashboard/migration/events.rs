@@ -7,15 +7,17 @@ use askama::Template;
 use plans::id::MigrationId;
 use serde_json::Value;
 
-/// Events that are read, and that are shown.
+/// Events that are read, shown, and shown at once.
 const READ: i64 = 10_000;
 const SHOWN: usize = 200;
+const NEWEST: usize = 20;
 
 /// The newest events.
 #[derive(Template)]
 #[template(path = "migration/events.html")]
 pub(super) struct Events {
-    rows: Vec<Row>,
+    newest: Vec<Row>,
+    older: Vec<Row>,
     hidden: usize,
     id: String,
 }
@@ -36,8 +38,10 @@ impl Events {
         id: &MigrationId,
     ) -> Result<Self, ControlError> {
         let events = controller.store().events(id, 0, READ).await?;
+        let mut shown = events.iter().rev().take(SHOWN).map(row);
         Ok(Self {
-            rows: events.iter().rev().take(SHOWN).map(row).collect(),
+            newest: shown.by_ref().take(NEWEST).collect(),
+            older: shown.collect(),
             hidden: events.len().saturating_sub(SHOWN),
             id: id.to_string(),
         })

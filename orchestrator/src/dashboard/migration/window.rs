@@ -70,6 +70,7 @@ fn stop_parts(window: &Window) -> Vec<StopPart> {
     ];
     let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
     let whole = sum.max(window.total).max(f64::MIN_POSITIVE);
+    let rest = ("rest", whole - sum);
     let mut x = 0.0;
     let part = |(class, (name, ms)): (usize, (&'static str, f64))| {
         let width = ms / whole * 100.0;
@@ -83,5 +84,6 @@ fn stop_parts(window: &Window) -> Vec<StopPart> {
         x += width;
         part
     };
-    parts.into_iter().enumerate().map(part).collect()
+    let named = parts.into_iter().chain([rest]);
+    named.enumerate().map(part).collect()
 }

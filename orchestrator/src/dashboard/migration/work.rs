@@ -44,7 +44,9 @@ impl Tables {
         let running = step.is_some_and(|step| step.state == StepState::Running);
         Self {
             step: step.map_or_else(String::new, |step| step.id.to_string()),
-            message: progress.message.clone(),
+            message: Some(progress.message.clone())
+                .filter(|_| running)
+                .unwrap_or_default(),
             share: share_of(&progress.tables),
             rate: rate(&progress).filter(|_| running),
             eta: progress.eta_seconds.filter(|_| running).map(seconds),
@@ -65,28 +67,24 @@ fn rate(progress: &Progress) -> Option<String> {
 }
 
 fn table_row(table: &TableProgress) -> TableRow {
-    let of = |done: String, total: String, known: bool| match known {
-        true => format!("{done} of {total}"),
-        false => done,
+    // Totals are estimates; what is done is exact.
+    let all = table.phase == "done" || table.rows_total <= table.rows_done;
+    let of = |done: i64, total: i64, text: fn(i64) -> String| {
+        if done == 0 && total == 0 {
+            "–".to_owned()
+        } else if all || total <= done {
+            text(done)
+        } else {
+            format!("{} of {}", text(done), text(total))
+        }
     };
+    let share = percent(table.rows_done, table.rows_total);
     TableRow {
         table: table.table.clone(),
         phase: table.phase.clone(),
-        rows: of(
-            count(table.rows_done),
-            count(table.rows_total),
-            table.rows_total > table.rows_done,
-        ),
-        bytes: of(
-            bytes(table.bytes_done),
-            bytes(table.bytes_total),
-            table.bytes_total > table.bytes_done,
-        ),
-        share: match table.phase.as_str() {
-            "done" => 100,
-            _ if table.bytes_total > 0 => percent(table.bytes_done, table.bytes_total),
-            _ => percent(table.rows_done, table.rows_total),
-        },
+        rows: of(table.rows_done, table.rows_total, count),
+        bytes: of(table.bytes_done, table.bytes_total, bytes),
+        share: if table.phase == "done" { 100 } else { share },
     }
 }
 
