@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plans::id::{AgentName, InstanceId, MigrationId};
-use plans::wire::{Action, Claim, Directive, Heartbeat, Holding, PROTOCOL, Report, Work};
+use plans::wire::{Action, Claim, Directive, Heartbeat, Held, Holding, PROTOCOL, Report, Work};
 use tokio::sync::Mutex;
 
 use crate::controller::{Controller, ControllerError};
@@ -70,11 +70,15 @@ impl Worker {
         }
     }
 
-    async fn holding(&self) -> Vec<(MigrationId, plans::id::Epoch)> {
+    async fn holding(&self) -> Vec<Held> {
         let owned = self.owned.lock().await;
         owned
             .values()
-            .map(|a| (a.owned.migration.clone(), a.owned.epoch))
+            .map(|assignment| Held {
+                migration: assignment.owned.migration.clone(),
+                epoch: assignment.owned.epoch,
+                step: assignment.running_step(),
+            })
             .collect()
     }
 

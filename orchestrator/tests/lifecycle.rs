@@ -147,6 +147,23 @@ async fn a_new_process_of_an_agent_takes_over_at_once() {
 }
 
 #[tokio::test]
+async fn a_step_whose_dispatch_was_never_heard_is_given_again_at_once() {
+    let settings = orchestrator::controller::Settings {
+        lease: Duration::from_secs(600),
+        ..quick()
+    };
+    let server = Server::with(settings).await;
+    let agent = server.agent("x", "x1");
+    server.apply(&agent, "").await;
+    let heard = agent.run_to("copy").await;
+    agent.forget();
+    let again = agent.take("copy").await;
+    assert_eq!((again.epoch, again.attempt), (heard.epoch, heard.attempt));
+    agent.done(&again).await;
+    agent.take("catch_up").await;
+}
+
+#[tokio::test]
 async fn a_restarted_controller_honours_the_lease() {
     let mut server = Server::start().await;
     let id = server.apply(&server.agent("x", "x1"), "").await;

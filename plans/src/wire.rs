@@ -29,8 +29,19 @@ pub struct Claim {
     pub agent: AgentName,
     /// Which process of it; a new one loses what the old one held at once.
     pub instance: InstanceId,
-    /// Migrations that this process owns already; their next steps come to it first.
-    pub holding: Vec<(MigrationId, Epoch)>,
+    /// What this process was given and has heard of: anything else was lost on the way and is given again.
+    pub holding: Vec<Held>,
+}
+
+/// What an agent knows that it owns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The migration.
+    pub migration: MigrationId,
+    /// The epoch it is owned under.
+    pub epoch: Epoch,
+    /// The step that runs, until its report is heard.
+    pub step: Option<StepId>,
 }
 
 /// What an agent is given.

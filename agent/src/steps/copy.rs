@@ -23,8 +23,8 @@ use crate::steps::copy_progress::CopyProgress;
 
 /// Chunks are no larger than this, 8 KiB blocks: 256 MiB.
 const LARGEST_CHUNK: i64 = 32_768;
-/// And no smaller, unless the table is: 2 MiB.
-const SMALLEST_CHUNK: i64 = 256;
+/// And no smaller, unless the table is: 256 KiB.
+const SMALLEST_CHUNK: i64 = 32;
 /// Chunks of one table per stream, so that streams end at about the same time.
 const CHUNKS_PER_STREAM: i64 = 8;
 
@@ -327,7 +327,8 @@ async fn copied(
     let row = session
         .query_one(
             "select coalesce(sum(rows), 0)::bigint, coalesce(sum(bytes), 0)::bigint,
-                    coalesce(sum(bytes * (begun - 1)), 0)::bigint
+                    coalesce(sum(bytes * (begun - 1)), 0)::bigint,
+                    coalesce(max(bytes), 0)
              from shardwright.chunk where migration = $1",
             &[&context.dispatch.migration.0],
         )
@@ -337,6 +338,7 @@ async fn copied(
         rows: row.get(0),
         bytes: row.get(1),
         bytes_twice: row.get(2),
+        largest_chunk_bytes: row.get(3),
         seconds,
     })
 }

@@ -1,6 +1,7 @@
 //! Gives work to agents: surveys first, then steps of the migrations that they own or that nobody owns.
 //!
-//! The dispatch is committed before the agent hears of it; an answer that is lost costs a lease.
+//! The dispatch is committed before the agent hears of it. An agent has one claim open at a time and says in it
+//! what it holds: what it was given and does not name was lost on the way, and is given again.
 
 use super::decide::{Decision, decide, due, stream};
 use super::draft::Draft;
@@ -27,6 +28,7 @@ impl Controller {
             });
         }
         self.see(&claim.agent, &claim.instance).await?;
+        self.take_back_unheard(claim).await?;
         let deadline = Instant::now() + self.inner.settings.claim_wait;
         let mut changes = self.inner.changes.subscribe();
         loop {
@@ -49,6 +51,32 @@ impl Controller {
             // Ends by a change, by the next due time, or at the deadline.
             let _ = tokio::time::timeout(wait, changes.changed()).await;
         }
+    }
+
+    /// Takes back what this process was given in an answer that it never got.
+    async fn take_back_unheard(&self, claim: &Claim) -> Result<(), ControlError> {
+        for snapshot in self.inner.store.unfinished().await? {
+            if !is_unheard(&snapshot, claim) {
+                continue;
+            }
+            let why = "the answer to the agent's claim was lost";
+            let edit = |draft: &mut Draft| {
+                if !is_unheard(draft.snapshot(), claim) {
+                    return Ok(());
+                }
+                // The owner stays where it can: what it holds for the copy is not given up.
+                let running = draft.snapshot().running().map(|step| step.id.clone());
+                if let Some(id) = running {
+                    draft.step(&id, StepEvent::Interrupted, json!({ "why": why }))?;
+                } else {
+                    draft.disown(why)?;
+                }
+                Ok(())
+            };
+            self.change(&snapshot.migration.id, "controller", edit)
+                .await?;
+        }
+        Ok(())
     }
 
     /// Gives the migration's next work to the agent, if it may have it.
@@ -146,6 +174,22 @@ fn offered(snapshot: &Snapshot, claim: &Claim) -> Option<Option<StepId>> {
             None
         }
     })
+}
+
+/// True when this process owns the migration and does not know it, or not that the step runs.
+fn is_unheard(snapshot: &Snapshot, claim: &Claim) -> bool {
+    let m = &snapshot.migration;
+    let owns = m
+        .owner
+        .as_ref()
+        .is_some_and(|owner| owner.instance == claim.instance);
+    let running = snapshot.running().map(|step| &step.id);
+    let knows = claim.holding.iter().any(|held| {
+        held.migration == m.id
+            && held.epoch == m.epoch
+            && running.is_none_or(|id| held.step.as_ref() == Some(id))
+    });
+    owns && !knows
 }
 
 /// The agent becomes the owner, under a new epoch unless it was the owner and nothing failed.

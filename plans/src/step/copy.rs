@@ -14,6 +14,9 @@ pub struct Copied {
     pub bytes: i64,
     /// Bytes of chunks that had been begun before and were copied again.
     pub bytes_twice: i64,
+    /// Bytes of the largest chunk: an interruption costs at most one for each stream.
+    #[serde(default)]
+    pub largest_chunk_bytes: i64,
     /// Wall time, seconds, from the first chunk to the last.
     pub seconds: f64,
 }
