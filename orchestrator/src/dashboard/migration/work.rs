@@ -26,7 +26,8 @@ struct TableRow {
     phase: String,
     rows: String,
     bytes: String,
-    share: u8,
+    /// Not known where no total is.
+    share: Option<u8>,
 }
 
 impl Tables {
@@ -37,7 +38,11 @@ impl Tables {
             let progress = step.progress.as_ref();
             progress.is_some_and(|progress| !progress.tables.is_empty())
         };
-        let last = || view.steps.iter().rev().find(has_tables);
+        let is_known = |step: &&StepView| {
+            let progress = step.progress.as_ref();
+            progress.is_some_and(|progress| share_of(&progress.tables).is_some())
+        };
+        let last = || view.steps.iter().rev().find(is_known);
         let step = now.filter(has_tables).or_else(last);
         let progress = step.and_then(|step| step.progress.clone());
         let progress = progress.unwrap_or_default();
@@ -78,13 +83,14 @@ fn table_row(table: &TableProgress) -> TableRow {
             format!("{} of {}", text(done), text(total))
         }
     };
+    let known = table.rows_total > 0 || table.phase == "done";
     let share = percent(table.rows_done, table.rows_total);
     TableRow {
         table: table.table.clone(),
         phase: table.phase.clone(),
         rows: of(table.rows_done, table.rows_total, count),
         bytes: of(table.bytes_done, table.bytes_total, bytes),
-        share: if table.phase == "done" { 100 } else { share },
+        share: known.then_some(if table.phase == "done" { 100 } else { share }),
     }
 }
 
