@@ -33,7 +33,7 @@ demo: ## split a live shard on this machine, with a proof at the end
 demo-pgbench: ## the same with pgbench's tables and the ordinary commands
 	@scripts/setup demo
 	cargo build --release --locked --bins
-	target/release/shardwright demo --pgbench $(ARGS)
+	scripts/demo-pgbench $(ARGS)
 
 clean: ## remove what was built
 	cargo clean

@@ -1,0 +1,6 @@
+-- Run on each server as its superuser: Shardwright's role, which owns the tables, and the application's.
+-- Variable: password.
+create role mover login replication password :'password';
+create role app login password :'password';
+grant set on parameter session_replication_role to mover;
+create database bank owner mover;
