@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::epoch::{self, Token};
 use crate::error::{At, StepError};
 use plans::names::MARKER_PREFIX;
+use plans::table::quote_literal;
 
 /// What a marker says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,14 +75,12 @@ impl Marker {
         shard: &str,
     ) -> Result<(), StepError> {
         let what = format!("shard {shard}: writing a marker");
-        let content = serde_json::json!(self).to_string();
+        let content = quote_literal(&serde_json::json!(self).to_string());
         client
-            .execute(
-                "select pg_catalog.pg_logical_emit_message(true, $1::text, $2::text)",
-                &[&MARKER_PREFIX, &content],
-            )
+            .batch_execute(&format!(
+                "select pg_catalog.pg_logical_emit_message(true, '{MARKER_PREFIX}', {content}::text); commit"
+            ))
             .await
-            .at(&what)?;
-        epoch::commit(client, &what).await
+            .at(&what)
     }
 }

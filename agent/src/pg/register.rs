@@ -49,11 +49,10 @@ async fn write_and_commit(
     let register = quote_ident(&token.migration.register());
     client
         .batch_execute(&format!(
-            "select pg_catalog.setval('{SCHEMA}.{register}', {value})"
+            "select pg_catalog.setval('{SCHEMA}.{register}', {value}); commit"
         ))
         .await
-        .at(&what)?;
-    epoch::commit(client, &what).await
+        .at(&what)
 }
 
 /// Whether a shard's register and `flipped` column show that it does not own the keys.
@@ -126,16 +125,17 @@ pub(crate) async fn read(client: &Client, token: &Token, what: &str) -> Result<W
     })
 }
 
-/// Tells the shard which map version the flip made (C10, first transaction).
+/// Begins a recovery or the opening of attempt `number` and tells the shard which map version the flip
+/// made (C10, first transaction); the shard's new count.
 pub(crate) async fn tell_flipped(
     client: &Client,
     token: &Token,
-    count: i64,
+    number: i64,
     version: i64,
     shard: &str,
-) -> Result<(), StepError> {
+) -> Result<i64, StepError> {
     let what = format!("shard {shard}: telling it of map version {version}");
-    epoch::continue_exclusive(client, token, count, shard).await?;
+    let count = epoch::begin_next(client, token, number, shard).await?;
     client
         .execute(
             "update shardwright.move set flipped = $2 where migration = $1",
@@ -143,5 +143,6 @@ pub(crate) async fn tell_flipped(
         )
         .await
         .at(&what)?;
-    epoch::commit(client, &what).await
+    epoch::commit(client, &what).await?;
+    Ok(count)
 }

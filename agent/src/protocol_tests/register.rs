@@ -149,10 +149,10 @@ async fn a_witness_of_a_flip_that_the_store_lost_stops_the_fence() {
     bench.guard(&bench.target, CLOSED).await;
     let session = bench.ours(&bench.target).await;
     let token = &bench.token;
-    let count = register::witness(&session, token, 1, 7, "t")
+    register::witness(&session, token, 1, 7, "t")
         .await
         .expect("closed and never told");
-    register::tell_flipped(&session, token, count, 8, "t")
+    register::tell_flipped(&session, token, 1, 8, "t")
         .await
         .expect("told");
     assert_eq!(

@@ -18,11 +18,7 @@ async fn flipped(name: &str) -> (Bench, i64) {
     bench.guard(&bench.target, i64::MAX).await;
     bench.capture(REVERSE).await;
     let gaining = bench.ours(&bench.target).await;
-    let count = epoch::begin_next(&gaining, &bench.token, 1, "t")
-        .await
-        .expect("begun");
-    epoch::commit(&gaining, "begun").await.expect("begun");
-    register::tell_flipped(&gaining, &bench.token, count, VERSION + 1, "t")
+    let count = register::tell_flipped(&gaining, &bench.token, 1, VERSION + 1, "t")
         .await
         .expect("told");
     bench.token.until = MapVersion(VERSION + 1);

@@ -22,7 +22,7 @@ use super::open_capture;
 use super::verify::Sides;
 use crate::error::StepError;
 use crate::owned::Context;
-use crate::pg::epoch::{self, Token};
+use crate::pg::epoch::Token;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
 
@@ -331,9 +331,7 @@ pub(super) async fn open(
 ) -> Result<(), StepError> {
     let token = &parties.sides.token;
     let shard = parties.sides.destination.name.as_str();
-    let count = epoch::begin_next(gaining, token, attempt.0, shard).await?;
-    epoch::commit(gaining, "beginning to open").await?;
-    register::tell_flipped(gaining, token, count, version.0, shard).await?;
+    let count = register::tell_flipped(gaining, token, attempt.0, version.0, shard).await?;
     let after = parties.token_after();
     Marker::new(&after, attempt.0, Kind::Opened)
         .emit(gaining, &after, shard)
@@ -352,9 +350,9 @@ pub(super) async fn tell_former(
 ) -> Result<(), StepError> {
     let token = &parties.sides.token;
     let shard = parties.sides.origin.name.as_str();
-    let count = epoch::begin_next(losing, token, attempt.0, shard).await?;
-    epoch::commit(losing, "telling the former owner").await?;
-    register::tell_flipped(losing, token, count, version.0, shard).await
+    register::tell_flipped(losing, token, attempt.0, version.0, shard)
+        .await
+        .map(|_| ())
 }
 
 /// C11: the stream in the other direction runs; after a roll back none does.

@@ -253,16 +253,20 @@ impl Attempt<'_> {
     async fn last_look(&self) -> Result<(), StepError> {
         let (client, shard) = self.losing();
         let tables = &self.context.dispatch.tables;
-        let now = guard::standing(client, &self.context.dispatch.migration, shard).await?;
-        let fingerprint = catalog::fingerprint(client, tables, shard).await?;
+        self.standbys_flushed().await?;
+        // One connection, three questions at once.
+        let (now, fingerprint, ()) = tokio::try_join!(
+            guard::standing(client, &self.context.dispatch.migration, shard),
+            catalog::fingerprint(client, tables, shard),
+            gate::check_identity(self.context, client, shard, self.parties.direction),
+        )?;
         if now != self.facts.guards || fingerprint != self.facts.fingerprint {
             return Err(StepError::not_yet(
                 "schema.changed",
                 format!("shard {shard}: guards or tables changed during the cutover"),
             ));
         }
-        self.standbys_flushed().await?;
-        gate::check_identity(self.context, client, shard, self.parties.direction).await
+        Ok(())
     }
 
     /// A standby that lacks the seal could be promoted and take writes to the moved keys.
