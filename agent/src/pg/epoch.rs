@@ -28,15 +28,20 @@ fn lock_key(migration: &MigrationId) -> String {
     format!("pg_catalog.hashtextextended('shardwright:{migration}', 0)")
 }
 
-/// Opens a transaction of a worker and proves the epoch; our guards let its writes pass.
-pub(crate) async fn begin(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
-    let what = format!("shard {shard}: proving the epoch");
+/// Opens a transaction of ours, which guards let pass, behind the migration's lock.
+async fn lock(client: &Client, token: &Token, how: &str) -> Result<(), tokio_postgres::Error> {
     let key = lock_key(&token.migration);
     client
         .batch_execute(&format!(
-            "begin; set local shardwright.bypass = 'on'; \
-             select pg_catalog.pg_advisory_xact_lock_shared({key})"
+            "begin; set local shardwright.bypass = 'on'; select pg_catalog.{how}({key})"
         ))
+        .await
+}
+
+/// Opens a transaction of a worker and proves the epoch; our guards let its writes pass.
+pub(crate) async fn begin(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+    let what = format!("shard {shard}: proving the epoch");
+    lock(client, token, "pg_advisory_xact_lock_shared")
         .await
         .at(&what)?;
     let row = client
@@ -67,12 +72,7 @@ pub(crate) async fn begin_next(
     shard: &str,
 ) -> Result<i64, StepError> {
     let what = format!("shard {shard}: locking the register");
-    let key = lock_key(&token.migration);
-    client
-        .batch_execute(&format!(
-            "begin; set local shardwright.bypass = 'on'; \
-             select pg_catalog.pg_advisory_xact_lock({key})"
-        ))
+    lock(client, token, "pg_advisory_xact_lock")
         .await
         .at(&what)?;
     let row = client
@@ -109,12 +109,7 @@ pub(crate) async fn continue_exclusive(
     shard: &str,
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: locking the register");
-    let key = lock_key(&token.migration);
-    client
-        .batch_execute(&format!(
-            "begin; set local shardwright.bypass = 'on'; \
-             select pg_catalog.pg_advisory_xact_lock({key})"
-        ))
+    lock(client, token, "pg_advisory_xact_lock")
         .await
         .at(&what)?;
     let rows = client
