@@ -52,6 +52,15 @@ async fn point(bench: &Bench, round: u32) -> (Lsn, Connected, ReplicationSession
     (made.consistent_point, session, slot)
 }
 
+/// Waits until the source has more rows than were compared before.
+async fn until_more_than(bench: &Bench, compared: usize) {
+    let session = bench.ours(&bench.source).await;
+    until("writes go on", || async {
+        bench.rows(&session).await.len() > compared
+    })
+    .await;
+}
+
 async fn mark(bench: &Bench) {
     let session = bench.ours(&bench.source).await;
     let marker = Marker::new(&bench.token, 0, Kind::Park);
@@ -74,6 +83,7 @@ async fn a_parked_stream_has_applied_exactly_what_the_snapshot_sees() {
     let comparing = async {
         let mut compared = 0;
         for round in 0..6 {
+            until_more_than(&bench, compared).await;
             let held = stream.hold();
             let (at, source, _slot) = point(&bench, round).await;
             let (parked, ()) = tokio::join!(held.park(at), mark(&bench));
@@ -81,7 +91,6 @@ async fn a_parked_stream_has_applied_exactly_what_the_snapshot_sees() {
             let target = bench.ours(&bench.target).await;
             let there = bench.rows(&target).await;
             assert_eq!(bench.rows(&source).await, there, "round {round}");
-            assert!(there.len() > compared, "writes went on");
             compared = there.len();
         }
         stop.store(true, Ordering::SeqCst);
@@ -112,28 +121,28 @@ async fn a_hold_that_is_given_up_lets_the_stream_go_on() {
     let bench = Bench::new("hold", ITEM).await;
     bench.capture(FORWARD).await;
     let stream = bench.stream(FORWARD).await;
+    bench.drain(&stream).await.expect("it runs");
     let held = stream.hold();
-    let drained = bench.drain(&stream);
-    tokio::pin!(drained);
-    tokio::select! {
-        early = &mut drained => panic!("{early:?}"),
-        () = waits_for_the_stream(&bench) => {}
-    }
-    drop(held);
-    drained.await.expect("drained");
-}
-
-/// The marker lies in the log and was sent.
-async fn waits_for_the_stream(bench: &Bench) {
     let session = bench.ours(&bench.source).await;
-    until("everything was sent", || async {
-        let read = "select sent_lsn >= pg_current_wal_flush_lsn() and sent_lsn > confirmed_flush_lsn \
-            from pg_stat_replication r join pg_replication_slots s on s.active_pid = r.pid where slot_name = $1";
+    let marker = Marker::new(&bench.token, 1, Kind::Probe);
+    marker
+        .emit(&session, &bench.token, "s")
+        .await
+        .expect("marked");
+    let read = "select pg_current_wal_flush_lsn()";
+    let end: Lsn = session.query_one(read, &[]).await.expect("read").get(0);
+    until("the marker was sent", || async {
+        let read = "select coalesce(r.sent_lsn >= $2, false) from pg_stat_replication r \
+                    join pg_replication_slots s on s.active_pid = r.pid where slot_name = $1";
         let slot = bench.token.migration.slot(FORWARD);
-        let row = session.query_opt(read, &[&slot]).await.expect("read");
+        let row = session.query_opt(read, &[&slot, &end]).await.expect("read");
         row.is_some_and(|row| row.get(0))
     })
     .await;
+    assert!(!stream.seen().markers.contains_key(&marker.id));
+    drop(held);
+    let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
+    arrived.await.expect("in time").expect("it goes on");
 }
 
 /// Ends the stream's session on the destination, so that it restarts.
