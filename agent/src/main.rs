@@ -1,7 +1,13 @@
 //! `shardwright-agent`: performs the steps that the controller hands out.
 
+use std::io::IsTerminal;
+
 use agent::worker::Worker;
 use clap::Parser;
+
+/// Ends of sessions that we bring about ourselves are told as errors by the libraries; what matters is
+/// reported with the step.
+const DEFAULT_LOG: &str = "info,pgwire_replication=off,tokio_postgres=warn";
 
 /// Performs the steps of migrations on the shards; the controller decides which.
 #[derive(Debug, Parser)]
@@ -23,9 +29,10 @@ struct Arguments {
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_env("SHARDWRIGHT_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(DEFAULT_LOG));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();
     fail_point::check()?;

@@ -61,7 +61,7 @@ fn write_plan(out: &mut String, plan: &Plan) -> std::fmt::Result {
     )?;
     writeln!(
         out,
-        "  write stop       moving keys only, some 10 ms plus the oldest open writer, never over {} ms",
+        "  write stop       moving keys only, some 10 to 100 ms plus the oldest open writer, never over {} ms before it is given up",
         plan.estimate.write_stop_budget_ms
     )?;
     writeln!(out, "  schema           {}", plan.schema_fingerprint)?;

@@ -6,6 +6,7 @@ use crate::controller::{Controller, Settings};
 use crate::store::pg::PgStore;
 use clap::Args;
 use cluster::Cluster;
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -89,6 +90,7 @@ fn start_log(json: bool) {
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn"));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     if json {
         log.json().init();
