@@ -1,6 +1,7 @@
 //! A migration that this process owns: what lives on from one step to the next.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use plans::id::{Epoch, MapVersion, MigrationId, StepId};
@@ -25,6 +26,8 @@ use crate::stream::{Stream, StreamSpec};
 pub(crate) struct Owned {
     pub(crate) migration: MigrationId,
     pub(crate) epoch: Epoch,
+    /// Both shards know this epoch; false while a take-over is under way, or was cut short.
+    pub(crate) taken: AtomicBool,
     /// The running change stream, if any.
     pub(crate) stream: tokio::sync::Mutex<Option<Stream>>,
     /// Sessions that keep the copy's snapshot.
@@ -40,6 +43,7 @@ impl Owned {
         Self {
             migration,
             epoch,
+            taken: AtomicBool::new(false),
             stream: tokio::sync::Mutex::new(None),
             holders: tokio::sync::Mutex::new(None),
             end_hold: Notify::new(),

@@ -58,6 +58,14 @@ pub enum DemoError {
         /// What it wrote.
         output: String,
     },
+    /// A small disk could not be mounted.
+    #[error("could not mount a disk at {}: {output}", path.display())]
+    NoMount {
+        /// Where.
+        path: PathBuf,
+        /// What mount said.
+        output: String,
+    },
     /// Something did not happen in time.
     #[error("waited {seconds} s in vain for {what}")]
     Stalled {
@@ -101,6 +109,9 @@ impl DemoError {
             Self::Client(error) => error.hint().map(str::to_owned),
             Self::ProgramMissing { .. } => {
                 Some("build all programs first: cargo build --release".to_owned())
+            }
+            Self::NoMount { .. } => {
+                Some("a disk that is full takes a file system of its own: run it as root, with the right to mount".to_owned())
             }
             Self::Unclean { .. } | Self::Stopped { .. } | Self::Stalled { .. } => {
                 Some("run it again with --keep and look at the logs".to_owned())

@@ -21,5 +21,7 @@ pub use api::ApiError;
 pub use drive::run;
 pub use error::DemoError;
 pub use leftovers::{Leftovers, LeftoversError, Standing};
-pub use options::{Kill, OptionError, Options, Process, parse_step};
-pub use report::{Clients, Compared, Killed, Outcome, Report, Versions};
+pub use options::{
+    Kill, Moment, OptionError, Options, Process, Then, Trouble, TroubleKind, parse_step,
+};
+pub use report::{Clients, Compared, Killed, Orphaned, Outcome, Report, Troubled, Versions};

@@ -22,10 +22,14 @@ pub struct Options {
     pub kill: Option<Kill>,
     /// Give the keys back after the flip.
     pub rollback: bool,
-    /// Abort in this step, which comes before the flip.
-    pub abort_at: Option<StepKind>,
-    /// Pause and resume in this step.
-    pub pause_in: Option<StepKind>,
+    /// Abort in these steps, which come before the flip: one migration after the other.
+    pub abort_at: Vec<StepKind>,
+    /// Pause and resume in these steps of one migration.
+    pub pause_in: Vec<StepKind>,
+    /// Make trouble that ends in a failed migration, mend it, and go on.
+    pub troubles: Vec<Trouble>,
+    /// Kill the controller and both agents here, start nothing for a while, and watch who takes writes.
+    pub orphan: Option<Moment>,
     /// Leave clusters, logs and ledger in place.
     pub keep: bool,
     /// Makes the run repeatable, as far as concurrency allows.
@@ -44,8 +48,10 @@ impl Default for Options {
             report: None,
             kill: None,
             rollback: false,
-            abort_at: None,
-            pause_in: None,
+            abort_at: Vec::new(),
+            pause_in: Vec::new(),
+            troubles: Vec::new(),
+            orphan: None,
             keep: false,
             seed: 1,
             programs: None,
@@ -69,6 +75,10 @@ impl Options {
         self.transactions.unwrap_or(scaled.max(FEWEST_TRANSACTIONS))
     }
 }
+
+mod trouble;
+
+pub use trouble::{Moment, Then, Trouble, TroubleKind};
 
 /// A process that takes part in a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +136,7 @@ pub struct Kill {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     /// Not of the form.
-    #[error("{text:?} is not PROCESS@STEP")]
+    #[error("{text:?} is not of the form NAME@STEP")]
     Form {
         /// What was given.
         text: String,
@@ -134,6 +144,18 @@ pub enum OptionError {
     /// No such process.
     #[error("{text:?} is not a process: agent, controller, source, target or store")]
     Process {
+        /// What was given.
+        text: String,
+    },
+    /// No such trouble.
+    #[error("{text:?} is not a trouble: password, disk or down")]
+    Trouble {
+        /// What was given.
+        text: String,
+    },
+    /// No such moment.
+    #[error("{text:?} is not a moment of the cutover: fenced, before_seal, sealed or flipped")]
+    Moment {
         /// What was given.
         text: String,
     },

@@ -1,6 +1,6 @@
 //! Where in a step a process is stopped: the fail points that the demo uses.
 
-use crate::options::{Kill, Process};
+use crate::options::{Kill, Moment, Process};
 use plans::step::StepKind;
 
 /// The process that passes a fail point.
@@ -48,6 +48,14 @@ pub(crate) fn of_step(step: StepKind) -> Point {
     };
     Point {
         name: name.to_owned(),
+        passes: Passes::Agents,
+    }
+}
+
+/// The point where an agent waits in the middle of the cutover.
+pub(crate) fn of_moment(moment: Moment) -> Point {
+    Point {
+        name: format!("cutover.{moment}"),
         passes: Passes::Agents,
     }
 }

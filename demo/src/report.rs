@@ -3,10 +3,13 @@
 use crate::checker::Checked;
 use crate::leftovers::Leftovers;
 use crate::options::Kill;
+use plans::failure::Failure;
+use plans::step::StepKind;
 use plans::step::copy::Copied;
 use plans::step::cutover::Window;
 use plans::step::verify::Verified;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +38,9 @@ pub struct Report {
     pub bytes_copied: i64,
     /// Bytes that were copied a second time.
     pub bytes_copied_twice: i64,
+    /// Bytes of the largest chunk: an interruption may copy as much again for each stream.
+    #[serde(default)]
+    pub largest_chunk_bytes: i64,
     /// Wall time of the copy, seconds.
     pub copy_seconds: f64,
     /// How long writes to the moving keys were refused, milliseconds.
@@ -53,6 +59,18 @@ pub struct Report {
     /// The kill, if one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kill: Option<Killed>,
+    /// Steps in which a migration was aborted, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aborted_at: Vec<StepKind>,
+    /// Steps in which the migration was paused and resumed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paused_in: Vec<StepKind>,
+    /// Trouble that was made and mended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub troubles: Vec<Troubled>,
+    /// What was seen while nothing of ours ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orphan: Option<Orphaned>,
     /// What the clients met.
     pub clients: Clients,
     /// Where ledger and logs are; gone after the run unless they are kept.
@@ -90,6 +108,51 @@ pub struct Killed {
     pub fired: bool,
     /// When it was started again, milliseconds after the kill.
     pub restarted_after_ms: u64,
+}
+
+/// Trouble that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Troubled {
+    /// Which.
+    pub kind: String,
+    /// In which step it was made.
+    pub step: StepKind,
+    /// The step that failed of it.
+    pub failed_step: Option<StepKind>,
+    /// What the migration said.
+    pub failure: Failure,
+    /// When the migration was failed, milliseconds after the trouble began.
+    pub failed_after_ms: u64,
+}
+
+/// Controller and agents were killed in the cutover, and nothing was started for a while.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Orphaned {
+    /// At which point.
+    pub fail_point: String,
+    /// When the source took a write to a moving key, milliseconds after the kill by the source's clock.
+    pub source_open_after_ms: Option<i64>,
+    /// How long nothing of ours ran, milliseconds.
+    pub alone_ms: u64,
+    /// Refusals by the source, by SQLSTATE.
+    pub source_refused: BTreeMap<String, u64>,
+    /// Writes that the target took; there must be none.
+    pub target_took: u64,
+    /// Refusals by the target, by SQLSTATE.
+    pub target_refused: BTreeMap<String, u64>,
+}
+
+impl Orphaned {
+    fn text(&self) -> String {
+        let source = match self.source_open_after_ms {
+            Some(after) => format!("the source took writes to the moving keys after {after} ms"),
+            None => "the source refused all writes to the moving keys".to_owned(),
+        };
+        format!(
+            "Orphaned     controller and agents killed at {}, nothing ran for {} ms: {source}, the target took {}.",
+            self.fail_point, self.alone_ms, self.target_took
+        )
+    }
 }
 
 impl Killed {
@@ -140,6 +203,7 @@ impl Report {
             rows_moved: 0,
             bytes_copied: 0,
             bytes_copied_twice: 0,
+            largest_chunk_bytes: 0,
             copy_seconds: 0.0,
             window_ms: Window::default(),
             rollback_window_ms: None,
@@ -148,6 +212,10 @@ impl Report {
             map_version: Versions::default(),
             leftovers: Leftovers::default(),
             kill: None,
+            aborted_at: Vec::new(),
+            paused_in: Vec::new(),
+            troubles: Vec::new(),
+            orphan: None,
             clients: Clients::default(),
             evidence,
         }
@@ -157,6 +225,7 @@ impl Report {
         self.rows_moved = copied.rows;
         self.bytes_copied = copied.bytes;
         self.bytes_copied_twice = copied.bytes_twice;
+        self.largest_chunk_bytes = copied.largest_chunk_bytes;
         self.copy_seconds = copied.seconds;
     }
 
@@ -190,6 +259,13 @@ impl Report {
         if self.result == Outcome::Failed {
             problems.push("the migration did not end".to_owned());
         }
+        if self
+            .orphan
+            .as_ref()
+            .is_some_and(|orphan| orphan.target_took > 0)
+        {
+            problems.push("the target took writes before the keys were its own".to_owned());
+        }
         if self.kill.as_ref().is_some_and(|kill| !kill.fired) {
             problems.push("the kill did not happen".to_owned());
         }
@@ -211,6 +287,15 @@ impl Report {
                 "Killed       {} with SIGKILL in step {} (at {}), started again after {} ms.",
                 kill.process, kill.step, kill.fail_point, kill.restarted_after_ms
             ));
+        }
+        for trouble in &self.troubles {
+            lines.push(format!(
+                "Trouble      {} in step {}: the migration failed after {} ms ({}) and was mended.",
+                trouble.kind, trouble.step, trouble.failed_after_ms, trouble.failure.code
+            ));
+        }
+        if let Some(orphan) = &self.orphan {
+            lines.push(orphan.text());
         }
         lines.extend([
             format!(

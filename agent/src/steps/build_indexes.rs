@@ -22,6 +22,8 @@ struct Pending {
     parallel: bool,
     label: String,
     statement: String,
+    /// The fail point between the statement and its commit.
+    point: &'static str,
 }
 
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
@@ -71,6 +73,11 @@ async fn pending(
         )
         .await
         .at(format_args!("shard {shard}: reading what is to be built"))?;
+    // Primary keys are built by the copy.
+    let point = match section {
+        "key" => "copy.built_key",
+        _ => "build_indexes.built_one",
+    };
     Ok(rows
         .iter()
         .map(|row| Pending {
@@ -78,6 +85,7 @@ async fn pending(
             parallel: row.get(1),
             label: row.get(2),
             statement: row.get(3),
+            point,
         })
         .collect())
 }
@@ -136,6 +144,6 @@ async fn build_one(
         )
         .await
         .at(&what)?;
-    fail_point::hit("build_indexes.built_one").await?;
+    fail_point::hit(entry.point).await?;
     epoch::commit(session, &what).await
 }

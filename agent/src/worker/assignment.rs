@@ -1,6 +1,7 @@
 //! One owned migration and its running task.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use plans::id::StepId;
@@ -37,12 +38,9 @@ impl Assignment {
         before: Option<Self>,
         controller: &Controller,
     ) -> Self {
-        let (owned, taken) = match before {
+        let owned = match before {
             Some(before) => before.succeed(&dispatch).await,
-            None => (
-                Arc::new(Owned::new(dispatch.migration.clone(), dispatch.epoch)),
-                false,
-            ),
+            None => Arc::new(Owned::new(dispatch.migration.clone(), dispatch.epoch)),
         };
         let cancel = CancellationToken::new();
         let step = dispatch.step.clone();
@@ -52,7 +50,7 @@ impl Assignment {
             controller: controller.clone(),
             cancel: cancel.clone(),
         };
-        let task = tokio::spawn(perform(context, taken));
+        let task = tokio::spawn(perform(context));
         Self {
             owned,
             step,
@@ -62,17 +60,17 @@ impl Assignment {
     }
 
     /// Ends this assignment for the next one; what it holds goes on when the epoch is the same.
-    async fn succeed(mut self, dispatch: &Dispatch) -> (Arc<Owned>, bool) {
+    async fn succeed(mut self, dispatch: &Dispatch) -> Arc<Owned> {
         self.task.abort();
         let _ = (&mut self.task).await;
         if self.owned.epoch == dispatch.epoch {
-            return (self.owned, true);
+            return self.owned;
         }
         self.owned.stop_stream().await;
         let next = Owned::new(dispatch.migration.clone(), dispatch.epoch);
         // The snapshot does not belong to an epoch: it is only read.
         *next.holders.lock().await = self.owned.holders.lock().await.take();
-        (Arc::new(next), false)
+        Arc::new(next)
     }
 
     /// The step that runs, until its report is heard.
@@ -110,10 +108,10 @@ impl Assignment {
 }
 
 /// Takes the migration over if it is new here, then performs the step and reports it.
-async fn perform(context: Context, taken: bool) {
+async fn perform(context: Context) {
     let dispatch = context.dispatch.clone();
     let Some((id, kind)) = dispatch.step.clone() else {
-        keep(&context, taken).await;
+        keep(&context).await;
         return;
     };
     context
@@ -127,9 +125,7 @@ async fn perform(context: Context, taken: bool) {
         attempt = dispatch.attempt
     );
     let outcome = async {
-        if !taken {
-            take_over(&context).await?;
-        }
+        take_over(&context).await?;
         run(&context, kind).await
     }
     .instrument(span)
@@ -197,14 +193,10 @@ fn needs_stream(kind: StepKind) -> bool {
 }
 
 /// Owns a migration for which no step is due: its stream runs, its snapshot is held.
-async fn keep(context: &Context, taken: bool) {
-    let mut taken = taken;
+async fn keep(context: &Context) {
     loop {
         let kept = async {
-            if !taken {
-                take_over(context).await?;
-                taken = true;
-            }
+            take_over(context).await?;
             match context.dispatch.stream {
                 Some(direction) => context.ensure_stream(direction).await,
                 None => Ok(()),
@@ -219,8 +211,12 @@ async fn keep(context: &Context, taken: bool) {
     }
 }
 
-/// Raises the epoch on both shards, which ends every older owner there, and picks up what it left.
+/// Raises the epoch on both shards, which ends every older owner there, and picks up what it left; once for an
+/// epoch, as a whole: the assignment before this one may have been ended in the middle of it.
 async fn take_over(context: &Context) -> Result<(), StepError> {
+    if context.owned.taken.load(Ordering::Acquire) {
+        return Ok(());
+    }
     let token = context.token();
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
@@ -238,6 +234,7 @@ async fn take_over(context: &Context) -> Result<(), StepError> {
     if done(StepKind::OpenReverse) && !done(StepKind::DropOld) {
         steps::recover_register(context).await?;
     }
+    context.owned.taken.store(true, Ordering::Release);
     Ok(())
 }
 

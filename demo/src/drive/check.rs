@@ -36,6 +36,30 @@ pub(super) async fn held(run: &Run<'_>, workload: &Workload) -> Result<(), DemoE
 }
 
 impl Run<'_> {
+    /// After a migration was taken back: nothing of it is left, and the source takes writes to the keys.
+    pub(super) async fn unwound(&self) -> Result<(), DemoError> {
+        let left = self.leftovers(&[]).await?;
+        if left.total() > 0 {
+            let problems = vec![format!("left behind after the unwinding: {left}")];
+            return Err(DemoError::Unclean { problems });
+        }
+        let phase = self.ledger.phase();
+        let before = self.ledger.tally().moving_by_phase[phase.index()];
+        self.moving(phase, before + 20).await
+    }
+
+    /// What is left; sessions may take a moment to end.
+    async fn leftovers(&self, gave_away: &[ShardName]) -> Result<Leftovers, DemoError> {
+        let begun = Instant::now();
+        loop {
+            let left = Leftovers::count(&self.fleet.admins()?, gave_away).await?;
+            if left.total() == 0 || begun.elapsed() > SESSIONS_LIMIT {
+                return Ok(left);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
     /// Everything that is judged when nothing writes any more.
     pub(super) async fn check(&self, report: &mut Report) -> Result<(), DemoError> {
         say("checking every row against the ledger");
@@ -56,14 +80,7 @@ impl Run<'_> {
             Outcome::Completed => &[SOURCE.into()],
             Outcome::Unwound | Outcome::RolledBack | Outcome::Failed => &[],
         };
-        let begun = Instant::now();
-        report.leftovers = loop {
-            let left = Leftovers::count(&self.fleet.admins()?, gave_away).await?;
-            if left.total() == 0 || begun.elapsed() > SESSIONS_LIMIT {
-                break left;
-            }
-            tokio::time::sleep(LOOK_EVERY).await;
-        };
+        report.leftovers = self.leftovers(gave_away).await?;
         Ok(())
     }
 

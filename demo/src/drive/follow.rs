@@ -3,16 +3,20 @@
 use crate::api::{Api, Migration};
 use crate::error::DemoError;
 use crate::ledger::{Ledger, Phase};
+use plans::failure::Failure;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 use std::time::{Duration, Instant};
 
+use super::hand::Hand;
 use super::progress::say;
+use crate::points::Point;
+use fail_point::Arrival;
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Longer than any gate, lease or retry should take.
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Waits until `condition` holds.
 pub(super) async fn until(what: &str, condition: impl Fn() -> bool) -> Result<(), DemoError> {
@@ -92,6 +96,42 @@ impl<'f> Follower<'f> {
             limit(what, changed)?;
             tokio::time::sleep(LOOK_EVERY).await;
         }
+    }
+
+    /// Waits until an agent stands at a point that is in the driver's hand.
+    pub(super) async fn meet(&mut self, hand: &Hand, point: &Point) -> Result<Arrival, DemoError> {
+        let what = format!("an agent at {}", point.name);
+        tokio::select! {
+            arrival = hand.arrived(point) => arrival,
+            ended = self.until(&what, |_| false) => {
+                ended?;
+                Err(DemoError::Stalled { what, seconds: 0 })
+            }
+        }
+    }
+
+    /// Waits until the migration has failed, and says why.
+    pub(super) async fn failed(&mut self) -> Result<(Migration, Failure), DemoError> {
+        let begun = Instant::now();
+        loop {
+            if let Ok(migration) = self.api.migration(&self.id).await {
+                self.tell(&migration);
+                if let (MigrationState::Failed, Some(failure)) =
+                    (migration.state, migration.failure.clone())
+                {
+                    return Ok((migration, failure));
+                }
+            }
+            limit("the failure", begun)?;
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Waits until everything is taken back.
+    pub(super) async fn unwound(&mut self) -> Result<(), DemoError> {
+        let unwound = |m: &Migration| m.state == MigrationState::Unwound;
+        self.until("the end of the unwinding", unwound).await?;
+        Ok(())
     }
 
     /// Gives a command; tries again while the controller is away.

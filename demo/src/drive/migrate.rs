@@ -1,13 +1,15 @@
 //! One migration, from the plan to its end.
 
 use super::follow::Follower;
+use super::hand::Hand;
 use super::progress::say;
-use super::strike::Hand;
+use super::stop::Stop;
 use super::{Run, check};
 use crate::api::Migration;
 use crate::error::DemoError;
 use crate::fleet::{SOURCE, TARGET};
 use crate::ledger::Phase;
+use crate::options::{Trouble, TroubleKind};
 use crate::report::{Outcome, Report};
 use crate::shop::TABLES;
 use crate::workload::Workload;
@@ -23,6 +25,7 @@ impl Run<'_> {
     /// Plans, submits and follows one migration to its end; the figures go into the report.
     pub(super) async fn migrate(
         &self,
+        stops: &[Stop],
         hand: &Hand,
         workload: &Workload,
         report: &mut Report,
@@ -37,22 +40,28 @@ impl Run<'_> {
         self.ledger.enter(Phase::Copy);
         let id = self.api.submit(&plan).await?;
         let mut follower = Follower::new(&self.api, &self.ledger, id);
-        if let Some(ended) = self.to_the_flip(hand, &mut follower, report).await? {
+        if let Some(ended) = self.to_the_flip(stops, hand, &mut follower, report).await? {
             return Ok(ended);
         }
-        self.after_the_flip(hand, &mut follower, workload, report)
-            .await
+        self.after_the_flip(workload, &mut follower, report).await?;
+        if self.options.rollback {
+            return self.back(&mut follower, report).await;
+        }
+        self.finish(stops, hand, &mut follower, report).await
     }
 
     /// `Some` if it ended before the flip.
     async fn to_the_flip(
         &self,
+        stops: &[Stop],
         hand: &Hand,
         follower: &mut Follower<'_>,
         report: &mut Report,
     ) -> Result<Option<Outcome>, DemoError> {
-        let early = self.held_step().filter(|step| is_before_gate(*step));
-        if early.is_some() && self.hold(hand, follower, early).await? {
+        if self
+            .stop_at(stops, is_before_gate, hand, follower, report)
+            .await?
+        {
             return Ok(Some(Outcome::Unwound));
         }
         let migration = follower.until("the gate", is_at_gate).await?;
@@ -64,9 +73,12 @@ impl Run<'_> {
         self.moving(Phase::CatchUp, self.goal(10)).await?;
         self.ledger.enter(Phase::Cutover);
         follower.command("approve").await?;
-        let late = self.held_step().filter(|step| *step == StepKind::Cutover);
-        if late.is_some() && self.hold(hand, follower, late).await? {
+        let cutover = |step| step == StepKind::Cutover;
+        if self.stop_at(stops, cutover, hand, follower, report).await? {
             return Ok(Some(Outcome::Unwound));
+        }
+        if let Some(moment) = self.options.orphan {
+            self.orphan(moment, hand, follower, report).await?;
         }
         let migration = follower.until("the flip", is_flipped).await?;
         if migration.state == MigrationState::Unwound {
@@ -79,33 +91,54 @@ impl Run<'_> {
 
     async fn after_the_flip(
         &self,
-        hand: &Hand,
-        follower: &mut Follower<'_>,
         workload: &Workload,
+        follower: &mut Follower<'_>,
         report: &mut Report,
-    ) -> Result<Outcome, DemoError> {
+    ) -> Result<(), DemoError> {
         self.ledger.enter(Phase::After);
         self.moving(Phase::After, self.goal(20)).await?;
         self.acknowledged(self.options.goal()).await?;
         check::held(self, workload).await?;
-        if self.options.rollback {
-            follower.command("rollback").await?;
-            follower
-                .until("the way back", |m| m.state == MigrationState::RolledBack)
-                .await?;
-            self.acknowledged(self.ledger.tally().acknowledged + self.goal(20))
-                .await?;
-            let migration = follower
-                .until("the end", |m| m.is_done(StepKind::DropNew))
-                .await?;
-            figures(&migration, report);
-            return Ok(Outcome::RolledBack);
-        }
-        let hold = self.held_step().filter(|step| *step == StepKind::Hold);
-        self.hold(hand, follower, hold).await?;
+        let holds = |m: &Migration| m.is_done(StepKind::Cutover);
+        figures(
+            &follower.until("the end of the cutover", holds).await?,
+            report,
+        );
+        Ok(())
+    }
+
+    /// Gives the keys back.
+    async fn back(
+        &self,
+        follower: &mut Follower<'_>,
+        report: &mut Report,
+    ) -> Result<Outcome, DemoError> {
+        follower.command("rollback").await?;
+        follower
+            .until("the way back", |m| m.state == MigrationState::RolledBack)
+            .await?;
+        self.acknowledged(self.ledger.tally().acknowledged + self.goal(20))
+            .await?;
+        let migration = follower
+            .until("the end", |m| m.is_done(StepKind::DropNew))
+            .await?;
+        figures(&migration, report);
+        Ok(Outcome::RolledBack)
+    }
+
+    async fn finish(
+        &self,
+        stops: &[Stop],
+        hand: &Hand,
+        follower: &mut Follower<'_>,
+        report: &mut Report,
+    ) -> Result<Outcome, DemoError> {
+        let hold = |step| step == StepKind::Hold;
+        self.stop_at(stops, hold, hand, follower, report).await?;
         follower.command("finish").await?;
-        let drop_old = self.held_step().filter(|step| *step == StepKind::DropOld);
-        self.hold(hand, follower, drop_old).await?;
+        let drop_old = |step| step == StepKind::DropOld;
+        self.stop_at(stops, drop_old, hand, follower, report)
+            .await?;
         let migration = follower
             .until("the end", |m| m.state == MigrationState::Completed)
             .await?;
@@ -113,40 +146,16 @@ impl Run<'_> {
         Ok(Outcome::Completed)
     }
 
-    /// Waits for the agent at the step's fail point, aborts or pauses there, and lets it go on.
-    /// True if the migration was aborted and is unwound.
-    async fn hold(
-        &self,
-        hand: &Hand,
-        follower: &mut Follower<'_>,
-        step: Option<StepKind>,
-    ) -> Result<bool, DemoError> {
-        let Some(step) = step else {
-            return Ok(false);
-        };
-        if self.options.abort_at == Some(step) {
-            let arrival = hand.arrived(step).await?;
-            follower.command("abort").await?;
-            drop(arrival);
-            let unwound = |m: &Migration| m.state == MigrationState::Unwound;
-            follower.until("the end of the unwinding", unwound).await?;
-            return Ok(true);
+    /// Attempts are few where the run waits until they are spent.
+    fn behaviour(&self) -> Options {
+        let down = |trouble: &Trouble| trouble.kind == TroubleKind::Down;
+        match self.options.troubles.iter().any(down) {
+            true => Options {
+                max_attempts: 2,
+                ..Options::default()
+            },
+            false => Options::default(),
         }
-        let gate = |m: &Migration| is_running(m, step) || m.is_done(step);
-        if step == StepKind::Hold {
-            follower.until("the step", gate).await?;
-            follower.command("pause").await?;
-        } else {
-            let arrival = hand.arrived(step).await?;
-            follower.command("pause").await?;
-            drop(arrival);
-        }
-        let paused = |m: &Migration| m.state == MigrationState::Paused;
-        follower.until("the pause", paused).await?;
-        self.acknowledged(self.ledger.tally().acknowledged + 100)
-            .await?;
-        follower.command("resume").await?;
-        Ok(false)
     }
 
     fn request(&self) -> Request {
@@ -168,7 +177,7 @@ impl Run<'_> {
             ],
             tables: TABLES.into_iter().map(own).collect(),
             ignore: Vec::new(),
-            options: Options::default(),
+            options: self.behaviour(),
         })
     }
 }
@@ -196,12 +205,6 @@ fn is_flipped(migration: &Migration) -> bool {
         migration.state,
         MigrationState::Flipped | MigrationState::Completed
     )
-}
-
-fn is_running(migration: &Migration, kind: StepKind) -> bool {
-    migration
-        .step(kind)
-        .is_some_and(|step| step.state == plans::state::step::StepState::Running)
 }
 
 /// What the steps that are done have reported.

@@ -5,9 +5,13 @@
 
 mod check;
 mod follow;
+mod hand;
 mod migrate;
+mod orphan;
 mod progress;
+mod stop;
 mod strike;
+mod trouble;
 
 use crate::api::Api;
 use crate::error::DemoError;
@@ -18,11 +22,12 @@ use crate::report::{Outcome, Report};
 use crate::shop::Shop;
 use crate::workload::{Settings, Workload};
 use client::{Map, ShardAccess};
+use hand::Hand;
 use plans::id::{MapName, ShardName};
-use plans::step::StepKind;
 use progress::say;
 use std::collections::HashMap;
 use std::sync::Arc;
+use stop::Stop;
 use strike::Strike;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -90,9 +95,10 @@ async fn whole(options: &Options) -> Result<Report, DemoError> {
 
 async fn with_fleet(options: &Options, fleet: Arc<Fleet>) -> Result<Report, DemoError> {
     let strike = Strike::prepare(options, &fleet)?;
-    fleet
-        .start_programs(strike.armed().as_ref().map(|(p, a)| (p, a.as_str())))
-        .await?;
+    let hand = Hand::prepare(options, &fleet)?;
+    let mut armed = hand.armed().to_vec();
+    armed.extend(strike.as_ref().map(Strike::armed));
+    fleet.start_programs(&armed).await?;
     let shop = Shop::new(options.scale, options.seed);
     say(&format!("loading a shop of {} tenants", shop.tenants));
     let source = fleet.admins()?.remove(0).1;
@@ -118,32 +124,18 @@ async fn with_fleet(options: &Options, fleet: Arc<Fleet>) -> Result<Report, Demo
         map,
         ledger: Arc::new(ledger),
     };
-    run.drive(strike).await
+    run.drive(strike, &hand).await
 }
 
 impl Run<'_> {
-    async fn drive(&self, strike: Strike) -> Result<Report, DemoError> {
+    async fn drive(&self, strike: Option<Strike>, hand: &Hand) -> Result<Report, DemoError> {
         let mut report = Report::begun(self.evidence());
         report.map_version.before = self.map.current().version.0;
         let workload = self.start_workload();
         let ticker = progress::ticker(Arc::clone(&self.ledger));
         self.moving(Phase::Before, self.goal(10)).await?;
-        let (struck, hand) = strike.start(&self.fleet, &self.ledger, self.api.clone());
-        loop {
-            report.attempts += 1;
-            report.result = match self.migrate(&hand, &workload, &mut report).await {
-                Err(stopped @ DemoError::Stopped { .. }) => {
-                    say(&stopped.to_string());
-                    Outcome::Failed
-                }
-                ended => ended?,
-            };
-            let unasked = report.result == Outcome::Unwound && self.options.abort_at.is_none();
-            if !unasked || report.attempts == ATTEMPTS {
-                break;
-            }
-            say("the migration was taken back before the flip; submitting it again");
-        }
+        let struck = strike.map(|strike| strike.start(&self.fleet, &self.ledger, self.api.clone()));
+        self.migrations(hand, &workload, &mut report).await?;
         drop(ticker);
         self.acknowledged(self.ledger.tally().acknowledged + 200)
             .await?;
@@ -151,9 +143,50 @@ impl Run<'_> {
             .stop()
             .await
             .map_err(DemoError::io("write the ledger"))?;
-        report.kill = struck.ended().await?;
+        report.kill = match struck {
+            Some(struck) => struck.ended().await?,
+            None => None,
+        };
         self.check(&mut report).await?;
         Ok(report)
+    }
+
+    /// One migration, or as many as it takes: those that are to be aborted, those that unwind unasked.
+    async fn migrations(
+        &self,
+        hand: &Hand,
+        workload: &Workload,
+        report: &mut Report,
+    ) -> Result<(), DemoError> {
+        let mut unasked = 0;
+        loop {
+            report.attempts += 1;
+            let aborted = report.aborted_at.len();
+            let stops = Stop::of(self.options, aborted);
+            report.result = match self.migrate(&stops, hand, workload, report).await {
+                Err(stopped @ DemoError::Stopped { .. }) => {
+                    say(&stopped.to_string());
+                    Outcome::Failed
+                }
+                ended => ended?,
+            };
+            if report.result != Outcome::Unwound {
+                return Ok(());
+            }
+            self.unwound().await?;
+            if report.aborted_at.len() > aborted {
+                if report.aborted_at.len() >= self.options.abort_at.len() {
+                    return Ok(());
+                }
+                say("taken back; submitting the next one");
+                continue;
+            }
+            unasked += 1;
+            if unasked == ATTEMPTS {
+                return Ok(());
+            }
+            say("the migration was taken back before the flip; submitting it again");
+        }
     }
 
     fn start_workload(&self) -> Workload {
@@ -196,11 +229,6 @@ impl Run<'_> {
         } else {
             format!("ledger and logs were in {dir}; run with --keep to keep them")
         }
-    }
-
-    /// The step whose fail point the driver itself holds, for a pause or an abort.
-    fn held_step(&self) -> Option<StepKind> {
-        self.options.abort_at.or(self.options.pause_in)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Stops a process at an exact point: to kill it, or to abort or pause the migration while it waits there.
+//! Stops a process at an exact point to kill it, or the server that it works with.
 //!
 //! Order: the socket is there before the programs start, the process comes to it, the blow falls, whoever
 //! still waits is released, what was killed starts again with nothing armed.
@@ -14,20 +14,18 @@ use crate::points::{self, Point};
 use crate::report::Killed;
 use fail_point::{Arrival, Rendezvous};
 use plans::id::ShardName;
-use plans::step::StepKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
 const RESTART_AFTER: Duration = Duration::from_millis(200);
-const ARRIVAL_LIMIT: Duration = Duration::from_secs(300);
 
 /// A blow in preparation.
 #[derive(Debug)]
 pub(super) struct Strike {
-    kill: Option<Kill>,
-    meeting: Option<(Point, Rendezvous)>,
+    kill: Kill,
+    point: Point,
+    meeting: Rendezvous,
 }
 
 /// A kill under way.
@@ -37,64 +35,39 @@ pub(super) struct Struck {
     task: Option<JoinHandle<Result<Killed, DemoError>>>,
 }
 
-/// The socket in the driver's own hand.
-#[derive(Debug)]
-pub(super) struct Hand(Mutex<Option<Rendezvous>>);
-
 impl Strike {
-    /// Makes the socket, if the options ask for a kill, an abort or a pause.
-    pub(super) fn prepare(options: &Options, fleet: &Fleet) -> Result<Self, DemoError> {
-        let step = options.abort_at.or(options.pause_in);
-        let point = match (options.kill, step) {
-            (Some(kill), _) => Some(points::of_kill(kill)),
-            (None, step) => step.map(points::of_step),
+    /// Makes the socket, if the options ask for a kill.
+    pub(super) fn prepare(options: &Options, fleet: &Fleet) -> Result<Option<Self>, DemoError> {
+        let Some(kill) = options.kill else {
+            return Ok(None);
         };
-        let meeting = point
-            .map(|point| {
-                let path = fleet.dir().join("meet");
-                let meeting = Rendezvous::bind(path).map_err(DemoError::io("make a socket"))?;
-                Ok::<_, DemoError>((point, meeting))
-            })
-            .transpose()?;
-        Ok(Self {
-            kill: options.kill,
-            meeting,
-        })
+        let path = fleet.dir().join("strike");
+        Ok(Some(Self {
+            kill,
+            point: points::of_kill(kill),
+            meeting: Rendezvous::bind(path).map_err(DemoError::io("make a socket"))?,
+        }))
     }
 
     /// The point, and the text that arms it.
-    pub(super) fn armed(&self) -> Option<(Point, String)> {
-        let (point, meeting) = self.meeting.as_ref()?;
-        Some((point.clone(), meeting.arms(&point.name)))
+    pub(super) fn armed(&self) -> (Point, String) {
+        (self.point.clone(), self.meeting.arms(&self.point.name))
     }
 
-    /// Waits for the process in the background if it is to be killed, else leaves that to the driver.
-    pub(super) fn start(
-        self,
-        fleet: &Arc<Fleet>,
-        ledger: &Arc<Ledger>,
-        api: Api,
-    ) -> (Struck, Hand) {
-        let (kill, (point, meeting)) = match (self.kill, self.meeting) {
-            (Some(kill), Some(meeting)) => (kill, meeting),
-            (_, meeting) => {
-                let hand = meeting.map(|(_, meeting)| meeting);
-                return (Struck::default(), Hand(Mutex::new(hand)));
-            }
-        };
-        let plan = Killed::at(kill, &point.name);
+    /// Waits for the process in the background.
+    pub(super) fn start(self, fleet: &Arc<Fleet>, ledger: &Arc<Ledger>, api: Api) -> Struck {
+        let plan = Killed::at(self.kill, &self.point.name);
         let blow = Blow {
-            kill,
+            kill: self.kill,
             plan: plan.clone(),
             fleet: Arc::clone(fleet),
             ledger: Arc::clone(ledger),
             api,
         };
-        let struck = Struck {
+        Struck {
             plan: Some(plan),
-            task: Some(tokio::spawn(blow.fall(meeting))),
-        };
-        (struck, Hand(Mutex::new(None)))
+            task: Some(tokio::spawn(blow.fall(self.meeting))),
+        }
     }
 }
 
@@ -120,24 +93,6 @@ impl Drop for Struck {
         if let Some(task) = &self.task {
             task.abort();
         }
-    }
-}
-
-impl Hand {
-    /// Waits until the agent stands at the step's point; it goes on when the arrival is dropped.
-    pub(super) async fn arrived(&self, step: StepKind) -> Result<Arrival, DemoError> {
-        let meeting = self.0.lock().await.take();
-        let stalled = || DemoError::Stalled {
-            what: format!("an agent in step {step}"),
-            seconds: ARRIVAL_LIMIT.as_secs(),
-        };
-        let meeting = meeting.ok_or_else(stalled)?;
-        let arrival = tokio::time::timeout(ARRIVAL_LIMIT, meeting.arrived())
-            .await
-            .map_err(|_| stalled())?
-            .map_err(DemoError::io("meet a process"))?;
-        say(&format!("an agent stands at {}", arrival.name));
-        Ok(arrival)
     }
 }
 
@@ -209,7 +164,8 @@ impl Blow {
     }
 }
 
-async fn blocking(
+/// Runs what blocks; for servers.
+pub(super) async fn blocking(
     work: impl FnOnce() -> Result<(), cluster::ClusterError> + Send + 'static,
 ) -> Result<(), DemoError> {
     let done = tokio::task::spawn_blocking(work).await;

@@ -33,7 +33,7 @@ impl Child {
     }
 
     /// Starts it, with the given fail points.
-    pub(crate) fn start(&mut self, fail_points: Option<&str>) -> Result<(), DemoError> {
+    pub(crate) fn start(&mut self, fail_points: &str) -> Result<(), DemoError> {
         let log = OpenOptions::new().create(true).append(true).open(&self.log);
         let failed = |path: &Path| DemoError::io(format!("start {}", path.display()));
         let log = log.map_err(failed(&self.log))?;
@@ -42,7 +42,7 @@ impl Child {
         command
             .args(&self.args)
             .env("SHARDWRIGHT_PG_BIN", &self.servers)
-            .env(fail_point::VARIABLE, fail_points.unwrap_or_default())
+            .env(fail_point::VARIABLE, fail_points)
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(errors)

@@ -4,14 +4,16 @@
 //! Dropping the fleet ends the programs and removes clusters and files, unless they are kept.
 
 mod child;
+mod disk;
 
 use crate::error::DemoError;
-use crate::options::{Options, Process};
+use crate::options::{Options, Process, Trouble, TroubleKind};
 use crate::points::{Passes, Point};
 use crate::shop::{self, APP_ROLE, DATABASE};
 use child::Child;
 use cluster::{Cluster, ClusterError};
 use connect::Dsn;
+use disk::Disk;
 use plans::id::ShardName;
 use rand::Rng;
 use std::net::TcpListener;
@@ -36,6 +38,7 @@ pub(crate) struct Fleet {
     source: Arc<Cluster>,
     target: Arc<Cluster>,
     store: Arc<Cluster>,
+    disk: Option<Disk>,
     folder: Folder,
     port: u16,
     programs: PathBuf,
@@ -53,8 +56,14 @@ impl Fleet {
     pub(crate) async fn start(options: &Options) -> Result<Self, DemoError> {
         let folder = Folder::create(options.keep)?;
         let keep = options.keep;
+        let small = |trouble: &Trouble| trouble.kind == TroubleKind::Disk;
+        let disk = match options.troubles.iter().any(small) {
+            true => Some(Disk::mount(&folder.path.join("disk"))?),
+            false => None,
+        };
         let launch = |name: &'static str| {
-            let settings = settings(name, keep);
+            let disk = disk.as_ref().filter(|_| name == "target");
+            let settings = settings(name, keep, disk);
             tokio::task::spawn_blocking(move || Cluster::launch(settings))
         };
         let (source, target, store) =
@@ -72,6 +81,7 @@ impl Fleet {
             store: started(store)?,
             port: free_port()?,
             programs: programs(options)?,
+            disk,
             folder,
         };
         let password = fleet.make_password()?;
@@ -82,15 +92,13 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Starts controller and agents; who passes the point gets it armed.
-    pub(crate) async fn start_programs(
-        &self,
-        armed: Option<(&Point, &str)>,
-    ) -> Result<(), DemoError> {
+    /// Starts controller and agents; who passes a point gets it armed.
+    pub(crate) async fn start_programs(&self, armed: &[(Point, String)]) -> Result<(), DemoError> {
         let mut children = self.children.lock().await;
         let arms = |who: Passes| {
-            let (point, arms) = armed?;
-            (point.passes == who).then_some(arms)
+            let own = armed.iter().filter(|(point, _)| point.passes == who);
+            let own: Vec<&str> = own.map(|(_, arms)| arms.as_str()).collect();
+            own.join(",")
         };
         let controller = [
             "serve",
@@ -100,12 +108,12 @@ impl Fleet {
             &self.store_dsn(),
         ];
         let mut child = self.child("controller", "shardwright", &controller)?;
-        child.start(arms(Passes::Controller))?;
+        child.start(&arms(Passes::Controller))?;
         children.push(child);
         for name in AGENTS {
             let args = ["--name", name, "--controller", &self.url()];
             let mut child = self.child(name, "shardwright-agent", &args)?;
-            child.start(arms(Passes::Agents))?;
+            child.start(&arms(Passes::Agents))?;
             children.push(child);
         }
         Ok(())
@@ -121,11 +129,18 @@ impl Fleet {
         Ok(())
     }
 
+    /// Kills controller and agents, all at once.
+    pub(crate) async fn kill_programs(&self) -> Result<(), DemoError> {
+        let mut children = self.children.lock().await;
+        let killed = children.iter_mut().map(Child::kill);
+        futures::future::try_join_all(killed).await.map(|_| ())
+    }
+
     /// Starts every program that is not running again, with nothing armed.
     pub(crate) async fn restart_programs(&self) -> Result<(), DemoError> {
         for child in self.children.lock().await.iter_mut() {
             if child.pid().is_none() {
-                child.start(None)?;
+                child.start("")?;
             }
         }
         Ok(())
@@ -148,6 +163,27 @@ impl Fleet {
             Process::Store => Some(Arc::clone(&self.store)),
             Process::Agent | Process::Controller => None,
         }
+    }
+
+    /// The server that the keys come to.
+    pub(crate) fn target(&self) -> Arc<Cluster> {
+        Arc::clone(&self.target)
+    }
+
+    /// The operator's password on the target, as the connection string refers to it.
+    pub(crate) fn target_password(&self) -> Result<String, DemoError> {
+        let file = self.target.password_file();
+        std::fs::read_to_string(file).map_err(DemoError::io("read the target's password"))
+    }
+
+    /// Leaves no room on the target's disk.
+    pub(crate) fn fill_disk(&self) -> Result<(), DemoError> {
+        self.disk.as_ref().map_or(Ok(()), Disk::fill)
+    }
+
+    /// Makes room again.
+    pub(crate) fn empty_disk(&self) -> Result<(), DemoError> {
+        self.disk.as_ref().map_or(Ok(()), Disk::empty)
     }
 
     /// The controller's address.
@@ -262,8 +298,12 @@ impl Drop for Folder {
     }
 }
 
-fn settings(name: &str, keep: bool) -> cluster::Options {
-    let options = cluster::Options::temporary(&format!("demo-{name}"))
+fn settings(name: &str, keep: bool, disk: Option<&Disk>) -> cluster::Options {
+    let mut options = cluster::Options::temporary(&format!("demo-{name}"));
+    if let Some(disk) = disk {
+        options.dir = disk.path().to_owned();
+    }
+    let options = options
         .setting("shared_buffers", "128MB")
         .setting("max_wal_size", "4GB")
         .setting("checkpoint_timeout", "15min");

@@ -2,7 +2,7 @@
 
 use super::error::CliError;
 use clap::Args;
-use demo::{Kill, Options, parse_step};
+use demo::{Kill, Moment, Options, Then, Trouble, parse_step};
 use plans::step::StepKind;
 use std::path::PathBuf;
 
@@ -30,12 +30,29 @@ pub(super) struct Demo {
     /// Give the keys back after the flip.
     #[arg(long, conflicts_with = "abort_at")]
     rollback: bool,
-    /// Abort in this step, which comes before the flip.
+    /// Abort in this step, which comes before the flip; may be given several times, one migration after the other.
     #[arg(long, value_name = "STEP", value_parser = parse_step)]
-    abort_at: Option<StepKind>,
-    /// Pause and resume in this step.
+    abort_at: Vec<StepKind>,
+    /// Pause and resume in this step; may be given several times.
     #[arg(long, value_name = "STEP", value_parser = parse_step)]
-    pause_in: Option<StepKind>,
+    pause_in: Vec<StepKind>,
+    /// Make trouble on the target in a step, wait until the migration has failed of it, and mend it: password (it is
+    /// changed), disk (it is full; takes root, who may mount one), down (the server is stopped until the attempts are
+    /// spent), for example disk@copy; may be given several times.
+    #[arg(long, value_name = "KIND@STEP", conflicts_with_all = ["kill", "abort_at", "rollback"])]
+    trouble: Vec<Trouble>,
+    /// What to do once the trouble is mended: resume or abort.
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        default_value = "resume",
+        requires = "trouble"
+    )]
+    then: Then,
+    /// Kill -9 the controller and both agents at a moment of the cutover, start nothing for some seconds, and report
+    /// who takes writes: fenced, before_seal, sealed or flipped.
+    #[arg(long, value_name = "MOMENT", conflicts_with_all = ["kill", "abort_at", "trouble"])]
+    orphan: Option<Moment>,
     /// Keep clusters, logs and ledger.
     #[arg(long)]
     keep: bool,
@@ -46,6 +63,10 @@ pub(super) struct Demo {
 
 impl Demo {
     pub(super) async fn run(self) -> Result<u8, CliError> {
+        let then = |trouble| Trouble {
+            then: self.then,
+            ..trouble
+        };
         let options = Options {
             scale: self.scale,
             clients: self.clients,
@@ -56,6 +77,8 @@ impl Demo {
             rollback: self.rollback,
             abort_at: self.abort_at,
             pause_in: self.pause_in,
+            troubles: self.trouble.into_iter().map(then).collect(),
+            orphan: self.orphan,
             keep: self.keep,
             seed: self.seed,
             programs: None,

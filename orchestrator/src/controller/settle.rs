@@ -15,6 +15,9 @@ use plans::wire::{Outcome, Report, StepReport};
 use serde_json::json;
 use std::time::Duration;
 
+/// For a failure that nobody knows a better remedy for.
+const MEND: &str = "mend the cause, then `resume`; `abort` takes everything back";
+
 /// Settles the first decision that needs no agent.
 pub(super) fn settle_next(draft: &mut Draft) -> Result<(), ControlError> {
     let now = draft.now;
@@ -185,8 +188,10 @@ fn failed(
     }
     draft.migration().renew = true;
     let Some(pause) = pause else {
-        draft.step(&step.id, StepEvent::GaveUp, data)?.failure = Some(failure.clone());
-        return Ok(draft.fail(failure)?);
+        let mut last = failure.clone();
+        last.hint.get_or_insert_with(|| MEND.to_owned());
+        draft.step(&step.id, StepEvent::GaveUp, data)?.failure = Some(last.clone());
+        return Ok(draft.fail(&last)?);
     };
     let next_at = draft.now + delta(pause);
     let step = draft.step(&step.id, StepEvent::Faulted, data)?;

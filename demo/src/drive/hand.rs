@@ -1,0 +1,98 @@
+//! Fail points in the driver's own hand: agents wait there until the driver lets them go on.
+//!
+//! The socket is there before the programs start. Whoever comes to a point first is kept for the driver; everybody
+//! who comes to the same point later goes on at once.
+
+use super::progress::say;
+use crate::error::DemoError;
+use crate::fleet::Fleet;
+use crate::options::Options;
+use crate::points::{self, Point};
+use fail_point::{Arrival, Rendezvous};
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinHandle;
+
+const ARRIVAL_LIMIT: Duration = Duration::from_secs(120);
+
+/// The points and those who came to them.
+#[derive(Debug)]
+pub(super) struct Hand {
+    armed: Vec<(Point, String)>,
+    arrivals: Mutex<mpsc::UnboundedReceiver<Arrival>>,
+    porter: JoinHandle<()>,
+}
+
+impl Hand {
+    /// Makes the socket, for every point that the options ask for.
+    pub(super) fn prepare(options: &Options, fleet: &Fleet) -> Result<Self, DemoError> {
+        let steps = options.abort_at.iter().chain(&options.pause_in);
+        let troubles = options.troubles.iter().map(|trouble| &trouble.step);
+        let steps = steps.chain(troubles).map(|step| points::of_step(*step));
+        let points = steps.chain(options.orphan.map(points::of_moment));
+        let points: BTreeMap<String, Point> =
+            points.map(|point| (point.name.clone(), point)).collect();
+        let path = fleet.dir().join("meet");
+        let meeting = Rendezvous::bind(path).map_err(DemoError::io("make a socket"))?;
+        let armed = points.into_values().map(|point| {
+            let arms = meeting.arms(&point.name);
+            (point, arms)
+        });
+        let armed = armed.collect();
+        let (first, arrivals) = mpsc::unbounded_channel();
+        Ok(Self {
+            armed,
+            arrivals: Mutex::new(arrivals),
+            porter: tokio::spawn(receive(meeting, first)),
+        })
+    }
+
+    /// The points, with the texts that arm them.
+    pub(super) fn armed(&self) -> &[(Point, String)] {
+        &self.armed
+    }
+
+    /// Waits until an agent stands at `point`; it goes on when the arrival is dropped.
+    pub(super) async fn arrived(&self, point: &Point) -> Result<Arrival, DemoError> {
+        let stalled = || DemoError::Stalled {
+            what: format!("an agent at {}", point.name),
+            seconds: ARRIVAL_LIMIT.as_secs(),
+        };
+        let mut arrivals = self.arrivals.lock().await;
+        let wanted = async {
+            while let Some(arrival) = arrivals.recv().await {
+                if arrival.name == point.name {
+                    return Some(arrival);
+                }
+            }
+            None
+        };
+        let arrival = tokio::time::timeout(ARRIVAL_LIMIT, wanted).await;
+        let arrival = arrival.ok().flatten().ok_or_else(stalled)?;
+        say(&format!("an agent stands at {}", arrival.name));
+        Ok(arrival)
+    }
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        self.porter.abort();
+    }
+}
+
+/// Passes on whoever comes to a point first.
+async fn receive(meeting: Rendezvous, first: mpsc::UnboundedSender<Arrival>) {
+    let mut seen = HashSet::new();
+    loop {
+        match meeting.arrived().await {
+            Ok(arrival) if seen.insert(arrival.name.clone()) => {
+                if first.send(arrival).is_err() {
+                    return;
+                }
+            }
+            Ok(_) => {}
+            Err(error) => tracing::debug!(%error, "somebody left the rendezvous early"),
+        }
+    }
+}

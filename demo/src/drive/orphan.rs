@@ -1,0 +1,100 @@
+//! A cutover whose controller and agents are all killed: who takes writes to the moving keys while nobody is there?
+//!
+//! Order: an agent waits at the moment, both shards are connected, everything of ours is killed, one harmless write
+//! after the other is tried on both shards, everything is started again.
+
+use super::Run;
+use super::follow::Follower;
+use super::hand::Hand;
+use super::progress::say;
+use crate::error::DemoError;
+use crate::fleet::{SOURCE, TARGET};
+use crate::options::Moment;
+use crate::points;
+use crate::report::{Orphaned, Report};
+use crate::shop::ShopError;
+use connect::{Connected, Session};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// How long a sealed source is watched.
+const WATCH: Duration = Duration::from_secs(5);
+/// How long a fenced source may take to open by itself; far beyond any budget of the demo.
+const GIVE_UP: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(20);
+
+impl Run<'_> {
+    /// Kills everything of ours at `moment`, watches, and starts it again.
+    pub(super) async fn orphan(
+        &self,
+        moment: Moment,
+        hand: &Hand,
+        follower: &mut Follower<'_>,
+        report: &mut Report,
+    ) -> Result<(), DemoError> {
+        let point = points::of_moment(moment);
+        let arrival = follower.meet(hand, &point).await?;
+        let source = self.application(SOURCE).await?;
+        let target = self.application(TARGET).await?;
+        say("killing the controller and both agents with SIGKILL");
+        let killed_at = now(&source).await?;
+        let begun = Instant::now();
+        self.fleet.kill_programs().await?;
+        drop(arrival);
+        let mut seen = Orphaned {
+            fail_point: point.name,
+            source_open_after_ms: None,
+            alone_ms: 0,
+            source_refused: BTreeMap::new(),
+            target_took: 0,
+            target_refused: BTreeMap::new(),
+        };
+        let limit = if moment.expires() { GIVE_UP } else { WATCH };
+        while begun.elapsed() < limit && seen.source_open_after_ms.is_none() {
+            match self.try_write(&target).await? {
+                None => seen.target_took += 1,
+                Some(code) => *seen.target_refused.entry(code).or_default() += 1,
+            }
+            match self.try_write(&source).await? {
+                None => seen.source_open_after_ms = Some(now(&source).await? - killed_at),
+                Some(code) => *seen.source_refused.entry(code).or_default() += 1,
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        seen.alone_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        report.orphan = Some(seen);
+        say("starting the controller and both agents again");
+        self.fleet.restart_programs().await
+    }
+
+    async fn application(&self, shard: &str) -> Result<Connected, DemoError> {
+        let session = connect::connect(&self.fleet.app(shard)?, &Session::named("demo")).await;
+        Ok(session.map_err(ShopError::from)?)
+    }
+
+    /// Commits a write to a moving row that changes nothing; `None` if it was taken, else the SQLSTATE.
+    async fn try_write(&self, session: &Connected) -> Result<Option<String>, DemoError> {
+        let sql = "update public.tenants set plan = plan where id = $1";
+        match session.execute(sql, &[&self.shop.split_at()]).await {
+            Ok(_) => Ok(None),
+            Err(error) => match error.code() {
+                Some(code) => Ok(Some(code.code().to_owned())),
+                None => Err(failed(error).into()),
+            },
+        }
+    }
+}
+
+/// The server's own clock, milliseconds.
+async fn now(session: &Connected) -> Result<i64, DemoError> {
+    let sql = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
+    let row = session.query_one(sql, &[]).await.map_err(failed)?;
+    Ok(row.get(0))
+}
+
+fn failed(source: tokio_postgres::Error) -> ShopError {
+    ShopError::Statement {
+        action: "watch who takes writes",
+        source,
+    }
+}

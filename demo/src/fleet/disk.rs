@@ -1,0 +1,80 @@
+//! A small disk in memory, for a server that is to run out of room.
+
+use crate::error::DemoError;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Room for a server and a small shop.
+const SIZE: &str = "size=512m,mode=755";
+const BLOCK: usize = 1 << 16;
+
+/// A mounted disk; drop unmounts it.
+#[derive(Debug)]
+pub(super) struct Disk {
+    path: PathBuf,
+}
+
+impl Disk {
+    /// Mounts a new disk at `path`.
+    pub(super) fn mount(path: &Path) -> Result<Self, DemoError> {
+        std::fs::create_dir(path).map_err(DemoError::io(format!("create {}", path.display())))?;
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", SIZE, "shardwright-demo"]);
+        let output = mount.arg(path).output();
+        let output = output.map_err(DemoError::io("run mount"))?;
+        if output.status.success() {
+            return Ok(Self {
+                path: path.to_owned(),
+            });
+        }
+        Err(DemoError::NoMount {
+            path: path.to_owned(),
+            output: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a ballast file until the disk is full.
+    pub(super) fn fill(&self) -> Result<(), DemoError> {
+        let failed = || DemoError::io("fill the target's disk");
+        let mut file = File::create(self.ballast()).map_err(failed())?;
+        let block = vec![0x5a; BLOCK];
+        loop {
+            match file.write(&block) {
+                Ok(0) => return Ok(()),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::StorageFull => return Ok(()),
+                Err(error) => return Err(failed()(error)),
+            }
+        }
+    }
+
+    /// Removes the ballast.
+    pub(super) fn empty(&self) -> Result<(), DemoError> {
+        match std::fs::remove_file(self.ballast()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(DemoError::io("empty the target's disk")(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.path.join("ballast")
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Lazily: a server that is still on its way out holds it for a moment.
+        let done = Command::new("umount").arg("-l").arg(&self.path).output();
+        if let Err(error) = done {
+            tracing::warn!(path = %self.path.display(), %error, "disk not unmounted");
+        }
+    }
+}
