@@ -6,10 +6,14 @@ use std::fmt::Display;
 use connect::{Class, ConnectError};
 use fail_point::Injected;
 use plans::failure::{Failure, RetryClass};
+use plans::names::SQLSTATE_SUPERSEDED;
 use plans::step::StepKind;
 
 use crate::controller::ControllerError;
 use crate::pg::replication::ReplicationError;
+
+/// Code of the failure of a process that a newer owner has replaced (I7).
+const STALE: &str = "epoch.stale";
 
 /// How a step ends without its promise.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -64,7 +68,7 @@ impl StepError {
     /// A newer owner has taken the migration (I7).
     pub fn superseded(shard: &str) -> Self {
         Self::refused(
-            "epoch.stale",
+            STALE,
             format!("a newer owner has taken the migration on shard {shard}"),
             "nothing to do: the newer owner goes on",
         )
@@ -72,7 +76,7 @@ impl StepError {
 
     /// True when a newer owner has taken over.
     pub fn is_superseded(&self) -> bool {
-        matches!(self, Self::Failed(failure) if failure.code == "epoch.stale")
+        matches!(self, Self::Failed(failure) if failure.code == STALE)
     }
 
     /// The failure inside, if there is one.
@@ -172,6 +176,12 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 fn code_of(error: &tokio_postgres::Error) -> String {
+    if error
+        .code()
+        .is_some_and(|state| state.code() == SQLSTATE_SUPERSEDED)
+    {
+        return STALE.to_owned();
+    }
     error.code().map_or_else(
         || "connection".to_owned(),
         |state| format!("sql.{}", state.code()),

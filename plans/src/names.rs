@@ -23,6 +23,9 @@ pub const SQLSTATE_NOT_OPEN: &str = "SM002";
 /// SQLSTATE raised for TRUNCATE while a migration is under way.
 pub const SQLSTATE_REFUSED: &str = "SM003";
 
+/// SQLSTATE raised to a process of ours whose epoch is no longer the newest.
+pub const SQLSTATE_SUPERSEDED: &str = "SM009";
+
 /// Which way a change stream runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -6,6 +6,8 @@
 use std::time::Duration;
 
 use plans::id::{Epoch, MapVersion, MigrationId};
+use plans::names::SQLSTATE_SUPERSEDED;
+use plans::table::quote_literal;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -58,6 +60,56 @@ pub(crate) async fn begin(client: &Client, token: &Token, shard: &str) -> Result
             Err(StepError::superseded(shard))
         }
     }
+}
+
+/// Runs `sql` in a transaction of its own that proves the epoch first, all in one batch: for DDL.
+pub(crate) async fn execute(
+    client: &Client,
+    token: &Token,
+    sql: &str,
+) -> Result<(), tokio_postgres::Error> {
+    let done = client
+        .batch_execute(&format!("begin; {}; {sql}; commit", proof_sql(token)))
+        .await;
+    if done.is_err() {
+        rollback(client).await;
+    }
+    done
+}
+
+/// The proof as statements, for a batch that is inside a transaction.
+pub(crate) fn proof_sql(token: &Token) -> String {
+    format!(
+        "select pg_catalog.pg_advisory_xact_lock_shared({key});
+         do $proof$ begin
+           if not exists (select from shardwright.move where migration = {id} and epoch = {epoch}) then
+             raise exception using errcode = '{SQLSTATE_SUPERSEDED}',
+               message = 'a newer owner has taken the migration';
+           end if;
+         end $proof$",
+        key = lock_key(&token.migration),
+        id = quote_literal(&token.migration.0),
+        epoch = token.epoch
+    )
+}
+
+/// True when the migration has a row on this shard, whoever owns it.
+pub(crate) async fn is_enrolled(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<bool, StepError> {
+    if !super::home::exists(client, shard).await? {
+        return Ok(false);
+    }
+    let row = client
+        .query_opt(
+            "select 1 from shardwright.move where migration = $1",
+            &[&token.migration.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: looking for the migration"))?;
+    Ok(row.is_some())
 }
 
 /// Opens a transaction that no worker and no other owner can be beside, for cutover attempt `number`

@@ -16,6 +16,7 @@ use plans::table::{MovingTable, quote_ident, quote_literal};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
+use super::epoch::{self, Token};
 use crate::error::{At, StepError};
 
 /// How often a table's triggers are tried again while somebody holds a lock that CREATE TRIGGER waits for.
@@ -143,35 +144,29 @@ pub(crate) fn drop_truncate_sql(migration: &MigrationId, table: &MovingTable) ->
 /// Runs DDL on a live table: never waits more than 200 ms in the lock queue, tries again for half a minute.
 pub(crate) async fn with_short_locks(
     client: &Client,
+    token: &Token,
     sql: &str,
     what: &str,
 ) -> Result<(), StepError> {
-    let guarded = format!("begin; set local lock_timeout = '200ms'; {sql}; commit");
+    let guarded = format!("set local lock_timeout = '200ms'; {sql}");
     for attempt in 0..LOCK_TRIES {
-        match client.batch_execute(&guarded).await {
+        match epoch::execute(client, token, &guarded).await {
             Ok(()) => return Ok(()),
             Err(error)
                 if attempt + 1 < LOCK_TRIES
                     && error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) =>
             {
-                super::epoch::rollback(client).await;
                 tokio::time::sleep(LOCK_PAUSE).await;
             }
-            Err(error) => {
-                super::epoch::rollback(client).await;
-                return Err(error).at(what);
-            }
+            Err(error) => return Err(error).at(what),
         }
     }
     Ok(())
 }
 
-/// Drops every trigger, function and register of the migration that this shard has.
-pub(crate) async fn drop_all(
-    client: &Client,
-    migration: &MigrationId,
-    shard: &str,
-) -> Result<(), StepError> {
+/// Drops every trigger, function and register of the migration, which must be enrolled on this shard.
+pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+    let migration = &token.migration;
     let what = format!("shard {shard}: dropping guards");
     let rows = client
         .query(
@@ -185,21 +180,15 @@ pub(crate) async fn drop_all(
         .await
         .at(&what)?;
     for row in rows {
-        with_short_locks(client, row.get(0), &what).await?;
+        with_short_locks(client, token, row.get(0), &what).await?;
     }
-    client
-        .batch_execute(&format!(
-            "drop function if exists {SCHEMA}.{}(); drop function if exists {SCHEMA}.{}(); drop sequence if exists {SCHEMA}.{}",
-            migration.guard_function(),
-            migration.truncate_function(),
-            quote_ident(&migration.register()),
-        ))
-        .await
-        .or_else(|error| match error.code() {
-            Some(state) if *state == SqlState::INVALID_SCHEMA_NAME => Ok(()),
-            _ => Err(error),
-        })
-        .at(&what)
+    let sql = format!(
+        "drop function if exists {SCHEMA}.{}(); drop function if exists {SCHEMA}.{}(); drop sequence if exists {SCHEMA}.{}",
+        migration.guard_function(),
+        migration.truncate_function(),
+        quote_ident(&migration.register()),
+    );
+    epoch::execute(client, token, &sql).await.at(&what)
 }
 
 /// What stands on the tables: each guard trigger's table, name, state and definition (R10).

@@ -2,7 +2,9 @@
 
 use tokio_postgres::Client;
 
+use super::epoch::{self, Token};
 use crate::error::{At, StepError};
+use plans::table::quote_literal;
 
 /// Tables of every migration that touches this shard; rows carry the migration's id.
 const SCHEMA: &str = "
@@ -91,29 +93,32 @@ pub(crate) async fn exists(client: &Client, shard: &str) -> Result<bool, StepErr
 }
 
 /// Removes the migration's rows, and the schema when no migration is left in it.
-pub(crate) async fn forget(client: &Client, shard: &str, migration: &str) -> Result<(), StepError> {
+pub(crate) async fn forget(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
     if !exists(client, shard).await? {
         return Ok(());
     }
     let what = format!("shard {shard}: removing the migration's rows");
-    for table in ["chunk", "progress", "dirty", "schema_entry", "move"] {
-        let sql = format!("delete from shardwright.{table} where migration = $1");
-        client.execute(&sql, &[&migration]).await.at(&what)?;
+    if epoch::is_enrolled(client, token, shard).await? {
+        let id = quote_literal(&token.migration.0);
+        let tables = ["chunk", "progress", "dirty", "schema_entry", "move"];
+        let deletes = tables.map(|t| format!("delete from shardwright.{t} where migration = {id}"));
+        epoch::execute(client, token, &deletes.join("; "))
+            .await
+            .at(&what)?;
     }
-    client
-        .batch_execute(
-            "begin;
-             select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0));
-             do $$ begin
-               if not exists (select from shardwright.move)
-                  and not exists (select from pg_catalog.pg_proc p
-                                  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-                                  where n.nspname = 'shardwright') then
-                 drop schema shardwright cascade;
-               end if;
-             end $$;
-             commit",
-        )
-        .await
-        .at(&what)
+    client.batch_execute(DROP_UNUSED).await.at(&what)
 }
+
+/// Drops the schema unless a migration, or a permanent guard, is left in it.
+const DROP_UNUSED: &str = "
+begin;
+select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0));
+do $$ begin
+  if not exists (select from shardwright.move)
+     and not exists (select from pg_catalog.pg_proc p
+                     join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+                     where n.nspname = 'shardwright') then
+    drop schema shardwright cascade;
+  end if;
+end $$;
+commit";

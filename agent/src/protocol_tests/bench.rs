@@ -114,7 +114,7 @@ impl Bench {
             .expect("functions");
         for table in self.tables.iter() {
             let sql = guard::triggers_sql(id, &self.keys, table, "postgres");
-            guard::with_short_locks(&session, &sql, "guards")
+            guard::with_short_locks(&session, &self.token, &sql, "guards")
                 .await
                 .expect("triggers");
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use plans::id::Epoch;
 
-use super::bench::{Bench, ITEM, pid, until_blocked};
+use super::bench::{Bench, ITEM, pid, state, until_blocked};
 use super::shard::until;
 use crate::error::StepError;
 use crate::pg::epoch::{self, Token};
@@ -148,4 +148,23 @@ async fn control_overlapping_row_locks_starve_a_take_over() {
         early = update => panic!("not starved: {early:?}"),
     }
     lanes[0].batch_execute("commit").await.expect("committed");
+}
+
+#[tokio::test]
+async fn definitions_of_a_former_owner_are_refused_too() {
+    let bench = Bench::new("late_ddl", ITEM).await;
+    let former = bench.ours(&bench.source).await;
+    let newer = bench.ours(&bench.source).await;
+    let sql = "create publication late for table public.item";
+    epoch::take_over(&newer, &bench.token_of(2), "s")
+        .await
+        .expect("taken over");
+    // A zombie's session of the old epoch is ended by the take-over; one that reconnects is not.
+    drop(former);
+    let zombie = bench.source.session().await;
+    let refused = epoch::execute(&zombie, &bench.token, sql).await;
+    assert_eq!(state(refused), plans::names::SQLSTATE_SUPERSEDED);
+    epoch::execute(&zombie, &bench.token_of(2), sql)
+        .await
+        .expect("the owner may");
 }

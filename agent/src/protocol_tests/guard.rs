@@ -296,7 +296,9 @@ async fn a_guard_that_was_disabled_or_changed_is_noticed() {
         guard::standing(&session, id, "s").await.expect("read"),
         standing
     );
-    guard::drop_all(&session, id, "s").await.expect("dropped");
+    guard::drop_all(&session, &bench.token, "s")
+        .await
+        .expect("dropped");
     assert!(
         guard::standing(&session, id, "s")
             .await

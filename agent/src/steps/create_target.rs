@@ -68,11 +68,11 @@ pub(super) async fn undo(
     shard: &str,
 ) -> Result<(), StepError> {
     let migration = &context.dispatch.migration;
-    if !home::exists(session, shard).await? {
+    let what = format!("shard {shard}: dropping what the migration created");
+    if !epoch::is_enrolled(session, &context.token_for_cleanup(), shard).await? {
         return Ok(());
     }
-    let what = format!("shard {shard}: dropping what the migration created");
-    guard::drop_all(session, migration, shard).await?;
+    guard::drop_all(session, &context.token_for_cleanup(), shard).await?;
     let row = session
         .query_opt(
             "select drop_script from shardwright.move where migration = $1",

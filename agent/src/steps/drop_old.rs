@@ -6,7 +6,7 @@
 
 use plans::names::Direction;
 use plans::step::drop_old::Dropped;
-use plans::table::{MovingTable, quote_ident};
+use plans::table::{MovingTable, quote_ident, quote_literal};
 use plans::wire::TableProgress;
 use tokio_postgres::Client;
 
@@ -116,30 +116,31 @@ async fn delete_batch(
 async fn clean_source(context: &Context, source: &Shard) -> Result<(), StepError> {
     let session = source.session("drop").await?;
     let id = &context.dispatch.migration;
+    let token = context.token_for_cleanup();
     for table in &context.dispatch.tables {
         let what = format!(
             "shard {}: taking the TRUNCATE guard off {}",
             source.name, table.table
         );
         let sql = guard::drop_truncate_sql(id, table);
-        guard::with_short_locks(&session, &sql, &what).await?;
+        guard::with_short_locks(&session, &token, &sql, &what).await?;
     }
     let what = format!("shard {}: removing the migration's rows", source.name);
-    for name in ["progress", "dirty"] {
-        let sql = format!("delete from shardwright.{name} where migration = $1");
-        session.execute(&sql, &[&id.0]).await.at(&what)?;
-    }
-    session
-        .batch_execute(&format!(
-            "drop function if exists shardwright.{}()",
-            quote_ident(&id.truncate_function())
-        ))
-        .await
-        .at(&what)
+    let migration = quote_literal(&id.0);
+    let sql = format!(
+        "delete from shardwright.progress where migration = {migration}; \
+         delete from shardwright.dirty where migration = {migration}; \
+         drop function if exists shardwright.{}()",
+        quote_ident(&id.truncate_function())
+    );
+    epoch::execute(&session, &token, &sql).await.at(&what)
 }
 
 async fn clean_target(context: &Context, target: &Shard) -> Result<(), StepError> {
     let session = target.session("drop").await?;
-    guard::drop_all(&session, &context.dispatch.migration, &target.name).await?;
-    home::forget(&session, &target.name, context.dispatch.migration.as_str()).await
+    let token = context.token_for_cleanup();
+    if epoch::is_enrolled(&session, &token, &target.name).await? {
+        guard::drop_all(&session, &token, &target.name).await?;
+    }
+    home::forget(&session, &token, &target.name).await
 }

@@ -95,17 +95,20 @@ pub(super) async fn record(
 async fn guards(context: &Context, session: &Client, shard: &str) -> Result<(), StepError> {
     let dispatch = &context.dispatch;
     let what = format!("shard {shard}: creating guards");
+    let token = context.token();
+    epoch::begin(session, &token, shard).await?;
     guard::create_register(session, &dispatch.migration, 0)
         .await
         .at(&what)?;
     guard::create_functions(session, &dispatch.migration, &dispatch.map)
         .await
         .at(&what)?;
+    epoch::commit(session, &what).await?;
     let role = session_user(session).await.at(&what)?;
     for table in &dispatch.tables {
         let sql = guard::triggers_sql(&dispatch.migration, &dispatch.keys, table, &role);
         let what = format!("shard {shard}: putting the guard on {}", table.table);
-        guard::with_short_locks(session, &sql, &what).await?;
+        guard::with_short_locks(session, &token, &sql, &what).await?;
     }
     Ok(())
 }
@@ -128,11 +131,11 @@ pub(super) async fn publish(
             format!("only {} where {predicate}", table.table.sql())
         })
         .collect();
-    session
-        .batch_execute(&format!(
-            "drop publication if exists {name}; create publication {name} for table {}",
-            tables.join(", ")
-        ))
+    let sql = format!(
+        "drop publication if exists {name}; create publication {name} for table {}",
+        tables.join(", ")
+    );
+    epoch::execute(session, &context.token_for_cleanup(), &sql)
         .await
         .at(format_args!("shard {shard}: creating publication {name}"))
 }
@@ -195,8 +198,8 @@ pub(super) async fn drop_slot(
                 .at(&what)?;
             continue;
         }
-        session
-            .execute("select pg_catalog.pg_drop_replication_slot($1)", &[&slot])
+        let sql = format!("select pg_catalog.pg_drop_replication_slot('{slot}')");
+        epoch::execute(session, &context.token_for_cleanup(), &sql)
             .await
             .at(&what)?;
     }
@@ -214,8 +217,8 @@ pub(super) async fn unpublish(
     shard: &str,
 ) -> Result<(), StepError> {
     let name = context.dispatch.migration.publication(direction);
-    session
-        .batch_execute(&format!("drop publication if exists {name}"))
+    let sql = format!("drop publication if exists {name}");
+    epoch::execute(session, &context.token_for_cleanup(), &sql)
         .await
         .at(format_args!("shard {shard}: dropping publication {name}"))
 }

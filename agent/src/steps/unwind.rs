@@ -12,7 +12,7 @@ use super::{create_target, cutover};
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::shard::Shard;
-use crate::pg::{guard, home, snapshot};
+use crate::pg::{epoch, guard, home, snapshot};
 
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     context.say("taking back what the migration created");
@@ -30,20 +30,24 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
 
 /// Removes everything of ours from both shards, and the target's copy.
 pub(super) async fn take_back(context: &Context) -> Result<(), StepError> {
-    let id = &context.dispatch.migration;
+    let token = context.token_for_cleanup();
     let source = context.source()?;
     let session = source.session("unwind").await?;
-    guard::drop_all(&session, id, &source.name).await?;
-    snapshot::end_all(&source, id.as_str()).await?;
-    drop_slot(&session, context, Direction::Forward, &source.name).await?;
-    unpublish(&session, context, Direction::Forward, &source.name).await?;
+    snapshot::end_all(&source, context.dispatch.migration.as_str()).await?;
+    if epoch::is_enrolled(&session, &token, &source.name).await? {
+        guard::drop_all(&session, &token, &source.name).await?;
+        drop_slot(&session, context, Direction::Forward, &source.name).await?;
+        unpublish(&session, context, Direction::Forward, &source.name).await?;
+    }
     let target = context.target()?;
     let there = target.session("unwind").await?;
-    drop_slot(&there, context, Direction::Reverse, &target.name).await?;
-    unpublish(&there, context, Direction::Reverse, &target.name).await?;
-    create_target::undo(context, &there, &target.name).await?;
-    home::forget(&there, &target.name, id.as_str()).await?;
-    home::forget(&session, &source.name, id.as_str()).await
+    if epoch::is_enrolled(&there, &token, &target.name).await? {
+        drop_slot(&there, context, Direction::Reverse, &target.name).await?;
+        unpublish(&there, context, Direction::Reverse, &target.name).await?;
+        create_target::undo(context, &there, &target.name).await?;
+    }
+    home::forget(&there, &token, &target.name).await?;
+    home::forget(&session, &token, &source.name).await
 }
 
 /// Whether the source's register exists and is anything but open.
