@@ -1,0 +1,279 @@
+//! The ledger checker has teeth: cutovers in the wrong order, made by hand, are reported as lost writes.
+//!
+//! Source and target are two databases; PostgreSQL's own replication carries the moving rows. Beside each wrong
+//! order stands the right one, for which the checker reports nothing.
+
+use cluster::Cluster;
+use connect::{Connected, Dsn, Session};
+use demo::checker::{self, Checked, Input};
+use demo::ledger::{Baseline, Entry, Ledger, Outcome, Phase};
+use demo::shop::{self, Shop};
+use plans::id::MapVersion;
+use plans::key_set::{KeyRange, KeySet, KeyType};
+use plans::shard_map::{Mapping, MappingState, ShardMap, Strategy};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const SCHEMA: &str = include_str!("../../../demo/src/shop/schema.sql");
+
+/// A source and a target, with a shop on the source.
+struct Servers {
+    source: Cluster,
+    target: Cluster,
+    shop: Shop,
+}
+
+/// One split by hand.
+struct Split<'s> {
+    servers: &'s Servers,
+    name: &'static str,
+    source: Connected,
+    target: Connected,
+    ledger: Ledger,
+    file: PathBuf,
+}
+
+impl Servers {
+    async fn start() -> Self {
+        let launch = |name: &str| {
+            let options = cluster::Options::temporary(&format!("teeth-{name}"))
+                .setting("wal_writer_delay", "10s")
+                .setting("autovacuum", "off");
+            tokio::task::spawn_blocking(move || Cluster::launch(options).unwrap())
+        };
+        let (source, target) = tokio::join!(launch("source"), launch("target"));
+        let servers = Self {
+            source: source.unwrap(),
+            target: target.unwrap(),
+            shop: Shop::new(0.0, 1),
+        };
+        for server in [&servers.source, &servers.target] {
+            let dsn = Dsn::parse(&server.dsn("postgres", "postgres")).unwrap();
+            shop::prepare(&dsn, "secret").await.unwrap();
+        }
+        let whole = dsn(&servers.source, shop::DATABASE);
+        servers.shop.load(&whole).await.unwrap();
+        let bare = open(&servers.target, shop::DATABASE).await;
+        bare.batch_execute("set search_path = public")
+            .await
+            .unwrap();
+        bare.batch_execute(SCHEMA).await.unwrap();
+        bare.close().await;
+        servers
+    }
+
+    /// Copies the moving rows and replicates new ones from here on.
+    async fn split(&self, name: &'static str) -> Split<'_> {
+        for server in [&self.source, &self.target] {
+            let session = open(server, "postgres").await;
+            let copy = format!("create database {name} template {}", shop::DATABASE);
+            session.batch_execute(&copy).await.unwrap();
+            session.close().await;
+        }
+        let source = dsn(&self.source, name);
+        let baseline = Baseline::read(&source, self.shop.moving());
+        let file = format!("shardwright-teeth-{}-{name}", std::process::id());
+        let file = std::env::temp_dir().join(file);
+        let ledger = Ledger::create(&file, baseline.await.unwrap()).unwrap();
+        let split = Split {
+            servers: self,
+            name,
+            source: open(&self.source, name).await,
+            target: open(&self.target, name).await,
+            ledger,
+            file,
+        };
+        split.replicate().await;
+        split
+    }
+}
+
+impl Split<'_> {
+    async fn replicate(&self) {
+        let marker = "create table public.marker (id int)";
+        self.source.batch_execute(marker).await.unwrap();
+        self.target.batch_execute(marker).await.unwrap();
+        let at = self.servers.shop.split_at();
+        let tables =
+            shop::TABLES.map(|(table, key)| format!("public.{table} where ({key} >= {at})"));
+        let publication = format!(
+            "create publication moving for table public.marker, {} with (publish = 'insert')",
+            tables.join(", ")
+        );
+        self.source.batch_execute(&publication).await.unwrap();
+        let source = &self.servers.source;
+        let password = std::fs::read_to_string(source.password_file()).unwrap();
+        let subscription = format!(
+            "create subscription {0} connection 'host={1} port={2} user=postgres dbname={0} password={3}' publication moving",
+            self.name,
+            source.host(),
+            source.port(),
+            password
+        );
+        self.target.batch_execute(&subscription).await.unwrap();
+        let open = "select count(*) from pg_subscription_rel where srsubstate <> 'r'";
+        wait(&self.target, open, 0).await;
+    }
+
+    fn insert(&self, op: i64) -> String {
+        let tenant = self.servers.shop.split_at();
+        format!(
+            "insert into public.ledger (tenant_id, op, client, kind) values ({tenant}, {op}, 1, 'x')"
+        )
+    }
+
+    fn acknowledged(&self, op: i64, synchronous: bool) {
+        let entry = Entry {
+            op,
+            tenant: self.servers.shop.split_at(),
+            client: 1,
+            phase: Phase::Cutover,
+            outcome: Outcome::Acknowledged,
+            shard: Some("a".into()),
+            synchronous,
+            since: 0,
+            until: 0,
+            effects: Vec::new(),
+        };
+        self.ledger.record(entry).unwrap();
+    }
+
+    /// A marker that is committed synchronously, and drained.
+    async fn drain_to_marker(&self) {
+        let write = "insert into public.marker values (1)";
+        self.source.batch_execute(write).await.unwrap();
+        wait(&self.target, "select count(*) from public.marker", 1).await;
+    }
+
+    /// Ends the replication for good and lets the map name the target.
+    async fn flip(self) -> Checked {
+        let end = format!("drop subscription {}", self.name);
+        self.target.batch_execute(&end).await.unwrap();
+        self.ledger.flush().unwrap();
+        let servers = self.servers;
+        let input = Input {
+            map: flipped(servers.shop),
+            shards: [
+                ("a".into(), dsn(&servers.source, self.name)),
+                ("b".into(), dsn(&servers.target, self.name)),
+            ]
+            .into(),
+            ledger: self.file.clone(),
+            hold: true,
+        };
+        let checked = checker::check(&input).await.unwrap();
+        std::fs::remove_file(&self.file).unwrap();
+        checked
+    }
+}
+
+fn flipped(shop: Shop) -> ShardMap {
+    let whole = ShardMap {
+        name: "tenants".into(),
+        strategy: Strategy::Range,
+        key: vec![KeyType::Bigint],
+        version: MapVersion(1),
+        incarnation: "test".to_owned(),
+        migration: None,
+        mappings: vec![Mapping {
+            keys: KeySet::Range(KeyRange::default()),
+            shard: "a".into(),
+            state: MappingState::Active,
+        }],
+    };
+    let moved = whole.with_moved(&shop.moving(), &"a".into(), &"b".into(), &"m1".into());
+    moved.unwrap()
+}
+
+fn dsn(cluster: &Cluster, database: &str) -> Dsn {
+    Dsn::parse(&cluster.dsn(database, "postgres")).unwrap()
+}
+
+async fn open(cluster: &Cluster, database: &str) -> Connected {
+    let session = Session::named("teeth");
+    connect::connect(&dsn(cluster, database), &session)
+        .await
+        .unwrap()
+}
+
+/// Until the query's number is `wanted`.
+async fn wait(session: &Connected, query: &str, wanted: i64) {
+    let begun = Instant::now();
+    loop {
+        let row = session.query_one(query, &[]).await.unwrap();
+        if row.get::<_, i64>(0) == wanted {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{query}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A writer that was let in before the fence commits late; with the wait-out, the marker waits for it.
+async fn late_writer(servers: &Servers, name: &'static str, wait_out: bool) -> Checked {
+    let split = servers.split(name).await;
+    let writer = open(&servers.source, name).await;
+    writer.batch_execute("begin").await.unwrap();
+    writer.batch_execute(&split.insert(1)).await.unwrap();
+    if wait_out {
+        writer.batch_execute("commit").await.unwrap();
+        let writers = "select count(*) from pg_locks where mode = 'RowExclusiveLock' \
+            and relation = 'public.ledger'::regclass";
+        wait(&split.source, writers, 0).await;
+    }
+    split.drain_to_marker().await;
+    if !wait_out {
+        writer.batch_execute("commit").await.unwrap();
+    }
+    split.acknowledged(1, true);
+    split.flip().await
+}
+
+/// Acknowledged asynchronous commits are still in the server's memory when the position is read.
+async fn asynchronous_writer(servers: &Servers, name: &'static str, marker: bool) -> Checked {
+    let split = servers.split(name).await;
+    let writer = open(&servers.source, name).await;
+    let off = "set synchronous_commit = off";
+    writer.batch_execute(off).await.unwrap();
+    let mut position = String::new();
+    for op in 1.. {
+        writer.batch_execute(&split.insert(op)).await.unwrap();
+        split.acknowledged(op, false);
+        let read =
+            "select pg_current_wal_lsn()::text, pg_current_wal_lsn() < pg_current_wal_insert_lsn()";
+        let row = writer.query_one(read, &[]).await.unwrap();
+        position = row.get(0);
+        if row.get(1) {
+            break;
+        }
+    }
+    if marker {
+        split.drain_to_marker().await;
+    } else {
+        let behind = format!(
+            "select count(*) from pg_replication_slots \
+             where slot_name = '{name}' and confirmed_flush_lsn < '{position}'"
+        );
+        wait(&split.source, &behind, 0).await;
+    }
+    split.flip().await
+}
+
+#[tokio::test]
+async fn wrong_orders_are_caught_and_right_ones_are_clean() {
+    let servers = Servers::start().await;
+    let checked = late_writer(&servers, "without_wait_out", false).await;
+    assert!(checked.lost > 0 && !checked.is_clean(), "{checked:?}");
+    let checked = late_writer(&servers, "with_wait_out", true).await;
+    assert!(
+        checked.is_clean() && checked.acknowledged == 1,
+        "{checked:?}"
+    );
+    let checked = asynchronous_writer(&servers, "to_a_position", false).await;
+    assert!(checked.lost > 0 && !checked.is_clean(), "{checked:?}");
+    let checked = asynchronous_writer(&servers, "to_a_marker", true).await;
+    assert!(
+        checked.is_clean() && checked.acknowledged > 0,
+        "{checked:?}"
+    );
+}

@@ -1,0 +1,62 @@
+//! `kill -9` of every process in the middle of a step: the split completes, nothing is lost.
+
+use crate::run::demo;
+use demo::{Outcome, Report};
+
+async fn killed(process_at_step: &str) -> Report {
+    let report = demo(&format!("--kill {process_at_step}")).await;
+    assert_eq!(report.result, Outcome::Completed);
+    let kill = report.kill.as_ref().unwrap();
+    assert!(kill.fired && kill.restarted_after_ms > 0, "{kill:?}");
+    assert_eq!(format!("{}@{}", kill.process, kill.step), process_at_step);
+    report
+}
+
+#[tokio::test]
+async fn agent_at_copy() {
+    let report = killed("agent@copy").await;
+    assert_eq!(report.attempts, 1);
+    // The copy was half done: what is copied again are the chunks in flight, and the copy has many more.
+    assert!(report.bytes_copied_twice <= 2 * report.largest_chunk_bytes);
+    assert!(
+        report.bytes_copied > 6 * report.largest_chunk_bytes,
+        "{report:?}"
+    );
+}
+
+#[tokio::test]
+async fn agent_at_catch_up() {
+    let report = killed("agent@catch_up").await;
+    assert_eq!((report.attempts, report.bytes_copied_twice), (1, 0));
+}
+
+#[tokio::test]
+async fn agent_at_cutover() {
+    killed("agent@cutover").await;
+}
+
+#[tokio::test]
+async fn controller_at_copy() {
+    let report = killed("controller@copy").await;
+    assert_eq!((report.attempts, report.bytes_copied_twice), (1, 0));
+}
+
+#[tokio::test]
+async fn controller_at_cutover() {
+    killed("controller@cutover").await;
+}
+
+#[tokio::test]
+async fn target_at_catch_up() {
+    killed("target@catch_up").await;
+}
+
+#[tokio::test]
+async fn source_at_copy() {
+    killed("source@copy").await;
+}
+
+#[tokio::test]
+async fn store_at_cutover() {
+    killed("store@cutover").await;
+}

@@ -1,0 +1,13 @@
+//! The whole product on real servers: a live split that is killed, paused, aborted, failed, mended and rolled back.
+//!
+//! Most tests run the demo as a program and judge its report; `bad_input` and `checker` start servers of their own.
+
+#![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
+
+mod bad_input;
+mod checker;
+mod kill;
+mod orphan;
+mod resume;
+mod run;
+mod ways_back;

@@ -1,0 +1,102 @@
+//! Runs the demo as a program; its output is shown only where it fails.
+
+use demo::{Outcome, Report};
+use plans::step::cutover::Window;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::process::Command;
+
+/// Far beyond what a run takes; a run that hangs is asked to end, and cleans up.
+const LIMIT: Duration = Duration::from_secs(400);
+/// A small shop and a moderate load: two runs fit beside each other on two cores.
+const SMALL: &str = "demo --scale 0.02 --transactions 1500 --clients 4 --rate 250";
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// The program; the agent stands beside it.
+pub(crate) fn program() -> PathBuf {
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_shardwright"));
+    let agent = program.with_file_name("shardwright-agent");
+    assert!(
+        agent.is_file(),
+        "{} is missing: cargo build --bins",
+        agent.display()
+    );
+    program
+}
+
+/// A run that must end with exit 0 and all zeros.
+pub(crate) async fn demo(line: &str) -> Report {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("shardwright-e2e-{}-{number}.json", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    let mut command = Command::new(program());
+    command.args(SMALL.split(' ')).args(line.split_whitespace());
+    command.arg("--report").arg(&file);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let pid = child.id().and_then(|id| i32::try_from(id).ok()).unwrap();
+    let output = tokio::spawn(child.wait_with_output());
+    tokio::pin!(output);
+    let ended = tokio::select! {
+        ended = &mut output => ended,
+        () = tokio::time::sleep(LIMIT) => {
+            terminate(pid).await;
+            output.await
+        }
+    };
+    let output = ended.unwrap().unwrap();
+    let text = std::fs::read(&file).unwrap_or_default();
+    let _ = std::fs::remove_file(&file);
+    let said = || {
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        format!("demo {line}: {}\n{stderr}\n{stdout}", output.status)
+    };
+    assert!(output.status.success(), "{}", said());
+    let report: Report = serde_json::from_slice(&text).unwrap_or_else(|_| panic!("{}", said()));
+    zeros(&report, &said());
+    report
+}
+
+async fn terminate(pid: i32) {
+    let kill = Command::new("kill").arg(pid.to_string()).status();
+    assert!(kill.await.unwrap().success());
+}
+
+/// What holds after every run, whatever happened in it.
+fn zeros(report: &Report, said: &str) {
+    let ledger = &report.ledger;
+    assert!(ledger.is_clean(), "{said}");
+    assert_eq!(report.leftovers.total(), 0, "{said}");
+    assert_eq!(report.verify.different, 0, "{said}");
+    assert!(
+        ledger.acknowledged >= 1_500 || report.result == Outcome::Unwound,
+        "{said}"
+    );
+    assert!(ledger.acknowledged_on_moving_keys > 100, "{said}");
+    // A stopped copy costs at most one chunk for each of the two streams.
+    let stops = i64::try_from(1 + report.troubles.len() + report.paused_in.len()).unwrap();
+    assert!(
+        report.bytes_copied_twice <= stops * 2 * report.largest_chunk_bytes,
+        "{said}"
+    );
+    if report.result == Outcome::Completed {
+        assert_eq!(
+            (report.map_version.before, report.map_version.after),
+            (1, 2)
+        );
+        assert!(report.rows_moved > 10_000, "{said}");
+        assert!(report.verify.rows_compared > 10_000, "{said}");
+        assert_ne!(report.window_ms, Window::default(), "{said}");
+        let phases = &ledger.by_phase;
+        for seen in [phases.before, phases.copy, phases.catch_up, phases.after] {
+            assert!(seen > 0, "{said}");
+        }
+    }
+}
