@@ -36,9 +36,8 @@ struct Split<'s> {
 impl Servers {
     async fn start() -> Self {
         let launch = |name: &str| {
-            let options = cluster::Options::temporary(&format!("teeth-{name}"))
-                .setting("wal_writer_delay", "10s")
-                .setting("autovacuum", "off");
+            let options =
+                cluster::Options::temporary(&format!("teeth-{name}")).setting("autovacuum", "off");
             tokio::task::spawn_blocking(move || Cluster::launch(options).unwrap())
         };
         let (source, target) = tokio::join!(launch("source"), launch("target"));
@@ -145,10 +144,14 @@ impl Split<'_> {
         wait(&self.target, "select count(*) from public.marker", 1).await;
     }
 
-    /// Ends the replication for good and lets the map name the target.
-    async fn flip(self) -> Checked {
+    /// Ends the replication for good.
+    async fn end(&self) {
         let end = format!("drop subscription {}", self.name);
         self.target.batch_execute(&end).await.unwrap();
+    }
+
+    /// The verdict once the map names the target.
+    async fn judge(self) -> Checked {
         self.ledger.flush().unwrap();
         let servers = self.servers;
         let input = Input {
@@ -209,6 +212,30 @@ async fn wait(session: &Connected, query: &str, wanted: i64) {
     }
 }
 
+/// A process of a server of ours that stands still until this is dropped.
+struct Frozen(i32);
+
+impl Frozen {
+    async fn log_writer(session: &Connected) -> Self {
+        let find = "select pid from pg_stat_activity where backend_type = 'walwriter'";
+        let frozen = Self(session.query_one(find, &[]).await.unwrap().get(0));
+        frozen.signal("-STOP");
+        frozen
+    }
+
+    fn signal(&self, signal: &str) {
+        let mut kill = std::process::Command::new("kill");
+        let status = kill.args([signal, &self.0.to_string()]).status();
+        assert!(status.unwrap().success());
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        self.signal("-CONT");
+    }
+}
+
 /// A writer that was let in before the fence commits late; with the wait-out, the marker waits for it.
 async fn late_writer(servers: &Servers, name: &'static str, wait_out: bool) -> Checked {
     let split = servers.split(name).await;
@@ -226,7 +253,8 @@ async fn late_writer(servers: &Servers, name: &'static str, wait_out: bool) -> C
         writer.batch_execute("commit").await.unwrap();
     }
     split.acknowledged(1, true);
-    split.flip().await
+    split.end().await;
+    split.judge().await
 }
 
 /// Acknowledged asynchronous commits are still in the server's memory when the position is read.
@@ -235,6 +263,8 @@ async fn asynchronous_writer(servers: &Servers, name: &'static str, marker: bool
     let writer = open(&servers.source, name).await;
     let off = "set synchronous_commit = off";
     writer.batch_execute(off).await.unwrap();
+    // A log writer that is as slow as can be: the acknowledged commits stay in memory until somebody needs them.
+    let frozen = Frozen::log_writer(&split.source).await;
     let mut position = String::new();
     for op in 1.. {
         writer.batch_execute(&split.insert(op)).await.unwrap();
@@ -256,7 +286,9 @@ async fn asynchronous_writer(servers: &Servers, name: &'static str, marker: bool
         );
         wait(&split.source, &behind, 0).await;
     }
-    split.flip().await
+    split.end().await;
+    drop(frozen);
+    split.judge().await
 }
 
 #[tokio::test]
