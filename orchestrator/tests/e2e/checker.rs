@@ -36,8 +36,12 @@ struct Split<'s> {
 impl Servers {
     async fn start() -> Self {
         let launch = |name: &str| {
-            let options =
-                cluster::Options::temporary(&format!("teeth-{name}")).setting("autovacuum", "off");
+            let options = cluster::Options::temporary(&format!("teeth-{name}"))
+                .setting("wal_retrieve_retry_interval", "100ms")
+                .setting("max_sync_workers_per_subscription", "8")
+                .setting("max_logical_replication_workers", "12")
+                .setting("max_worker_processes", "16")
+                .setting("autovacuum", "off");
             tokio::task::spawn_blocking(move || Cluster::launch(options).unwrap())
         };
         let (source, target) = tokio::join!(launch("source"), launch("target"));
