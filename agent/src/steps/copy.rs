@@ -166,7 +166,7 @@ async fn plan_chunks(context: &Context, target: &Client, shard: &str) -> Result<
 fn ranges(blocks: i64, streams: u32) -> Vec<BlockRange> {
     let even = blocks / (i64::from(streams) * CHUNKS_PER_STREAM);
     let size = even.clamp(SMALLEST_CHUNK, LARGEST_CHUNK);
-    let count = (blocks / size).max(1);
+    let count = ((blocks + size - 1) / size).max(1);
     (0..count)
         .map(|index| BlockRange {
             from: index * size,
