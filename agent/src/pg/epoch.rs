@@ -148,6 +148,22 @@ pub(crate) async fn begin_next(
 /// The counts that one cutover attempt may use on a shard: its own, then its releases and recoveries.
 const COUNTS_PER_ATTEMPT: i64 = 1000;
 
+/// The number of the newest cutover attempt that this shard has counted; 0 before the first.
+pub(crate) async fn newest_attempt(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let row = client
+        .query_opt(
+            "select attempt from shardwright.move where migration = $1",
+            &[&token.migration.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the attempt"))?;
+    Ok(row.map_or(0, |row| row.get::<_, i64>(0) / COUNTS_PER_ATTEMPT))
+}
+
 /// The shard's count for cutover attempt `number`.
 pub(crate) fn first_count(number: i64) -> i64 {
     number * COUNTS_PER_ATTEMPT

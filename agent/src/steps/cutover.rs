@@ -22,7 +22,7 @@ use super::open_capture;
 use super::verify::Sides;
 use crate::error::StepError;
 use crate::owned::Context;
-use crate::pg::epoch::Token;
+use crate::pg::epoch::{self, Token};
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
 
@@ -277,17 +277,14 @@ async fn reopen(parties: &Parties, attempt: i64) -> Result<(), StepError> {
 /// Reopens the source for an unwind: the store says already that no flip can happen.
 pub(super) async fn reopen_source(context: &Context) -> Result<(), StepError> {
     let parties = Parties::of(context, Direction::Forward)?;
-    let losing = parties.sides.origin.session("register").await?;
-    let row = losing
-        .query_opt(
-            "select attempt / 1000 from shardwright.move where migration = $1",
-            &[&context.dispatch.migration.0],
-        )
-        .await;
-    match row {
-        Ok(Some(row)) => reopen(&parties, row.get(0)).await,
-        _ => Ok(()),
+    // An attempt that died between the witness and the fence has counted on one shard only.
+    let mut newest = 0;
+    for shard in [&parties.sides.origin, &parties.sides.destination] {
+        let session = shard.session("register").await?;
+        let number = epoch::newest_attempt(&session, &parties.sides.token, &shard.name).await?;
+        newest = newest.max(number);
     }
+    reopen(&parties, newest).await
 }
 
 /// C10 and C11 by someone who comes after the flip (also the one who made it).

@@ -26,8 +26,11 @@ pub(super) async fn run(context: &Context) -> Result<Dropped, StepError> {
     let (source, target) = (context.source()?, context.target()?);
     for (shard, direction) in [(&target, Direction::Reverse), (&source, Direction::Forward)] {
         let session = shard.session("drop").await?;
-        drop_slot(&session, context, direction, &shard.name).await?;
-        unpublish(&session, context, direction, &shard.name).await?;
+        // A run whose report was lost has left the target already: nothing of ours is there any more.
+        if epoch::is_enrolled(&session, &context.token_for_cleanup(), &shard.name).await? {
+            drop_slot(&session, context, direction, &shard.name).await?;
+            unpublish(&session, context, direction, &shard.name).await?;
+        }
     }
     let mut dropped = Dropped::default();
     for table in context.dispatch.tables.iter().rev() {
