@@ -248,13 +248,19 @@ async fn one_chunk(
     let id = &context.dispatch.migration.0;
     let what = format!("shard {target}: recording a chunk of {}", table.table);
     epoch::begin(into, &token, target).await?;
-    into.execute(
-        "update shardwright.chunk set begun = begun + 1 where migration = $1 and ordinal = $2",
-        &[id, &chunk.ordinal],
-    )
-    .await
-    .at(&what)?;
+    let begun = into
+        .execute(
+            "update shardwright.chunk set begun = begun + 1
+             where migration = $1 and ordinal = $2 and not done",
+            &[id, &chunk.ordinal],
+        )
+        .await
+        .at(&what)?;
     epoch::commit(into, &what).await?;
+    if begun == 0 {
+        // A commit of ours that was on its way when the list was read has finished it since.
+        return Ok(());
+    }
     if !snapshot::begin_held(from, id, source).await? {
         return Err(snapshot_lost(source));
     }
@@ -270,13 +276,21 @@ async fn one_chunk(
     from.batch_execute("commit")
         .await
         .at(format_args!("shard {source}: ending a chunk"))?;
-    into.execute(
-        "update shardwright.chunk set done = true, rows = $3, bytes = $4
+    let marked = into
+        .execute(
+            "update shardwright.chunk set done = true, rows = $3, bytes = $4
          where migration = $1 and ordinal = $2 and not done",
-        &[id, &chunk.ordinal, &as_i64(rows), &as_i64(bytes)],
-    )
-    .await
-    .at(&what)?;
+            &[id, &chunk.ordinal, &as_i64(rows), &as_i64(bytes)],
+        )
+        .await
+        .at(&what)?;
+    if marked != 1 {
+        epoch::rollback(into).await;
+        return Err(StepError::passing(
+            "copy.chunk",
+            format!("{what}: it is done already"),
+        ));
+    }
     fail_point::hit("copy.chunk_copied").await?;
     epoch::commit(into, &what).await?;
     shared

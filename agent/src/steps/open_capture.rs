@@ -49,6 +49,10 @@ pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
     fail_point::hit("open_capture.slot_created").await?;
     let snapshot = slot.snapshot.as_deref().unwrap_or_default();
     let id = dispatch.migration.as_str();
+    // A process that was stopped for a while must not end the holders of its successor (I7).
+    epoch::execute(&session, &token, "select 1")
+        .await
+        .at(format_args!("shard {}: proving the epoch", source.name))?;
     snapshot::end_all(&source, id).await?;
     *context.owned.holders.lock().await = Some(Holders::start(&source, id, snapshot).await?);
     drop(holder);

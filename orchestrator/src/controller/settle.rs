@@ -215,8 +215,19 @@ fn pause_after(
     // A gate that is not met yet is waited for as long as it takes.
     let waits = matches!(step.kind, StepKind::Cutover | StepKind::Rollback)
         && failure.retry == RetryClass::Fixed;
-    let spent = attempt >= draft.snapshot().migration.plan.options.max_attempts;
-    pause.filter(|_| waits || !spent)
+    let m = &draft.snapshot().migration;
+    let spent = attempt >= m.plan.options.max_attempts;
+    pause.filter(|_| waits || !spent || may_be_closed(step.kind, m.ownership))
+}
+
+/// True while the moving keys may be closed on both shards: nobody gives up then, whatever it takes (C7 to C10).
+fn may_be_closed(step: StepKind, ownership: Ownership) -> bool {
+    let forward = matches!(ownership, Ownership::Fencing | Ownership::Flipped);
+    let back = matches!(
+        ownership,
+        Ownership::RollbackFencing | Ownership::RolledBack
+    );
+    (step == StepKind::Cutover && forward) || (step == StepKind::Rollback && back)
 }
 
 /// Everything from `to` up to the step runs again; possible until the flip.
