@@ -2,192 +2,120 @@
 //!
 //! The same text serves COPY's WHERE, the publication's row filter, the guard's WHEN, the verifier, the
 //! drop and the search for stray rows; [`KeySet::contains`] is its twin for routing.
+//! A set is kept in normal form: in order, nothing empty, nothing twice, neighbours joined.
 
+mod interval;
+mod predicate;
+mod range;
+
+use crate::key::{Key, KeyError, KeyType, accept};
+use interval::{Interval, common, minus, normal};
+pub use range::{BucketRange, KeyRange};
 use schemars::JsonSchema;
-use serde::de::{self, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 
-/// The type of a shard key's column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum KeyType {
-    /// 64-bit integer.
-    Bigint,
-}
-
-impl KeyType {
-    /// The type's name in SQL.
-    #[must_use]
-    pub fn sql_name(self) -> &'static str {
-        match self {
-            Self::Bigint => "bigint",
-        }
-    }
-}
-
-/// One value of a shard key.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Key {
-    /// A `bigint` key.
-    Int(i64),
-}
-
-// Written out, because a derived untagged enum buffers its input and loses the place of an error.
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(KeyVisitor)
-    }
-}
-
-struct KeyVisitor;
-
-impl Visitor<'_> for KeyVisitor {
-    type Value = Key;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a bigint key (a whole number of 64 bits)")
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Key, E> {
-        Ok(Key::Int(value))
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Key, E> {
-        i64::try_from(value)
-            .map(Key::Int)
-            .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(value), &self))
-    }
-}
-
-impl Key {
-    /// The value as an SQL literal with its type, safe to stand in any statement.
-    #[must_use]
-    pub fn sql_literal(&self) -> String {
-        match self {
-            Self::Int(value) => format!("'{value}'::pg_catalog.int8"),
-        }
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Int(value) => write!(f, "{value}"),
-        }
-    }
-}
-
-impl From<i64> for Key {
-    fn from(value: i64) -> Self {
-        Self::Int(value)
-    }
-}
-
-/// Half-open range of keys, `from <= key < to`; a missing end has no bound.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct KeyRange {
-    /// First key of the range; without it the range has no lower bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<Key>,
-    /// First key after the range; without it the range has no upper bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<Key>,
-}
-
-impl KeyRange {
-    /// True when no key can lie in the range.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        matches!((&self.from, &self.to), (Some(from), Some(to)) if from >= to)
-    }
-
-    /// True when `key` lies in the range.
-    #[must_use]
-    pub fn contains(&self, key: &Key) -> bool {
-        self.from.as_ref().is_none_or(|from| key >= from)
-            && self.to.as_ref().is_none_or(|to| key < to)
-    }
-
-    /// True when some key lies in both ranges.
-    #[must_use]
-    pub fn overlaps(&self, other: &Self) -> bool {
-        let starts_before = |a: &Self, b: &Self| match (&a.from, &b.to) {
-            (Some(from), Some(to)) => from < to,
-            _ => true,
-        };
-        !self.is_empty()
-            && !other.is_empty()
-            && starts_before(self, other)
-            && starts_before(other, self)
-    }
-
-    /// True when every key of `other` lies in this range.
-    #[must_use]
-    pub fn covers(&self, other: &Self) -> bool {
-        let from_ok = match (&self.from, &other.from) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(mine), Some(theirs)) => mine <= theirs,
-        };
-        let to_ok = match (&self.to, &other.to) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(mine), Some(theirs)) => mine >= theirs,
-        };
-        from_ok && to_ok
-    }
-
-    /// Order by lower bound; the unbounded start comes first.
-    #[must_use]
-    pub fn cmp_start(&self, other: &Self) -> std::cmp::Ordering {
-        self.from.cmp(&other.from)
-    }
-}
-
-impl fmt::Display for KeyRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.from, &self.to) {
-            (None, None) => f.write_str("all keys"),
-            (Some(from), None) => write!(f, "[{from}, ∞)"),
-            (None, Some(to)) => write!(f, "(-∞, {to})"),
-            (Some(from), Some(to)) => write!(f, "[{from}, {to})"),
-        }
-    }
-}
-
 /// A set of keys that moves or lives as one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeySet {
-    /// A half-open range.
-    Range(KeyRange),
+    /// Half-open ranges of the key itself.
+    Range(Vec<KeyRange>),
+    /// Virtual shards: keys by their hash.
+    Hash(Buckets),
+    /// Keys one by one.
+    List(BTreeSet<Key>),
 }
 
+/// Ranges of virtual shards.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Buckets {
+    /// Virtual shards of the map, a power of two.
+    pub of: u32,
+    /// Which of them.
+    pub ranges: Vec<BucketRange>,
+}
+
+/// Half-open ends of one piece of a set, as bytes in key order; a missing end has no bound.
+pub type Span = (Option<Vec<u8>>, Option<Vec<u8>>);
+
 impl KeySet {
-    /// The SQL boolean over `column`, an expression that is already quoted (`"tenant_id"`, `new."id"`).
-    ///
-    /// Parenthesised, built from built-in immutable operators only, so a publication accepts it.
+    /// One range of keys.
     #[must_use]
-    pub fn predicate(&self, column: &str) -> String {
+    pub fn range(from: Option<Key>, to: Option<Key>) -> Self {
+        Self::Range(vec![KeyRange { from, to }]).normal()
+    }
+
+    /// The virtual shards `from <= bucket < to` of `of`.
+    #[must_use]
+    pub fn buckets(of: u32, from: u32, to: u32) -> Self {
+        let ranges = vec![BucketRange { from, to }];
+        Self::Hash(Buckets { of, ranges }).normal()
+    }
+
+    /// Keys one by one.
+    #[must_use]
+    pub fn list(keys: impl IntoIterator<Item = Key>) -> Self {
+        Self::List(keys.into_iter().collect())
+    }
+
+    /// The set of `key` alone; under a hash map its whole virtual shard.
+    ///
+    /// `None` for the last value of a range map's key type, which no half-open range holds alone.
+    #[must_use]
+    pub fn only(&self, key: &Key) -> Option<Self> {
         match self {
-            Self::Range(range) => {
-                let from = range
-                    .from
-                    .as_ref()
-                    .map(|key| format!("{column} operator(pg_catalog.>=) {}", key.sql_literal()));
-                let to = range
-                    .to
-                    .as_ref()
-                    .map(|key| format!("{column} operator(pg_catalog.<) {}", key.sql_literal()));
-                match (from, to) {
-                    (None, None) => "(true)".to_owned(),
-                    (Some(only), None) | (None, Some(only)) => format!("({only})"),
-                    (Some(from), Some(to)) => format!("({from} and {to})"),
-                }
+            Self::Range(_) => Some(Self::range(Some(key.clone()), Some(key.successor()?))),
+            Self::Hash(Buckets { of, .. }) => {
+                let bucket = bucket_of(key, *of);
+                Some(Self::buckets(*of, bucket, bucket + 1))
             }
+            Self::List(_) => Some(Self::list([key.clone()])),
+        }
+    }
+
+    /// The same set in normal form.
+    #[must_use]
+    pub fn normal(self) -> Self {
+        match self {
+            Self::Range(ranges) => from_intervals(normal(key_intervals(&ranges))),
+            Self::Hash(Buckets { of, ranges }) => {
+                from_buckets(of, normal(bucket_intervals(&ranges)))
+            }
+            Self::List(keys) => Self::List(keys),
+        }
+    }
+
+    /// The set with each key as a value of the map's key types, in normal form.
+    ///
+    /// # Errors
+    /// [`KeyError`] for the first key that is none.
+    pub fn accept(self, types: &[KeyType]) -> Result<Self, KeyError> {
+        let set = match self {
+            Self::Range(ranges) => {
+                let accepted: Result<Vec<KeyRange>, KeyError> =
+                    ranges.into_iter().map(|range| range.accept(types)).collect();
+                Self::Range(accepted?)
+            }
+            Self::Hash(buckets) => Self::Hash(buckets),
+            Self::List(keys) => {
+                let accepted: Result<BTreeSet<Key>, KeyError> =
+                    keys.iter().map(|key| accept(types, key)).collect();
+                Self::List(accepted?)
+            }
+        };
+        Ok(set.normal())
+    }
+
+    /// True when no key can lie in the set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Range(ranges) => ranges.iter().all(KeyRange::is_empty),
+            Self::Hash(buckets) => buckets.ranges.iter().all(|range| range.from >= range.to),
+            Self::List(keys) => keys.is_empty(),
         }
     }
 
@@ -195,65 +123,198 @@ impl KeySet {
     #[must_use]
     pub fn contains(&self, key: &Key) -> bool {
         match self {
-            Self::Range(range) => range.contains(key),
+            Self::Range(ranges) => ranges.iter().any(|range| range.contains(key)),
+            Self::Hash(Buckets { of, ranges }) => {
+                let bucket = bucket_of(key, *of);
+                ranges.iter().any(|range| range.from <= bucket && bucket < range.to)
+            }
+            Self::List(keys) => keys.contains(key),
         }
     }
 
     /// True when some key is in both sets.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
-        let (Self::Range(a), Self::Range(b)) = (self, other);
-        a.overlaps(b)
+        !self.intersection(other).is_empty()
+    }
+
+    /// True when every key of `other` lies in this set.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        other.minus(self).is_empty()
+    }
+
+    /// Keys of both. Sets of different kinds have nothing in common: a map has one kind.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Range(a), Self::Range(b)) => {
+                from_intervals(common(&key_intervals(a), &key_intervals(b)))
+            }
+            (Self::Hash(a), Self::Hash(b)) if a.of == b.of => from_buckets(
+                a.of,
+                common(&bucket_intervals(&a.ranges), &bucket_intervals(&b.ranges)),
+            ),
+            (Self::List(a), Self::List(b)) => Self::List(a & b),
+            (_, _) => self.none(),
+        }
+    }
+
+    /// Keys of either; `other` is left out when it is of another kind.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Range(a), Self::Range(b)) => Self::Range([a.as_slice(), b].concat()).normal(),
+            (Self::Hash(a), Self::Hash(b)) if a.of == b.of => Self::Hash(Buckets {
+                of: a.of,
+                ranges: [a.ranges.as_slice(), &b.ranges].concat(),
+            })
+            .normal(),
+            (Self::List(a), Self::List(b)) => Self::List(a | b),
+            (_, _) => self.clone(),
+        }
+    }
+
+    /// Keys of this set that are not in `other`.
+    #[must_use]
+    pub fn minus(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Range(a), Self::Range(b)) => {
+                from_intervals(minus(&key_intervals(a), &key_intervals(b)))
+            }
+            (Self::Hash(a), Self::Hash(b)) if a.of == b.of => from_buckets(
+                a.of,
+                minus(&bucket_intervals(&a.ranges), &bucket_intervals(&b.ranges)),
+            ),
+            (Self::List(a), Self::List(b)) => Self::List(a - b),
+            (_, _) => self.clone(),
+        }
+    }
+
+    /// The empty set of the same kind.
+    #[must_use]
+    pub fn none(&self) -> Self {
+        match self {
+            Self::Range(_) => Self::Range(Vec::new()),
+            Self::Hash(buckets) => Self::Hash(Buckets {
+                of: buckets.of,
+                ranges: Vec::new(),
+            }),
+            Self::List(_) => Self::List(BTreeSet::new()),
+        }
+    }
+
+    /// The pieces of the set, each a set of its own: ranges, ranges of buckets, single keys.
+    #[must_use]
+    pub fn pieces(&self) -> Vec<Self> {
+        match self {
+            Self::Range(ranges) => ranges
+                .iter()
+                .map(|range| Self::Range(vec![range.clone()]))
+                .collect(),
+            Self::Hash(Buckets { of, ranges }) => ranges
+                .iter()
+                .map(|range| Self::buckets(*of, range.from, range.to))
+                .collect(),
+            Self::List(keys) => keys.iter().map(|key| Self::list([key.clone()])).collect(),
+        }
+    }
+
+    /// The pieces as spans of bytes, for a constraint that two sets of one map do not meet.
+    #[must_use]
+    pub fn spans(&self) -> Vec<Span> {
+        match self {
+            Self::Range(ranges) => ranges.iter().map(KeyRange::span).collect(),
+            Self::Hash(buckets) => buckets
+                .ranges
+                .iter()
+                .map(|range| {
+                    let end = |bucket: u32| Some(bucket.to_be_bytes().to_vec());
+                    (end(range.from), end(range.to))
+                })
+                .collect(),
+            Self::List(keys) => keys
+                .iter()
+                .map(|key| {
+                    let bytes = key.ordered_bytes();
+                    let mut after = bytes.clone();
+                    after.push(0);
+                    (Some(bytes), Some(after))
+                })
+                .collect(),
+        }
     }
 }
+
+/// The virtual shard of a key.
+#[must_use]
+pub fn bucket_of(key: &Key, of: u32) -> u32 {
+    let bucket = key.hash64() & u64::from(of.saturating_sub(1));
+    u32::try_from(bucket).unwrap_or(0)
+}
+
+fn key_intervals(ranges: &[KeyRange]) -> Vec<Interval<Key>> {
+    let interval = |range: &KeyRange| Interval {
+        from: range.from.clone(),
+        to: range.to.clone(),
+    };
+    ranges.iter().map(interval).collect()
+}
+
+fn from_intervals(intervals: Vec<Interval<Key>>) -> KeySet {
+    let range = |interval: Interval<Key>| KeyRange {
+        from: interval.from,
+        to: interval.to,
+    };
+    KeySet::Range(intervals.into_iter().map(range).collect())
+}
+
+fn bucket_intervals(ranges: &[BucketRange]) -> Vec<Interval<u32>> {
+    let interval = |range: &BucketRange| Interval {
+        from: Some(range.from),
+        to: Some(range.to),
+    };
+    ranges.iter().map(interval).collect()
+}
+
+fn from_buckets(of: u32, intervals: Vec<Interval<u32>>) -> KeySet {
+    let range = |interval: Interval<u32>| BucketRange {
+        from: interval.from.unwrap_or(0),
+        to: interval.to.unwrap_or(of),
+    };
+    let ranges = intervals.into_iter().map(range).collect();
+    KeySet::Hash(Buckets { of, ranges })
+}
+
+/// How many pieces or keys a text for people shows.
+const SHOWN: usize = 8;
 
 impl fmt::Display for KeySet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Range(range) => range.fmt(f),
+        let (texts, total): (Vec<String>, usize) = match self {
+            Self::Range(ranges) => (shown(ranges.iter()), ranges.len()),
+            Self::Hash(buckets) => (shown(buckets.ranges.iter()), buckets.ranges.len()),
+            Self::List(keys) => (shown(keys.iter()), keys.len()),
+        };
+        if total == 0 {
+            return f.write_str("no keys");
         }
+        match self {
+            Self::Range(_) => {}
+            Self::Hash(_) => f.write_str("buckets ")?,
+            Self::List(_) => f.write_str("keys ")?,
+        }
+        f.write_str(&texts.join(", "))?;
+        if total > texts.len() {
+            write!(f, " and {} more", total - texts.len())?;
+        }
+        Ok(())
     }
+}
+
+fn shown(items: impl Iterator<Item = impl fmt::Display>) -> Vec<String> {
+    items.take(SHOWN).map(|item| item.to_string()).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn range(from: Option<i64>, to: Option<i64>) -> KeyRange {
-        KeyRange {
-            from: from.map(Key::Int),
-            to: to.map(Key::Int),
-        }
-    }
-
-    #[test]
-    fn a_range_holds_its_lower_bound_and_not_its_upper() {
-        let r = range(Some(3), Some(5));
-        assert!(r.contains(&Key::Int(3)) && r.contains(&Key::Int(4)));
-        assert!(!r.contains(&Key::Int(2)) && !r.contains(&Key::Int(5)));
-    }
-
-    #[test]
-    fn neighbours_do_not_overlap() {
-        assert!(!range(None, Some(5)).overlaps(&range(Some(5), None)));
-        assert!(range(None, Some(6)).overlaps(&range(Some(5), None)));
-        assert!(!range(Some(5), Some(5)).overlaps(&range(None, None)));
-    }
-
-    #[test]
-    fn covering_needs_both_ends() {
-        assert!(range(None, None).covers(&range(Some(1), Some(2))));
-        assert!(!range(Some(1), None).covers(&range(None, Some(2))));
-        assert!(range(Some(1), Some(9)).covers(&range(Some(1), Some(9))));
-    }
-
-    #[test]
-    fn the_predicate_quotes_its_bounds() {
-        let set = KeySet::Range(range(Some(i64::MIN), Some(7)));
-        assert_eq!(
-            set.predicate("\"k\""),
-            "(\"k\" operator(pg_catalog.>=) '-9223372036854775808'::pg_catalog.int8 \
-             and \"k\" operator(pg_catalog.<) '7'::pg_catalog.int8)"
-        );
-    }
-}
+mod tests;

@@ -9,12 +9,16 @@
 #![deny(clippy::as_conversions, clippy::print_stdout, clippy::print_stderr)]
 
 pub mod failure;
+pub mod fleet;
 pub mod graph;
 pub mod id;
+pub mod inspection;
+pub mod key;
 pub mod key_set;
 pub mod names;
 pub mod plan;
 pub mod planner;
+pub mod rebalance;
 pub mod render;
 pub mod request;
 pub mod shard_map;

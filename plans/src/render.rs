@@ -1,28 +1,25 @@
 //! A plan as text for people.
 
 use crate::failure::Severity;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedMove, TargetState, Until};
+use crate::request::Mode;
+use crate::table::TableKey;
 use std::fmt::Write;
 
 /// The plan as `shardwright plan` prints it.
 #[must_use]
 pub fn plan_text(plan: &Plan) -> String {
     let mut out = String::new();
-    let moving = &plan.moving;
     // Writing to a String cannot fail.
-    let _ = write_plan(&mut out, plan);
-    let _ = writeln!(out, "\nTables (parents first)");
-    for table in &moving.tables {
-        let column = crate::table::quote_ident(&table.key_column);
-        let _ = writeln!(
-            out,
-            "  {:<32} key {:<16} about {} rows, {} in all",
-            table.table.to_string(),
-            table.key_column,
-            table.rows,
-            bytes(table.bytes)
-        );
-        let _ = writeln!(out, "      where {}", moving.keys.predicate(&column));
+    let _ = write_head(&mut out, plan);
+    for planned in &plan.moves {
+        let _ = write_move(&mut out, plan, planned);
+    }
+    if !plan.notes.is_empty() {
+        let _ = writeln!(out, "\nNotes");
+    }
+    for note in &plan.notes {
+        let _ = writeln!(out, "  {note}");
     }
     if !plan.findings.is_empty() {
         let _ = writeln!(out, "\nFindings");
@@ -40,37 +37,96 @@ pub fn plan_text(plan: &Plan) -> String {
     out
 }
 
-fn write_plan(out: &mut String, plan: &Plan) -> std::fmt::Result {
-    let moving = &plan.moving;
+fn write_head(out: &mut String, plan: &Plan) -> std::fmt::Result {
+    let moves = plan.moves.len();
     writeln!(
         out,
-        "{} of shard {}: {} of map {} go to shard {}",
-        plan.operation, moving.source, moving.keys, plan.map, moving.target
+        "{} on map {}: {moves} move{}",
+        plan.operation,
+        plan.map,
+        if moves == 1 { "" } else { "s" }
     )?;
-    writeln!(
-        out,
-        "  map version      {} -> {}",
-        plan.map_version,
-        plan.map_version.next()
-    )?;
+    let last = i64::try_from(moves).unwrap_or(i64::MAX).saturating_add(plan.map_version.0);
+    writeln!(out, "  map version      {} -> {last}", plan.map_version)?;
     writeln!(
         out,
         "  moves            about {} rows, {}",
         plan.estimate.rows,
         bytes(plan.estimate.bytes)
     )?;
+    if moves > 1 {
+        writeln!(
+            out,
+            "  at once          {} moves, {} on one shard",
+            plan.options.moves_at_once, plan.options.moves_per_shard
+        )?;
+    }
+    Ok(())
+}
+
+fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt::Result {
+    let moving = &planned.moving;
+    let state = match planned.target {
+        TargetState::New => "new",
+        TargetState::Live => "live",
+    };
     writeln!(
         out,
-        "  write stop       moving keys only, some 10 to 100 ms plus the oldest open writer, never over {} ms before it is given up",
-        plan.estimate.write_stop_budget_ms
+        "\nMove {}: {} from shard {} to shard {} ({state}), {}",
+        planned.id,
+        moving.keys,
+        moving.source,
+        moving.target,
+        planned.mode.name()
     )?;
-    writeln!(out, "  schema           {}", plan.schema_fingerprint)?;
-    writeln!(out, "\nSteps")?;
-    for node in &plan.graph.nodes {
-        writeln!(out, "  {:<14} {}", node.id.to_string(), node.kind.summary())?;
+    writeln!(out, "  {}", planned.why)?;
+    for after in &planned.after {
+        let until = match after.until {
+            Until::Flipped => "flipped",
+            Until::Finished => "finished",
+        };
+        writeln!(out, "  waits            until {} is {until}", after.id)?;
+    }
+    writeln!(
+        out,
+        "  moves            about {} rows, {}",
+        planned.estimate.rows,
+        bytes(planned.estimate.bytes)
+    )?;
+    match planned.mode {
+        Mode::Online => writeln!(
+            out,
+            "  write stop       moving keys only, some 10 to 100 ms plus the oldest open writer, never over {} ms before it is given up",
+            plan.options.write_stop_budget_ms
+        )?,
+        Mode::Offline => writeln!(
+            out,
+            "  write stop       moving keys only, read-only from the copy to the flip"
+        )?,
+    }
+    writeln!(out, "  schema           {}", planned.schema_fingerprint)?;
+    writeln!(out, "  Steps")?;
+    for node in &planned.graph.nodes {
+        writeln!(out, "    {:<14} {}", node.id.to_string(), node.kind.summary())?;
         if node.kind.locks() != "none" {
-            writeln!(out, "  {:<14}   locks: {}", "", node.kind.locks())?;
+            writeln!(out, "    {:<14}   locks: {}", "", node.kind.locks())?;
         }
+    }
+    writeln!(out, "  Tables (parents first)")?;
+    for table in &moving.tables {
+        let key = match &table.key {
+            TableKey::Columns(_) => format!("key {}", table.key_names().join(", ")),
+            TableKey::Through(through) => format!("through {}", through.parent),
+            TableKey::Reference => "reference".to_owned(),
+        };
+        writeln!(
+            out,
+            "    {:<32} {key:<20} about {} rows, {} in all",
+            table.table.to_string(),
+            table.rows,
+            bytes(table.bytes)
+        )?;
+        writeln!(out, "        where {}", table.predicate(&moving.keys, ""))?;
     }
     Ok(())
 }

@@ -1,21 +1,39 @@
 //! A request: what the operator writes, in YAML or JSON.
+//!
+//! Absent: whether it fits a map; that is the planner's to say.
 
+mod check;
 mod parse;
+mod selection;
 
 use crate::id::{MapName, ShardName};
-use crate::key_set::KeyRange;
-use crate::table::TableName;
+use crate::key::Key;
+use crate::shard_map::KeyColumns;
 use schemars::JsonSchema;
+pub use selection::Selection;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What to do, to which map, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "operation", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Request {
-    /// Divide a shard's keys; one part moves to another shard.
+    /// Divide a shard's keys; all parts but the one that stays go to other shards.
     Split(Split),
+    /// Gather the keys of two or more shards on one.
+    Merge(Merge),
+    /// Give key sets, or all keys of a shard, to another shard.
+    Move(MoveKeys),
+    /// Give a tenant a shard of its own.
+    Isolate(Isolate),
+    /// Empty a shard.
+    Drain(Drain),
+    /// Even out the load of a map's shards.
+    Rebalance(Rebalance),
 }
+
+/// Sharded tables with their key columns; a map that knows its tables need not be told again.
+pub type Tables = BTreeMap<String, KeyColumns>;
 
 /// Divide the keys that one shard owns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,13 +43,17 @@ pub struct Split {
     pub map: MapName,
     /// The shard whose keys are divided.
     pub source: ShardName,
-    /// The parts; together they are exactly the keys of one mapping of the source.
+    /// The parts; together they are exactly the keys of one mapping of the source, or all that it owns.
     #[schemars(length(min = 2))]
     pub into: Vec<Part>,
-    /// Each sharded table (`schema.name`, or a bare name in `public`) and its key column.
-    pub tables: BTreeMap<String, String>,
-    /// Tables that stay as they are; every other table must be listed under `tables`.
-    #[serde(default)]
+    /// Finds the split points: the parts then name shards and, where they are not to be even, shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub even: Option<Measure>,
+    /// Each sharded table (`schema.name`, or a bare name in `public`) and its key column or columns.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: Tables,
+    /// Tables that stay as they are; every other table must be listed somewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
     /// How the migration behaves; every option has a default.
     #[serde(default)]
@@ -44,14 +66,211 @@ pub struct Split {
 pub struct Part {
     /// The shard that owns this part afterwards.
     pub shard: ShardName,
-    /// Its keys, `from <= key < to`.
-    pub keys: KeyRange,
+    /// Its keys; left out with `even`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Selection>,
+    /// With `even`: its share relative to the other parts' shares; 1 unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<u32>,
+}
+
+/// What load is counted by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Measure {
+    /// Rows, estimated from samples.
+    Rows,
+    /// Bytes of rows, estimated from samples.
+    Bytes,
+    /// Row changes per second, seen in the log for a while.
+    Writes,
+    /// A query of the operator's, run on each shard; it returns the key's columns and a number.
+    Query(String),
+}
+
+/// Gather shards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Merge {
+    /// The shard map.
+    pub map: MapName,
+    /// The shards whose keys are gathered.
+    #[schemars(length(min = 1))]
+    pub sources: Vec<ShardName>,
+    /// The shard that owns them afterwards: one of the sources, another live shard, or a new one.
+    pub into: ShardName,
+    /// As in a split.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: Tables,
+    /// As in a split.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+    /// As in a split.
+    #[serde(default)]
+    pub options: Options,
+}
+
+/// Move key sets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MoveKeys {
+    /// The shard map.
+    pub map: MapName,
+    /// What goes where.
+    #[schemars(length(min = 1))]
+    pub moves: Vec<KeyMove>,
+    /// As in a split.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: Tables,
+    /// As in a split.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+    /// As in a split.
+    #[serde(default)]
+    pub options: Options,
+}
+
+/// One key set and where it goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeyMove {
+    /// Where the keys are.
+    pub source: ShardName,
+    /// Where they go.
+    pub target: ShardName,
+    /// The keys; without them all that the source owns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Selection>,
+    /// Online or offline, where it differs from the options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+}
+
+/// Give a tenant a shard of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Isolate {
+    /// The shard map.
+    pub map: MapName,
+    /// The tenant's key; on a hash map its whole virtual shard goes along.
+    pub key: Key,
+    /// The shard that it gets.
+    pub target: ShardName,
+    /// As in a split.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: Tables,
+    /// As in a split.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+    /// As in a split.
+    #[serde(default)]
+    pub options: Options,
+}
+
+/// Empty a shard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Drain {
+    /// The shard map.
+    pub map: MapName,
+    /// The shard that is emptied.
+    pub source: ShardName,
+    /// Where its keys may go; without it every other shard of the map.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<ShardName>,
+    /// What the load of keys is counted by.
+    #[serde(default = "by_rows")]
+    pub by: Measure,
+    /// Drop the emptied tables on the shard at the end.
+    #[serde(default)]
+    pub drop_tables: bool,
+    /// As in a split.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: Tables,
+    /// As in a split.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+    /// As in a split.
+    #[serde(default)]
+    pub options: Options,
+}
+
+/// Even out the load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rebalance {
+    /// The shard map.
+    pub map: MapName,
+    /// What load is counted by.
+    #[serde(default = "by_rows")]
+    pub by: Measure,
+    /// Shards that take part beside those that own keys: new ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub onto: Vec<ShardName>,
+    /// How much more than its fair share a shard may carry, percent.
+    #[serde(default = "ten_percent")]
+    #[schemars(range(min = 1, max = 100))]
+    pub threshold_percent: u32,
+    /// Most bytes to move in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+    /// Seconds for which writes are watched, when load is counted by them.
+    #[serde(default = "ten_seconds")]
+    #[schemars(range(min = 1, max = 3600))]
+    pub watch_seconds: u32,
+    /// As in a split.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: Tables,
+    /// As in a split.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+    /// As in a split.
+    #[serde(default)]
+    pub options: Options,
+}
+
+fn by_rows() -> Measure {
+    Measure::Rows
+}
+
+fn ten_percent() -> u32 {
+    10
+}
+
+fn ten_seconds() -> u32 {
+    10
+}
+
+/// Whether the application writes to the moving keys meanwhile.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// It does; writes are refused for milliseconds at the cutover.
+    #[default]
+    Online,
+    /// The moving keys are read-only from the copy to the flip.
+    Offline,
+}
+
+impl Mode {
+    /// The name in requests and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::Offline => "offline",
+        }
+    }
 }
 
 /// How a migration behaves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
+    /// Whether the application goes on writing to the moving keys.
+    pub mode: Mode,
     /// Whether the cutover waits for `approve`.
     pub cutover: Cutover,
     /// Longest time that writes to the moving keys may be refused in one attempt, milliseconds (50 to 60000).
@@ -65,16 +284,33 @@ pub struct Options {
     /// Attempts of a step before the migration fails (1 to 100).
     #[schemars(range(min = 1, max = 100))]
     pub max_attempts: u32,
+    /// Moves of this operation that are under way at once (1 to 64).
+    #[schemars(range(min = 1, max = 64))]
+    pub moves_at_once: u32,
+    /// Of these, at most so many that touch one shard (1 to 64).
+    #[schemars(range(min = 1, max = 64))]
+    pub moves_per_shard: u32,
+    /// Pause between two batches of deleted rows, milliseconds (0 to 60000).
+    #[schemars(range(max = 60_000))]
+    pub drop_pause_ms: u32,
+    /// Why rules of the map may be broken; without a reason a plan that breaks one is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub override_rules: Option<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
+            mode: Mode::Online,
             cutover: Cutover::Approve,
             write_stop_budget_ms: 2000,
             copy_streams: 2,
             hold: Hold::UntilFinish,
             max_attempts: 8,
+            moves_at_once: 2,
+            moves_per_shard: 2,
+            drop_pause_ms: 10,
+            override_rules: None,
         }
     }
 }
@@ -141,95 +377,55 @@ impl Request {
         schemars::schema_for!(Self).to_value()
     }
 
+    /// The operation's name.
+    #[must_use]
+    pub fn operation(&self) -> &'static str {
+        match self {
+            Self::Split(_) => "split",
+            Self::Merge(_) => "merge",
+            Self::Move(_) => "move",
+            Self::Isolate(_) => "isolate",
+            Self::Drain(_) => "drain",
+            Self::Rebalance(_) => "rebalance",
+        }
+    }
+
     /// The map that the request is about.
     #[must_use]
     pub fn map(&self) -> &MapName {
-        let Self::Split(split) = self;
-        &split.map
+        match self {
+            Self::Split(request) => &request.map,
+            Self::Merge(request) => &request.map,
+            Self::Move(request) => &request.map,
+            Self::Isolate(request) => &request.map,
+            Self::Drain(request) => &request.map,
+            Self::Rebalance(request) => &request.map,
+        }
     }
 
     /// The options.
     #[must_use]
     pub fn options(&self) -> &Options {
-        let Self::Split(split) = self;
-        &split.options
+        match self {
+            Self::Split(request) => &request.options,
+            Self::Merge(request) => &request.options,
+            Self::Move(request) => &request.options,
+            Self::Isolate(request) => &request.options,
+            Self::Drain(request) => &request.options,
+            Self::Rebalance(request) => &request.options,
+        }
     }
 
-    fn problems(&self) -> Vec<String> {
-        let Self::Split(split) = self;
-        let mut problems = split.options.problems();
-        problems.extend(split.name_problems());
-        problems.extend(split.part_problems());
-        problems
-    }
-}
-
-impl Split {
-    fn name_problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
-        let parts = self.into.iter().map(|part| part.shard.as_str());
-        let names = [self.map.as_str(), self.source.as_str()];
-        if names.into_iter().chain(parts).any(str::is_empty) {
-            problems.push("the name of a map or shard is empty".to_owned());
+    /// The sharded tables, where the request lists them, and the tables to leave alone.
+    #[must_use]
+    pub fn tables(&self) -> (&Tables, &[String]) {
+        match self {
+            Self::Split(request) => (&request.tables, &request.ignore),
+            Self::Merge(request) => (&request.tables, &request.ignore),
+            Self::Move(request) => (&request.tables, &request.ignore),
+            Self::Isolate(request) => (&request.tables, &request.ignore),
+            Self::Drain(request) => (&request.tables, &request.ignore),
+            Self::Rebalance(request) => (&request.tables, &request.ignore),
         }
-        if self.tables.is_empty() {
-            problems.push("no table is listed under `tables`".to_owned());
-        }
-        let mut seen = BTreeSet::new();
-        for text in self.tables.keys().chain(&self.ignore) {
-            let table = TableName::parse(text);
-            if !seen.insert(table.clone()) {
-                problems.push(format!(
-                    "table {table} is listed twice under `tables` and `ignore`"
-                ));
-            }
-        }
-        problems
-    }
-
-    fn part_problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
-        if self.into.len() < 2 {
-            problems.push("a split needs at least two parts under `into`".to_owned());
-        }
-        for (index, part) in self.into.iter().enumerate() {
-            if part.keys.is_empty() {
-                problems.push(format!(
-                    "the keys of part {} ({}) are empty",
-                    part.shard, part.keys
-                ));
-            }
-            for other in &self.into[index + 1..] {
-                if part.keys.overlaps(&other.keys) {
-                    problems.push(format!(
-                        "the parts {} ({}) and {} ({}) overlap",
-                        part.shard, part.keys, other.shard, other.keys
-                    ));
-                }
-            }
-        }
-        problems
-    }
-}
-
-impl Options {
-    fn problems(&self) -> Vec<String> {
-        let limits = [
-            (
-                "write_stop_budget_ms",
-                self.write_stop_budget_ms,
-                50,
-                60_000,
-            ),
-            ("copy_streams", self.copy_streams, 1, 16),
-            ("max_attempts", self.max_attempts, 1, 100),
-        ];
-        limits
-            .into_iter()
-            .filter(|(_, value, low, high)| value < low || value > high)
-            .map(|(name, value, low, high)| {
-                format!("option {name} is {value}, not within {low} to {high}")
-            })
-            .collect()
     }
 }

@@ -1,16 +1,60 @@
 //! The shard map: which shard owns which keys, in numbered versions.
 
+mod change;
+mod rules;
+mod settings;
+
+pub use change::{Difference, difference};
+pub use rules::{Effect, Rule, RuleBreak};
+pub use settings::{KeyColumns, MapSettings, Sequences, ThroughRef};
+
 use crate::id::{MapName, MapVersion, MigrationId, ShardName};
-use crate::key_set::{Key, KeyRange, KeySet, KeyType};
+use crate::key::{Key, KeyError, KeyType};
+use crate::key_set::{KeySet, bucket_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// How a map divides its keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
     /// Half-open ranges of the key itself.
     Range,
+    /// Virtual shards: ranges of the key's hash.
+    Hash,
+    /// Keys one by one, as a directory table has them.
+    List,
+}
+
+/// Virtual shards of a hash map, unless its maker says otherwise.
+pub const DEFAULT_BUCKETS: u32 = 4096;
+
+impl Strategy {
+    /// The name in SQL, requests and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Range => "range",
+            Self::Hash => "hash",
+            Self::List => "list",
+        }
+    }
+
+    /// The strategy called `name`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Range, Self::Hash, Self::List]
+            .into_iter()
+            .find(|strategy| strategy.name() == name)
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// What a reader may expect of a mapping.
@@ -20,14 +64,14 @@ pub enum MappingState {
     /// Nothing is under way.
     #[default]
     Active,
-    /// A migration is moving these keys; they are still owned by the shard named here.
+    /// A migration is moving some of these keys; they are still owned by the shard named here.
     Moving,
 }
 
 /// A key set and the shard that owns it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mapping {
-    /// The keys.
+    /// The keys: one range, one range of virtual shards, or a list.
     pub keys: KeySet,
     /// Their owner.
     pub shard: ShardName,
@@ -43,8 +87,11 @@ pub struct ShardMap {
     pub name: MapName,
     /// How keys are divided.
     pub strategy: Strategy,
-    /// Types of the key's columns; one column in this version.
+    /// Types of the key's columns: one, or up to three for a range map.
     pub key: Vec<KeyType>,
+    /// Virtual shards of a hash map; 0 for the others.
+    #[serde(default)]
+    pub buckets: u32,
     /// This version.
     pub version: MapVersion,
     /// Random id of the control store that made this version: a restored store is a different one.
@@ -52,6 +99,9 @@ pub struct ShardMap {
     /// The migration that made this version, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<MigrationId>,
+    /// What holds for every version: tables, rules, sequences.
+    #[serde(default)]
+    pub settings: MapSettings,
     /// Mappings in key order; they do not overlap.
     pub mappings: Vec<Mapping>,
 }
@@ -80,7 +130,7 @@ pub enum MapError {
         keys: KeySet,
     },
     /// The keys to move are not all owned by the source.
-    #[error("map {map} version {version}: {keys} does not lie within one mapping of shard {shard}")]
+    #[error("map {map} version {version}: {keys} is not owned by shard {shard} as a whole")]
     NotOwned {
         /// The map.
         map: MapName,
@@ -91,201 +141,226 @@ pub enum MapError {
         /// The shard that should own them.
         shard: ShardName,
     },
+    /// A key set of another kind than the map's.
+    #[error("map {map} divides keys by {strategy}; {keys} is of another kind")]
+    Kind {
+        /// The map.
+        map: MapName,
+        /// How it divides keys.
+        strategy: Strategy,
+        /// The key set.
+        keys: KeySet,
+    },
+    /// A key that is none of this map's.
+    #[error("map {map}: {source}")]
+    Key {
+        /// The map.
+        map: MapName,
+        /// What is wrong with it.
+        #[source]
+        source: KeyError,
+    },
+    /// The map's own shape.
+    #[error("map {map}: {problem}")]
+    Shape {
+        /// The map.
+        map: MapName,
+        /// What is wrong.
+        problem: String,
+    },
 }
 
 impl ShardMap {
     /// The shard that owns `key`; `None` for an unmapped key.
     ///
-    /// Binary search over the mappings, O(log n).
+    /// Binary search over range and hash mappings, `O(log n)`; list mappings are asked one by one.
     #[must_use]
     pub fn locate(&self, key: &Key) -> Option<&Mapping> {
-        let after = self.mappings.partition_point(|mapping| {
-            let KeySet::Range(range) = &mapping.keys;
-            range.from.as_ref().is_none_or(|from| from <= key)
-        });
+        let after = match self.strategy {
+            Strategy::List => {
+                return self.mappings.iter().find(|mapping| mapping.keys.contains(key));
+            }
+            Strategy::Range => self
+                .mappings
+                .partition_point(|mapping| starts_by(&mapping.keys, key)),
+            Strategy::Hash => {
+                let bucket = bucket_of(key, self.buckets);
+                self.mappings
+                    .partition_point(|mapping| first_bucket(&mapping.keys) <= bucket)
+            }
+        };
         self.mappings[..after]
             .last()
             .filter(|mapping| mapping.keys.contains(key))
     }
 
-    /// Checks that no mapping is empty and no two overlap; sorts them.
+    /// Everything that `shard` owns.
+    #[must_use]
+    pub fn owned_by(&self, shard: &ShardName) -> KeySet {
+        let owned = self.mappings.iter().filter(|m| &m.shard == shard);
+        owned.fold(self.no_keys(), |all, mapping| all.union(&mapping.keys))
+    }
+
+    /// The empty set of this map's kind.
+    #[must_use]
+    pub fn no_keys(&self) -> KeySet {
+        match self.strategy {
+            Strategy::Range => KeySet::Range(Vec::new()),
+            Strategy::Hash => KeySet::buckets(self.buckets, 0, 0),
+            Strategy::List => KeySet::list([]),
+        }
+    }
+
+    /// The shards that own keys, in name order.
+    #[must_use]
+    pub fn shards(&self) -> Vec<ShardName> {
+        let mut names: Vec<ShardName> = self.mappings.iter().map(|m| m.shard.clone()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Checks shape and mappings, and brings them into order: one piece a mapping, neighbours of one shard
+    /// kept apart as they were given; the keys of a list map gathered by shard.
     ///
     /// # Errors
-    /// [`MapError::Empty`] or [`MapError::Overlap`], naming the key sets.
+    /// [`MapError`], naming the key sets.
     pub fn validated(mut self) -> Result<Self, MapError> {
-        self.mappings
-            .sort_by(|a, b| range_of(&a.keys).cmp_start(range_of(&b.keys)));
-        for mapping in &self.mappings {
-            if range_of(&mapping.keys).is_empty() {
+        self.check_shape()?;
+        let mut mappings = Vec::with_capacity(self.mappings.len());
+        for mapping in std::mem::take(&mut self.mappings) {
+            let keys = self.accepted(mapping.keys)?;
+            if keys.is_empty() {
                 return Err(MapError::Empty {
                     map: self.name.clone(),
-                    shard: mapping.shard.clone(),
-                    keys: mapping.keys.clone(),
+                    shard: mapping.shard,
+                    keys,
                 });
             }
+            let pieces = match self.strategy {
+                Strategy::List => vec![keys],
+                Strategy::Range | Strategy::Hash => keys.pieces(),
+            };
+            mappings.extend(pieces.into_iter().map(|keys| Mapping {
+                keys,
+                shard: mapping.shard.clone(),
+                state: mapping.state,
+            }));
         }
-        for pair in self.mappings.windows(2) {
-            if pair[0].keys.overlaps(&pair[1].keys) {
-                return Err(MapError::Overlap {
-                    map: self.name.clone(),
-                    first: pair[0].keys.clone(),
-                    second: pair[1].keys.clone(),
-                });
-            }
+        self.mappings = mappings;
+        self.check_overlaps()?;
+        if self.strategy == Strategy::List {
+            self.gather_lists();
         }
+        self.mappings.sort_by(|a, b| a.keys.cmp(&b.keys));
         Ok(self)
     }
 
-    /// The next version, in which `to` owns `keys` instead of `from`; the rest of a cut mapping stays.
+    /// `keys` as this map has them: its kind, its key types.
     ///
     /// # Errors
-    /// [`MapError::NotOwned`] unless one mapping of `from` covers `keys`.
-    pub fn with_moved(
-        &self,
-        keys: &KeySet,
-        from: &ShardName,
-        to: &ShardName,
-        migration: &MigrationId,
-    ) -> Result<Self, MapError> {
-        let moved = range_of(keys);
-        let index = self
-            .mappings
-            .iter()
-            .position(|m| &m.shard == from && range_of(&m.keys).covers(moved))
-            .ok_or_else(|| MapError::NotOwned {
-                map: self.name.clone(),
-                version: self.version,
-                keys: keys.clone(),
-                shard: from.clone(),
-            })?;
-        let mut mappings = self.mappings.clone();
-        let old = mappings.remove(index);
-        let old_range = range_of(&old.keys);
-        let rest = [
-            KeyRange {
-                from: old_range.from.clone(),
-                to: moved.from.clone(),
-            },
-            KeyRange {
-                from: moved.to.clone(),
-                to: old_range.to.clone(),
-            },
-        ];
-        let keep = [
-            moved.from.is_some() && old_range.from != moved.from,
-            moved.to.is_some() && old_range.to != moved.to,
-        ];
-        for (range, kept) in rest.into_iter().zip(keep) {
-            if kept {
-                let keys = KeySet::Range(range);
-                mappings.push(Mapping {
-                    keys,
-                    shard: from.clone(),
-                    state: MappingState::Active,
-                });
+    /// [`MapError::Kind`] or [`MapError::Key`].
+    pub fn accepted(&self, keys: KeySet) -> Result<KeySet, MapError> {
+        let fits = match (&keys, self.strategy) {
+            (KeySet::Range(_), Strategy::Range) | (KeySet::List(_), Strategy::List) => true,
+            (KeySet::Hash(b), Strategy::Hash) => {
+                b.of == self.buckets && b.ranges.iter().all(|range| range.to <= b.of)
             }
-        }
-        mappings.push(Mapping {
-            keys: keys.clone(),
-            shard: to.clone(),
-            state: MappingState::Active,
-        });
-        let next = Self {
-            version: self.version.next(),
-            migration: Some(migration.clone()),
-            mappings,
-            ..self.clone()
+            (_, _) => false,
         };
-        next.validated()
-    }
-}
-
-/// The range behind a key set.
-fn range_of(keys: &KeySet) -> &KeyRange {
-    let KeySet::Range(range) = keys;
-    range
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn keys(from: Option<i64>, to: Option<i64>) -> KeySet {
-        KeySet::Range(KeyRange {
-            from: from.map(Key::Int),
-            to: to.map(Key::Int),
+        if !fits {
+            return Err(MapError::Kind {
+                map: self.name.clone(),
+                strategy: self.strategy,
+                keys,
+            });
+        }
+        keys.accept(&self.key).map_err(|source| MapError::Key {
+            map: self.name.clone(),
+            source,
         })
     }
 
-    fn map(mappings: &[(Option<i64>, Option<i64>, &str)]) -> ShardMap {
-        ShardMap {
-            name: "m".into(),
-            strategy: Strategy::Range,
-            key: vec![KeyType::Bigint],
-            version: MapVersion(1),
-            incarnation: "i".to_owned(),
-            migration: None,
-            mappings: mappings
-                .iter()
-                .map(|(from, to, shard)| Mapping {
-                    keys: keys(*from, *to),
-                    shard: (*shard).into(),
-                    state: MappingState::Active,
-                })
-                .collect(),
-        }
-    }
-
-    #[test]
-    fn a_split_leaves_the_rest_with_the_source() {
-        let before = map(&[(None, None, "a")]);
-        let after = before
-            .with_moved(
-                &keys(Some(5), Some(9)),
-                &"a".into(),
-                &"b".into(),
-                &"m1".into(),
+    fn check_shape(&self) -> Result<(), MapError> {
+        let columns = self.key.len();
+        let hash = self.strategy == Strategy::Hash;
+        let problem = if columns == 0 || columns > 3 {
+            format!("a key has 1 to 3 columns, not {columns}")
+        } else if columns > 1 && self.strategy != Strategy::Range {
+            format!("a {} map has one key column, not {columns}", self.strategy)
+        } else if hash && !(self.buckets.is_power_of_two() && self.buckets <= 1 << 24) {
+            format!(
+                "{} virtual shards are not a power of two up to 16777216",
+                self.buckets
             )
-            .unwrap();
-        assert_eq!(after.version, MapVersion(2));
-        let owner = |key: i64| {
-            after
-                .locate(&Key::Int(key))
-                .map(|m| m.shard.as_str().to_owned())
+        } else if !hash && self.buckets != 0 {
+            format!("a {} map has no virtual shards", self.strategy)
+        } else {
+            return Ok(());
         };
-        assert_eq!(owner(4).as_deref(), Some("a"));
-        assert_eq!(owner(5).as_deref(), Some("b"));
-        assert_eq!(owner(8).as_deref(), Some("b"));
-        assert_eq!(owner(9).as_deref(), Some("a"));
+        Err(MapError::Shape {
+            map: self.name.clone(),
+            problem,
+        })
     }
 
-    #[test]
-    fn an_unmapped_key_has_no_owner() {
-        let m = map(&[(Some(0), Some(10), "a"), (Some(20), None, "b")]);
-        assert!(m.locate(&Key::Int(-1)).is_none());
-        assert!(m.locate(&Key::Int(15)).is_none());
-        assert_eq!(m.locate(&Key::Int(20)).unwrap().shard.as_str(), "b");
+    fn check_overlaps(&self) -> Result<(), MapError> {
+        let mut spans: Vec<_> = self
+            .mappings
+            .iter()
+            .enumerate()
+            .flat_map(|(index, m)| m.keys.spans().into_iter().map(move |span| (span, index)))
+            .collect();
+        spans.sort();
+        for pair in spans.windows(2) {
+            let (((_, end), first), ((start, _), second)) = (&pair[0], &pair[1]);
+            let apart = matches!((end, start), (Some(end), Some(start)) if end <= start);
+            if !apart {
+                return Err(MapError::Overlap {
+                    map: self.name.clone(),
+                    first: self.mappings[*first].keys.clone(),
+                    second: self.mappings[*second].keys.clone(),
+                });
+            }
+        }
+        Ok(())
     }
 
-    #[test]
-    fn overlapping_mappings_are_refused() {
-        let error = map(&[(None, Some(10), "a"), (Some(9), None, "b")])
-            .validated()
-            .unwrap_err();
-        assert_eq!(error.to_string(), "map m: (-∞, 10) and [9, ∞) overlap");
-    }
-
-    #[test]
-    fn keys_of_another_shard_cannot_be_moved() {
-        let m = map(&[(None, Some(10), "a"), (Some(10), None, "b")]);
-        assert!(
-            m.with_moved(
-                &keys(Some(5), Some(15)),
-                &"a".into(),
-                &"b".into(),
-                &"m1".into()
-            )
-            .is_err()
-        );
+    fn gather_lists(&mut self) {
+        let mut by_shard: BTreeMap<ShardName, Mapping> = BTreeMap::new();
+        for mapping in self.mappings.drain(..) {
+            match by_shard.get_mut(&mapping.shard) {
+                Some(all) => {
+                    all.keys = all.keys.union(&mapping.keys);
+                    if mapping.state == MappingState::Moving {
+                        all.state = mapping.state;
+                    }
+                }
+                None => {
+                    by_shard.insert(mapping.shard.clone(), mapping);
+                }
+            }
+        }
+        self.mappings = by_shard.into_values().collect();
     }
 }
+
+/// True when a range begins at or before `key`.
+fn starts_by(keys: &KeySet, key: &Key) -> bool {
+    match keys {
+        KeySet::Range(ranges) => ranges
+            .first()
+            .is_some_and(|range| range.from.as_ref().is_none_or(|from| from <= key)),
+        KeySet::Hash(_) | KeySet::List(_) => false,
+    }
+}
+
+fn first_bucket(keys: &KeySet) -> u32 {
+    match keys {
+        KeySet::Hash(buckets) => buckets.ranges.first().map_or(u32::MAX, |range| range.from),
+        KeySet::Range(_) | KeySet::List(_) => u32::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,8 @@
 //! What an agent reads from a shard so that a plan can be made; nothing is changed there.
 
 use crate::failure::Finding;
+use crate::plan::TargetState;
+use crate::shard_map::MapSettings;
 use crate::table::MovingTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,20 +10,23 @@ use serde::{Deserialize, Serialize};
 /// What to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SurveyTask {
-    /// Names the answer.
-    pub id: String,
+    /// The map.
+    pub map: crate::id::MapName,
     /// The shard that the keys leave.
     pub source: crate::plan::ShardRef,
     /// The shard that the keys come to.
     pub target: crate::plan::ShardRef,
-    /// Sharded tables and their key columns.
-    pub tables: std::collections::BTreeMap<String, String>,
-    /// Tables left alone by intent.
-    pub ignore: Vec<String>,
+    /// The map's tables and rules, with the tables of the request.
+    pub settings: MapSettings,
     /// The moving keys, for the estimates.
     pub keys: crate::key_set::KeySet,
-    /// The type that each key column must have.
-    pub key_type: crate::key_set::KeyType,
+    /// The types that the key columns must have.
+    pub key: Vec<crate::key::KeyType>,
+    /// Whether the application goes on writing.
+    pub mode: crate::request::Mode,
+    /// Tables that nobody lists are left alone: they were when the plan was made.
+    #[serde(default)]
+    pub again: bool,
 }
 
 /// What was seen.
@@ -31,6 +36,8 @@ pub struct Survey {
     pub tables: Vec<MovingTable>,
     /// Estimated share of rows that move, per million, in the order of `tables`.
     pub moving_ppm: Vec<i64>,
+    /// Whether the target has the tables already.
+    pub target: TargetState,
     /// Hash over columns, types, keys and indexes of the moving tables on the source.
     pub schema_fingerprint: String,
     /// Everything that stands in the way or is worth knowing.

@@ -1,5 +1,7 @@
 //! The user's tables, as far as a move must know them.
 
+use crate::key::KeyType;
+use crate::key_set::KeySet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -44,14 +46,88 @@ impl fmt::Display for TableName {
     }
 }
 
+/// How a table's rows are tied to the shard key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TableKey {
+    /// Columns of the table hold the shard key.
+    Columns(Vec<KeyColumn>),
+    /// A row belongs where the row that it refers to belongs; such tables move offline only.
+    Through(Box<Through>),
+    /// A reference table: every shard has the same rows, and a new shard gets them all.
+    Reference,
+}
+
+/// A column of the shard key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeyColumn {
+    /// The column.
+    pub name: String,
+    /// The type that the map gives it.
+    #[serde(rename = "type")]
+    pub kind: KeyType,
+}
+
+/// The table that a row belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Through {
+    /// The table that is referred to.
+    pub parent: TableName,
+    /// Pairs of a column of this table and the parent's column that it equals.
+    pub columns: Vec<(String, String)>,
+    /// How the parent's rows are tied to the shard key.
+    pub key: TableKey,
+}
+
+impl TableKey {
+    /// The predicate of `keys` over a row called `row` (a table's alias, `new`, `old`); empty: bare columns.
+    #[must_use]
+    pub fn predicate(&self, keys: &KeySet, row: &str) -> String {
+        self.nested(keys, row, 0)
+    }
+
+    fn nested(&self, keys: &KeySet, row: &str, depth: usize) -> String {
+        let qualified = |row: &str, name: &str| match row {
+            "" => quote_ident(name),
+            row => format!("{row}.{}", quote_ident(name)),
+        };
+        match self {
+            Self::Columns(columns) => {
+                let columns: Vec<(String, KeyType)> = columns
+                    .iter()
+                    .map(|column| (qualified(row, &column.name), column.kind))
+                    .collect();
+                keys.predicate(&columns)
+            }
+            Self::Reference => "(true)".to_owned(),
+            Self::Through(through) => {
+                let parent = format!("shardwright_parent_{depth}");
+                let joined: Vec<String> = through
+                    .columns
+                    .iter()
+                    .map(|(own, theirs)| {
+                        format!("{} = {}", qualified(&parent, theirs), qualified(row, own))
+                    })
+                    .collect();
+                format!(
+                    "(exists (select from {} {parent} where {} and {}))",
+                    through.parent.sql(),
+                    joined.join(" and "),
+                    through.key.nested(keys, &parent, depth + 1)
+                )
+            }
+        }
+    }
+}
+
 /// A table whose rows move, with what the copy, the guard and the apply need to know of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MovingTable {
     /// The table.
     pub table: TableName,
-    /// The column that holds the shard key.
-    pub key_column: String,
-    /// Columns of the primary key, in its order; they contain the key column.
+    /// How its rows are tied to the shard key.
+    pub key: TableKey,
+    /// Columns of the primary key, in its order; they contain the key's columns.
     pub primary_key: Vec<String>,
     /// All columns in table order.
     pub columns: Vec<Column>,
@@ -65,6 +141,35 @@ impl MovingTable {
     /// Columns that can be written: all but the stored generated ones.
     pub fn written_columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(|column| !column.generated)
+    }
+
+    /// The predicate of the moving rows over a row called `row` (an alias, `new`, `old`).
+    ///
+    /// With an empty `row` the columns stand bare, for a publication and for statements on this table alone;
+    /// a table that is tied through another one is then named in full.
+    #[must_use]
+    pub fn predicate(&self, keys: &KeySet, row: &str) -> String {
+        match (&self.key, row) {
+            (TableKey::Through(_), "") => self.key.predicate(keys, &self.table.sql()),
+            (TableKey::Columns(_) | TableKey::Through(_) | TableKey::Reference, row) => {
+                self.key.predicate(keys, row)
+            }
+        }
+    }
+
+    /// Whether writes can be captured and guarded by the predicate alone: the key is in the row.
+    #[must_use]
+    pub fn has_key(&self) -> bool {
+        matches!(self.key, TableKey::Columns(_))
+    }
+
+    /// The columns that hold the shard key, for people; empty where there are none.
+    #[must_use]
+    pub fn key_names(&self) -> Vec<&str> {
+        match &self.key {
+            TableKey::Columns(columns) => columns.iter().map(|c| c.name.as_str()).collect(),
+            TableKey::Through(_) | TableKey::Reference => Vec::new(),
+        }
     }
 }
 

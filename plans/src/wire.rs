@@ -7,18 +7,19 @@ use crate::failure::Failure;
 use crate::id::{
     AgentName, AttemptNo, Epoch, InstanceId, MapName, MapVersion, MigrationId, StepId,
 };
+use crate::inspection::{Inspected, InspectionTask};
 use crate::key_set::KeySet;
 use crate::names::Direction;
 use crate::plan::ShardRef;
-use crate::request::Options;
+use crate::request::{Mode, Options};
+use crate::shard_map::Sequences;
 use crate::step::StepKind;
-use crate::survey::{Survey, SurveyTask};
 use crate::table::MovingTable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of these messages; the controller refuses an agent that speaks another.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// An agent asks for work; answered at once or when there is some, with `204 No Content` after about 20 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,8 +51,8 @@ pub struct Held {
 pub enum Work {
     /// Perform a step, or only keep a migration going.
     Step(Box<Dispatch>),
-    /// Look at two shards for a plan.
-    Survey(Box<SurveyTask>),
+    /// Look at shards, for a plan or a check.
+    Inspect(Box<InspectionTask>),
 }
 
 /// A step of a migration under an epoch.
@@ -81,6 +82,14 @@ pub struct Dispatch {
     pub tables: Vec<MovingTable>,
     /// The fingerprint in the plan.
     pub schema_fingerprint: String,
+    /// Whether the application goes on writing.
+    pub mode: Mode,
+    /// How the shards avoid issuing the same sequence values.
+    pub sequences: Sequences,
+    /// Drop the tables on the source once nothing is left in them.
+    pub drop_tables: bool,
+    /// The source owns other keys of this map too.
+    pub source_keeps_keys: bool,
     /// How the migration behaves.
     pub options: Options,
     /// Outputs of the steps that are done, by step id.
@@ -194,18 +203,18 @@ pub enum Action {
     EndHold,
 }
 
-/// How a step, or a survey, ended.
+/// How a step, or an inspection, ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
 pub enum Report {
     /// A step.
     Step(StepReport),
-    /// A survey.
-    Survey {
+    /// An inspection.
+    Inspected {
         /// The task's id.
         id: String,
         /// What was seen, or why nothing.
-        result: Result<Survey, Failure>,
+        result: Result<Inspected, Failure>,
     },
 }
 

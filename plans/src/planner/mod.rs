@@ -1,25 +1,61 @@
-//! Request × shard map × survey → plan; deterministic, and all refusals at once.
+//! Request × shard map × fleet × load × surveys → plan; deterministic, and all refusals at once.
+//!
+//! Order: [`needs`] says what must be measured, [`outline`] which keys go where, then each move is
+//! surveyed, and [`plan`] makes the plan.
 
-mod split;
+mod outline;
 
 use crate::failure::{Finding, Severity};
-use crate::id::MapName;
-use crate::id::ShardName;
+use crate::fleet::ShardInfo;
+use crate::graph::{StepGraph, StepNode};
+use crate::id::{MapName, ShardName, StepId};
+use crate::inspection::Load;
 use crate::key_set::KeySet;
-use crate::plan::Plan;
-use crate::request::Request;
-use crate::shard_map::ShardMap;
+use crate::plan::{API_VERSION, After, Estimate, Move, Plan, PlannedMove};
+use crate::request::{Measure, Mode, Request};
+use crate::shard_map::{MapSettings, ShardMap};
+use crate::step::{FORWARD, OFFLINE, StepKind};
 use crate::survey::Survey;
 
-/// Which keys go where: what a survey must look at before a plan can be made.
+/// Loads that must be measured before an outline can be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needs {
+    /// On which shards.
+    pub shards: Vec<ShardName>,
+    /// What is counted.
+    pub by: Measure,
+    /// Seconds for which the log is watched; 0: not at all.
+    pub watch_seconds: u32,
+}
+
+/// Which keys go where: what must be surveyed before a plan can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
+    /// The moves in their order.
+    pub moves: Vec<MoveOutline>,
+    /// What was considered, for people.
+    pub notes: Vec<String>,
+}
+
+/// One move of an outline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MoveOutline {
+    /// Its name within the plan.
+    pub id: String,
     /// Where the keys are.
     pub source: ShardName,
     /// Where they go.
     pub target: ShardName,
     /// The keys.
     pub keys: KeySet,
+    /// Whether the application goes on writing.
+    pub mode: Mode,
+    /// What it waits for.
+    pub after: Vec<After>,
+    /// Why it is made.
+    pub why: String,
+    /// Drop the tables on the source once nothing is left in them.
+    pub drop_tables: bool,
 }
 
 /// Why no plan is made.
@@ -50,29 +86,75 @@ pub enum PlanError {
     Graph(#[from] crate::graph::GraphError),
 }
 
-/// Works out which keys move, from the request and the map alone.
+/// What must be measured before [`outline`]; `None`: nothing.
+#[must_use]
+pub fn needs(request: &Request, map: &ShardMap) -> Option<Needs> {
+    let (shards, by, watch_seconds) = match request {
+        Request::Split(split) => (vec![split.source.clone()], split.even.clone()?, 10),
+        Request::Drain(drain) => (map.shards(), drain.by.clone(), 10),
+        Request::Rebalance(rebalance) => (
+            map.shards(),
+            rebalance.by.clone(),
+            rebalance.watch_seconds,
+        ),
+        Request::Merge(_) | Request::Move(_) | Request::Isolate(_) => return None,
+    };
+    let watch_seconds = if by == Measure::Writes { watch_seconds } else { 0 };
+    Some(Needs {
+        shards,
+        by,
+        watch_seconds,
+    })
+}
+
+/// Works out which keys move, from the request, the map, the fleet and what was measured.
 ///
 /// # Errors
 /// [`PlanError::OtherMap`] or [`PlanError::Unfit`] with every reason.
-pub fn outline(request: &Request, map: &ShardMap) -> Result<Outline, PlanError> {
+pub fn outline(
+    request: &Request,
+    map: &ShardMap,
+    fleet: &[ShardInfo],
+    loads: &[Load],
+) -> Result<Outline, PlanError> {
     if request.map() != &map.name {
         return Err(PlanError::OtherMap {
             request: request.map().clone(),
             map: map.name.clone(),
         });
     }
-    let Request::Split(split) = request;
-    split::outline(split, map)
+    outline::outline(request, map, fleet, loads)
 }
 
-/// Makes the plan.
+/// The map's settings with the tables of the request in the place of the map's, where it lists some.
+#[must_use]
+pub fn settings(request: &Request, map: &ShardMap) -> MapSettings {
+    let mut settings = map.settings.clone();
+    let (tables, ignore) = request.tables();
+    if !tables.is_empty() {
+        settings.tables = tables.clone();
+    }
+    settings.ignore.extend(ignore.iter().cloned());
+    settings
+}
+
+/// Makes the plan; `surveys` has one for each move of the outline, in its order.
 ///
 /// # Errors
-/// As [`outline`], and [`PlanError::Refused`] with every finding that refuses.
-pub fn plan(request: &Request, map: &ShardMap, survey: &Survey) -> Result<Plan, PlanError> {
-    let outline = outline(request, map)?;
-    let refused: Vec<Finding> = survey
-        .findings
+/// [`PlanError::Refused`] with every finding that refuses.
+pub fn plan(
+    request: &Request,
+    map: &ShardMap,
+    outline: Outline,
+    surveys: &[Survey],
+) -> Result<Plan, PlanError> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for finding in surveys.iter().flat_map(|survey| &survey.findings) {
+        if !findings.contains(finding) {
+            findings.push(finding.clone());
+        }
+    }
+    let refused: Vec<Finding> = findings
         .iter()
         .filter(|finding| finding.severity == Severity::Refused)
         .cloned()
@@ -80,8 +162,88 @@ pub fn plan(request: &Request, map: &ShardMap, survey: &Survey) -> Result<Plan, 
     if !refused.is_empty() {
         return Err(PlanError::Refused { findings: refused });
     }
-    let Request::Split(split) = request;
-    split::plan(split, map, outline, survey)
+    let options = request.options().clone();
+    let moves: Vec<PlannedMove> = outline
+        .moves
+        .into_iter()
+        .zip(surveys)
+        .map(|(outlined, survey)| planned(outlined, survey, options.write_stop_budget_ms))
+        .collect::<Result<_, _>>()?;
+    let sum = |figure: fn(&Estimate) -> i64| moves.iter().map(|m| figure(&m.estimate)).sum();
+    let plan = Plan {
+        api_version: API_VERSION.to_owned(),
+        operation: request.operation().to_owned(),
+        map: map.name.clone(),
+        map_version: map.version,
+        incarnation: map.incarnation.clone(),
+        strategy: map.strategy,
+        key: map.key.clone(),
+        sequences: map.settings.sequences,
+        ignore: settings(request, map).ignore,
+        estimate: Estimate {
+            rows: sum(|e| e.rows),
+            bytes: sum(|e| e.bytes),
+            write_stop_budget_ms: options.write_stop_budget_ms,
+        },
+        options,
+        moves,
+        notes: outline.notes,
+        findings,
+        hash: String::new(),
+    };
+    Ok(plan.sealed())
+}
+
+fn planned(
+    outlined: MoveOutline,
+    survey: &Survey,
+    write_stop_budget_ms: u32,
+) -> Result<PlannedMove, PlanError> {
+    let share = |amount: i64, ppm: i64| {
+        let part = i128::from(amount) * i128::from(ppm) / 1_000_000;
+        i64::try_from(part).unwrap_or(i64::MAX)
+    };
+    let moving = || survey.tables.iter().zip(&survey.moving_ppm);
+    Ok(PlannedMove {
+        id: outlined.id,
+        after: outlined.after,
+        why: outlined.why,
+        mode: outlined.mode,
+        target: survey.target,
+        drop_tables: outlined.drop_tables,
+        schema_fingerprint: survey.schema_fingerprint.clone(),
+        estimate: Estimate {
+            rows: moving().map(|(table, ppm)| share(table.rows, *ppm)).sum(),
+            bytes: moving().map(|(table, ppm)| share(table.bytes, *ppm)).sum(),
+            write_stop_budget_ms,
+        },
+        moving: Move {
+            source: outlined.source,
+            target: outlined.target,
+            keys: outlined.keys,
+            tables: survey.tables.clone(),
+        },
+        graph: graph(outlined.mode)?,
+    })
+}
+
+/// The steps of one move, each after the one before it.
+fn graph(mode: Mode) -> Result<StepGraph, PlanError> {
+    let kinds: &[StepKind] = match mode {
+        Mode::Online => &FORWARD,
+        Mode::Offline => &OFFLINE,
+    };
+    let id = |kind: &StepKind| StepId::from(kind.name());
+    let nodes = kinds
+        .iter()
+        .enumerate()
+        .map(|(index, kind)| StepNode {
+            id: id(kind),
+            kind: *kind,
+            after: index.checked_sub(1).map(|before| id(&kinds[before])).into_iter().collect(),
+        })
+        .collect();
+    Ok(StepGraph::new(nodes)?)
 }
 
 fn first_lines(findings: &[Finding]) -> String {

@@ -3,7 +3,7 @@
 //! First the operation alone, then the whole text into that operation's own type: an internally
 //! tagged enum would buffer what it reads, and with that lose every position.
 
-use super::{Request, RequestError, Split};
+use super::{Drain, Isolate, Merge, MoveKeys, Rebalance, Request, RequestError, Split};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -18,10 +18,22 @@ const OPERATION: &str = "operation";
 #[serde(try_from = "String")]
 enum Operation {
     Split,
+    Merge,
+    Move,
+    Isolate,
+    Drain,
+    Rebalance,
 }
 
 /// The operations by the names that they are written with.
-const OPERATIONS: [(&str, Operation); 1] = [("split", Operation::Split)];
+const OPERATIONS: [(&str, Operation); 6] = [
+    ("split", Operation::Split),
+    ("merge", Operation::Merge),
+    ("move", Operation::Move),
+    ("isolate", Operation::Isolate),
+    ("drain", Operation::Drain),
+    ("rebalance", Operation::Rebalance),
+];
 
 impl TryFrom<String> for Operation {
     type Error = String;
@@ -46,6 +58,11 @@ pub(super) fn read(text: &str) -> Result<Request, RequestError> {
     let head: Head = serde_saphyr::from_str(text).map_err(malformed)?;
     let request = match head.operation {
         Operation::Split => Request::Split(body::<Split>(text)?),
+        Operation::Merge => Request::Merge(body::<Merge>(text)?),
+        Operation::Move => Request::Move(body::<MoveKeys>(text)?),
+        Operation::Isolate => Request::Isolate(body::<Isolate>(text)?),
+        Operation::Drain => Request::Drain(body::<Drain>(text)?),
+        Operation::Rebalance => Request::Rebalance(body::<Rebalance>(text)?),
     };
     Ok(request)
 }

@@ -27,6 +27,8 @@ pub enum StepKind {
     CreateTarget,
     /// Creates guards, publication, slot and snapshot on the source. Undone by dropping them.
     OpenCapture,
+    /// Offline: guards on the source refuse writes to the moving keys; waits until writers have ended. Undone by opening and dropping them.
+    SetReadOnly,
     /// Copies the moving rows as the slot's snapshot sees them, then builds the primary keys. Undone with the target's tables.
     Copy,
     /// Applies captured changes until the target is nearly level. The stream goes on afterwards.
@@ -66,12 +68,26 @@ pub const FORWARD: [StepKind; 11] = [
     StepKind::DropOld,
 ];
 
+/// The steps of an offline move, in order.
+pub const OFFLINE: [StepKind; 9] = [
+    StepKind::Preflight,
+    StepKind::CreateTarget,
+    StepKind::SetReadOnly,
+    StepKind::Copy,
+    StepKind::BuildIndexes,
+    StepKind::Verify,
+    StepKind::Cutover,
+    StepKind::Hold,
+    StepKind::DropOld,
+];
+
 impl StepKind {
     /// Every kind: the forward steps, then those of the ways back.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Preflight,
         Self::CreateTarget,
         Self::OpenCapture,
+        Self::SetReadOnly,
         Self::Copy,
         Self::CatchUp,
         Self::BuildIndexes,
@@ -98,6 +114,7 @@ impl StepKind {
             Self::Preflight => "preflight",
             Self::CreateTarget => "create_target",
             Self::OpenCapture => "open_capture",
+            Self::SetReadOnly => "set_read_only",
             Self::Copy => "copy",
             Self::CatchUp => "catch_up",
             Self::BuildIndexes => "build_indexes",
@@ -119,6 +136,7 @@ impl StepKind {
             Self::Preflight => "check both shards, change nothing",
             Self::CreateTarget => "create tables, a closed register and guards on the target",
             Self::OpenCapture => "create guards, publication and slot on the source",
+            Self::SetReadOnly => "make the moving keys read-only on the source, wait for writers to end",
             Self::Copy => "copy the moving rows, then build primary keys",
             Self::CatchUp => "apply captured changes until the target is level",
             Self::BuildIndexes => "build secondary indexes, constraints and triggers",
@@ -137,7 +155,7 @@ impl StepKind {
     #[must_use]
     pub fn locks(self) -> &'static str {
         match self {
-            Self::OpenCapture => {
+            Self::OpenCapture | Self::SetReadOnly => {
                 "source: SHARE ROW EXCLUSIVE on each table for one CREATE TRIGGER, 200 ms lock timeout, retried"
             }
             Self::Copy | Self::Verify => "source: ACCESS SHARE (as a SELECT)",
@@ -148,8 +166,10 @@ impl StepKind {
             Self::Unwind | Self::DropNew => {
                 "source: ACCESS EXCLUSIVE on each table for one DROP TRIGGER, 200 ms lock timeout, retried"
             }
+            Self::CreateTarget => {
+                "none on a new shard; on a live one as on the source: SHARE ROW EXCLUSIVE for one CREATE TRIGGER"
+            }
             Self::Preflight
-            | Self::CreateTarget
             | Self::CatchUp
             | Self::BuildIndexes
             | Self::OpenReverse

@@ -1,0 +1,65 @@
+//! Time to plan a rebalance of one million items on 1,000 shards, and how far its bytes are from the lower bound.
+//!
+//! The bytes are held to their bound; the time is only reported, for it depends on the machine. The goal is 1 s on one core.
+
+use bench::{bound, fleet};
+use criterion::{Criterion, SamplingMode};
+use std::hint::black_box;
+use std::time::Duration;
+
+/// Most that may move, in hundredths of the lower bound.
+const MOST: u128 = 105;
+
+fn main() {
+    let fleet = fleet::skewed(1_000, 1_000_000);
+    let outcome = fleet.rebalance();
+    let moved: u128 = outcome
+        .moves
+        .iter()
+        .map(|made| u128::from(made.bytes))
+        .sum();
+    let least = bound::least_bytes(&fleet.shards, &fleet.items, &fleet.allowed, &outcome.before);
+    let over = |balances: &[plans::rebalance::Balance]| {
+        balances
+            .iter()
+            .filter(|balance| balance.cost > balance.limit)
+            .count()
+    };
+    println!(
+        "{} items on {} shards, {} constraint sets: {} shards over their limit, {} after {} moves in {} waves",
+        fleet.items.len(),
+        fleet.shards.len(),
+        fleet.allowed.len(),
+        over(&outcome.before),
+        over(&outcome.after),
+        outcome.moves.len(),
+        outcome.moves.last().map_or(0, |last| last.wave + 1),
+    );
+    let ratio = moved * 10_000 / least;
+    println!(
+        "bytes moved {moved}, lower bound {least}: {}.{:04}",
+        ratio / 10_000,
+        ratio % 10_000
+    );
+    assert!(
+        moved * 100 <= least * MOST,
+        "more than {MOST} % of the lower bound moves"
+    );
+    assert!(
+        outcome.unresolved.is_empty(),
+        "{:?}",
+        outcome.unresolved.first()
+    );
+
+    let mut criterion = Criterion::default().configure_from_args();
+    let mut group = criterion.benchmark_group("rebalance");
+    group.sampling_mode(SamplingMode::Flat).sample_size(10);
+    group
+        .warm_up_time(Duration::from_secs(1))
+        .measurement_time(Duration::from_secs(10));
+    group.bench_function("1M items, 1k shards", |bencher| {
+        bencher.iter(|| black_box(&fleet).rebalance());
+    });
+    group.finish();
+    criterion.final_summary();
+}

@@ -1,0 +1,127 @@
+//! Fleets of any size with skewed load, regions, tiers, pins, misplaced items and drained shards.
+
+use plans::rebalance::{
+    AllowedId, AllowedSet, AllowedTable, Item, Limits, Rebalance, Shard, rebalance,
+};
+use std::collections::BTreeMap;
+
+/// Regions that shards are in by turns.
+const REGIONS: [&str; 4] = ["eu", "us", "ap", "sa"];
+
+/// All that a rebalance takes.
+#[derive(Debug, Clone)]
+pub struct Fleet {
+    /// Shards by index.
+    pub shards: Vec<Shard>,
+    /// Items by index.
+    pub items: Vec<Item>,
+    /// Distinct sets of allowed shards.
+    pub allowed: Vec<AllowedSet>,
+    /// Threshold 10 %, one move per shard and 16 in all at once.
+    pub limits: Limits,
+}
+
+impl Fleet {
+    /// Plans the fleet's rebalance.
+    ///
+    /// # Panics
+    /// Never for a generated fleet: its indices are sound.
+    #[must_use]
+    pub fn rebalance(&self) -> Rebalance {
+        match rebalance(&self.shards, &self.items, &self.allowed, &self.limits) {
+            Ok(outcome) => outcome,
+            Err(error) => panic!("a generated fleet is sound: {error}"),
+        }
+    }
+}
+
+/// `shards` shards with `items` items, most of them on the first half of the shards.
+///
+/// Half of the items must stay in their region, some must stay off a shard or are pinned to the one where they are;
+/// a few are misplaced; one shard in a hundred is drained.
+#[must_use]
+pub fn skewed(shards: u32, items: u32) -> Fleet {
+    let fleet: Vec<Shard> = (0..shards).map(shard).collect();
+    let mut table = AllowedTable::default();
+    let everywhere = table.id(AllowedSet::everywhere());
+    let regions = REGIONS.map(|region| {
+        let inside = |shard: &Shard| {
+            shard
+                .labels
+                .get("region")
+                .is_some_and(|here| here == region)
+        };
+        table.id(AllowedSet::matching(&fleet, inside))
+    });
+    let pins: Vec<AllowedId> = (0..shards)
+        .map(|shard| table.id(AllowedSet::of([shard])))
+        .collect();
+    let exclusions: Vec<AllowedId> = (0..shards)
+        .map(|shard| table.id(AllowedSet::of((0..shards).filter(|other| *other != shard))))
+        .collect();
+    let mut random = Random(42);
+    let item = |_| {
+        let crowded = random.below(100) < 75;
+        let half = shards.div_ceil(2);
+        let shard = if crowded {
+            random.below(half)
+        } else {
+            random.below(shards)
+        };
+        let allowed = match random.below(1_000) {
+            0..500 => regions[shard as usize % REGIONS.len()],
+            500..502 => regions[random.below(4) as usize],
+            502..530 if shard % 100 != 99 => pins[shard as usize],
+            530..600 => exclusions[((shard + 1 + random.below(shards - 1)) % shards) as usize],
+            _ => everywhere,
+        };
+        let cost = u64::from(1 + random.below(1_000));
+        let bytes = u64::from(1_000 + random.below(100_000)) * (1 + cost / 100);
+        Item {
+            shard,
+            cost,
+            bytes,
+            allowed,
+        }
+    };
+    Fleet {
+        items: (0..items).map(item).collect(),
+        shards: fleet,
+        allowed: table.sets().to_vec(),
+        limits: Limits {
+            threshold_ppm: 100_000,
+            max_bytes: None,
+            per_shard: 1,
+            total: 16,
+        },
+    }
+}
+
+fn shard(index: u32) -> Shard {
+    let region = REGIONS[index as usize % REGIONS.len()];
+    Shard {
+        name: format!("shard-{index:04}").as_str().into(),
+        capacity: 2 + u64::from(index % 3),
+        space: Some(1 << 40),
+        labels: BTreeMap::from([("region".to_owned(), region.to_owned())]),
+        accepts: index % 100 != 99,
+    }
+}
+
+/// Splitmix64: small, and the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number less than `end`.
+    fn below(&mut self, end: u32) -> u32 {
+        (self.next() % u64::from(end)) as u32
+    }
+}

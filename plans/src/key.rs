@@ -1,0 +1,389 @@
+//! One value of a shard key, and the types that it may have.
+//!
+//! Values compare as PostgreSQL compares them (text by bytes, as under collation "C"), and they hash as
+//! PostgreSQL hashes them; golden vectors that a server computes hold both to it.
+//! A request may write any key as a plain string or number; [`accept`] gives it the type of the map's key.
+
+mod hash;
+mod json;
+mod time;
+
+use crate::table::quote_literal;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The type of one column of a shard key.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyType {
+    /// 16-bit integer.
+    Smallint,
+    /// 32-bit integer.
+    Integer,
+    /// 64-bit integer.
+    Bigint,
+    /// `text` or `varchar`; ordered by bytes.
+    Text,
+    /// `uuid`.
+    Uuid,
+    /// `bytea`.
+    Bytea,
+    /// `date`.
+    Date,
+    /// `timestamptz`.
+    Timestamptz,
+}
+
+impl KeyType {
+    /// Every type.
+    pub const ALL: [Self; 8] = [
+        Self::Smallint,
+        Self::Integer,
+        Self::Bigint,
+        Self::Text,
+        Self::Uuid,
+        Self::Bytea,
+        Self::Date,
+        Self::Timestamptz,
+    ];
+
+    /// The type's name in SQL, requests and the store.
+    #[must_use]
+    pub fn sql_name(self) -> &'static str {
+        match self {
+            Self::Smallint => "smallint",
+            Self::Integer => "integer",
+            Self::Bigint => "bigint",
+            Self::Text => "text",
+            Self::Uuid => "uuid",
+            Self::Bytea => "bytea",
+            Self::Date => "date",
+            Self::Timestamptz => "timestamptz",
+        }
+    }
+
+    /// The type called `name`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.sql_name() == name)
+    }
+
+    /// The name in `pg_type`; columns of type `varchar` fit [`KeyType::Text`] too.
+    #[must_use]
+    pub fn catalog_name(self) -> &'static str {
+        match self {
+            Self::Smallint => "int2",
+            Self::Integer => "int4",
+            Self::Bigint => "int8",
+            Self::Text => "text",
+            Self::Uuid => "uuid",
+            Self::Bytea => "bytea",
+            Self::Date => "date",
+            Self::Timestamptz => "timestamptz",
+        }
+    }
+
+    /// A column of this type as an expression that compares the way [`Key`] does.
+    #[must_use]
+    pub fn comparable(self, column: &str) -> String {
+        match self {
+            Self::Text => format!("({column}::pg_catalog.text collate pg_catalog.\"C\")"),
+            Self::Smallint
+            | Self::Integer
+            | Self::Bigint
+            | Self::Uuid
+            | Self::Bytea
+            | Self::Date
+            | Self::Timestamptz => column.to_owned(),
+        }
+    }
+
+    /// A column's 64-bit hash with seed 0, from built-in immutable functions that every version has.
+    #[must_use]
+    pub fn hashed(self, column: &str) -> String {
+        match self {
+            Self::Smallint | Self::Integer | Self::Bigint => {
+                format!("pg_catalog.hashint8extended({column}::pg_catalog.int8, 0)")
+            }
+            Self::Text => format!(
+                "pg_catalog.hashtextextended({column}::pg_catalog.text collate pg_catalog.\"C\", 0)"
+            ),
+            Self::Uuid => format!("pg_catalog.uuid_hash_extended({column}, 0)"),
+            // bytea's own hash function cannot be called by name before PostgreSQL 18.
+            Self::Bytea => format!(
+                "pg_catalog.hashtextextended(pg_catalog.encode({column}, 'hex') collate pg_catalog.\"C\", 0)"
+            ),
+            // A row hashes its only field by that type's own function, which has no name of its own.
+            Self::Date | Self::Timestamptz => {
+                format!("pg_catalog.hash_record_extended(row({column}), 0)")
+            }
+        }
+    }
+}
+
+impl fmt::Display for KeyType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.sql_name())
+    }
+}
+
+/// One value of a shard key.
+///
+/// In JSON an integer is a number, text a string, a composite key an array; the others are objects with
+/// the type's name, as in `{"uuid": "…"}`. A request may write those as plain strings too.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// `smallint`, `integer` or `bigint`.
+    Int(i64),
+    /// `text` or `varchar`.
+    Text(String),
+    /// `uuid`.
+    Uuid([u8; 16]),
+    /// `bytea`.
+    Bytes(Vec<u8>),
+    /// `date`: days since 2000-01-01; the extremes of the type are the infinities.
+    Date(i32),
+    /// `timestamptz`: microseconds since 2000-01-01 00:00 UTC; the extremes of the type are the infinities.
+    Timestamp(i64),
+    /// A composite key, one value for each column.
+    Row(Vec<Key>),
+}
+
+/// Why a value is no key of the map.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// Another type, or not readable as this one.
+    #[error("{key} is not a {expected}")]
+    Type {
+        /// The value.
+        key: String,
+        /// The type of the map's key.
+        expected: KeyType,
+    },
+    /// Another number of values than the key has columns.
+    #[error("{key} has {found} value(s), the key has {expected} column(s)")]
+    Columns {
+        /// The value.
+        key: String,
+        /// Values given.
+        found: usize,
+        /// Columns of the key.
+        expected: usize,
+    },
+}
+
+/// `key` with the types of the map's key columns.
+///
+/// # Errors
+/// [`KeyError`] with the value and what was expected.
+pub fn accept(types: &[KeyType], key: &Key) -> Result<Key, KeyError> {
+    let columns = |found: usize| KeyError::Columns {
+        key: key.to_string(),
+        found,
+        expected: types.len(),
+    };
+    match (types, key) {
+        ([only], Key::Row(values)) => match values.as_slice() {
+            [value] => only.accept(value),
+            _ => Err(columns(values.len())),
+        },
+        ([only], value) => only.accept(value),
+        (_, Key::Row(values)) if values.len() == types.len() => types
+            .iter()
+            .zip(values)
+            .map(|(kind, value)| kind.accept(value))
+            .collect::<Result<Vec<_>, _>>()
+            .map(Key::Row),
+        (_, Key::Row(values)) => Err(columns(values.len())),
+        (_, _) => Err(columns(1)),
+    }
+}
+
+impl KeyType {
+    /// `key` as a value of this type.
+    ///
+    /// # Errors
+    /// [`KeyError::Type`].
+    pub fn accept(self, key: &Key) -> Result<Key, KeyError> {
+        let accepted = match (self, key) {
+            (Self::Smallint, Key::Int(value)) if i16::try_from(*value).is_err() => None,
+            (Self::Integer, Key::Int(value)) if i32::try_from(*value).is_err() => None,
+            (Self::Smallint | Self::Integer | Self::Bigint, Key::Int(_))
+            | (Self::Text, Key::Text(_))
+            | (Self::Uuid, Key::Uuid(_))
+            | (Self::Bytea, Key::Bytes(_))
+            | (Self::Date, Key::Date(_))
+            | (Self::Timestamptz, Key::Timestamp(_)) => Some(key.clone()),
+            (_, Key::Text(text)) => self.read(text),
+            (_, _) => None,
+        };
+        accepted.ok_or_else(|| KeyError::Type {
+            key: key.to_string(),
+            expected: self,
+        })
+    }
+
+    /// Reads a value of this type from text, as a CSV file or a command line has it.
+    #[must_use]
+    pub fn read(self, text: &str) -> Option<Key> {
+        match self {
+            Self::Smallint => text.parse::<i16>().ok().map(|value| Key::Int(value.into())),
+            Self::Integer => text.parse::<i32>().ok().map(|value| Key::Int(value.into())),
+            Self::Bigint => text.parse().ok().map(Key::Int),
+            Self::Text => Some(Key::Text(text.to_owned())),
+            Self::Uuid => uuid::Uuid::parse_str(text)
+                .ok()
+                .map(|value| Key::Uuid(value.into_bytes())),
+            Self::Bytea => read_hex(text.strip_prefix("\\x")?).map(Key::Bytes),
+            Self::Date => time::read_date(text).map(Key::Date),
+            Self::Timestamptz => time::read_timestamp(text).map(Key::Timestamp),
+        }
+    }
+}
+
+fn read_hex(text: &str) -> Option<Vec<u8>> {
+    if !text.is_ascii() || !text.len().is_multiple_of(2) {
+        return None;
+    }
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok())
+        .collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Key {
+    /// The value as PostgreSQL prints it (`DateStyle` ISO, time zone UTC); a composite one in parentheses.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Int(value) => value.to_string(),
+            Self::Text(text) => text.clone(),
+            Self::Uuid(bytes) => uuid::Uuid::from_bytes(*bytes).to_string(),
+            Self::Bytes(bytes) => format!("\\x{}", hex(bytes)),
+            Self::Date(days) => time::date_text(*days),
+            Self::Timestamp(micros) => time::timestamp_text(*micros),
+            Self::Row(values) => {
+                let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+                format!("({})", texts.join(", "))
+            }
+        }
+    }
+
+    /// The value as an SQL literal of the column's type, safe to stand in any statement.
+    #[must_use]
+    pub fn sql_literal(&self, kind: KeyType) -> String {
+        let literal = quote_literal(&self.text());
+        format!("{literal}::pg_catalog.{}", kind.catalog_name())
+    }
+
+    /// The values, one for each column of the key.
+    #[must_use]
+    pub fn values(&self) -> &[Self] {
+        match self {
+            Self::Row(values) => values,
+            Self::Int(_)
+            | Self::Text(_)
+            | Self::Uuid(_)
+            | Self::Bytes(_)
+            | Self::Date(_)
+            | Self::Timestamp(_) => std::slice::from_ref(self),
+        }
+    }
+
+    /// The smallest key after this one, for a range that holds this key alone; `None` at the end of the type.
+    #[must_use]
+    pub fn successor(&self) -> Option<Self> {
+        match self {
+            Self::Int(value) => value.checked_add(1).map(Self::Int),
+            Self::Text(text) => Some(Self::Text(format!("{text}\u{1}"))),
+            Self::Uuid(bytes) => u128::from_be_bytes(*bytes)
+                .checked_add(1)
+                .map(|next| Self::Uuid(next.to_be_bytes())),
+            Self::Bytes(bytes) => {
+                let mut next = bytes.clone();
+                next.push(0);
+                Some(Self::Bytes(next))
+            }
+            Self::Date(days) => days.checked_add(1).map(Self::Date),
+            Self::Timestamp(micros) => micros.checked_add(1).map(Self::Timestamp),
+            Self::Row(values) => {
+                let (last, first) = values.split_last()?;
+                let mut next = first.to_vec();
+                next.push(last.successor()?);
+                Some(Self::Row(next))
+            }
+        }
+    }
+
+    /// Bytes whose order is the order of keys of one type; no key's bytes begin with another's.
+    #[must_use]
+    pub fn ordered_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.push_ordered(&mut out);
+        out
+    }
+
+    fn push_ordered(&self, out: &mut Vec<u8>) {
+        // A sign bit that is turned over makes two's complement sort as unsigned bytes.
+        match self {
+            Self::Int(value) | Self::Timestamp(value) => {
+                let mut bytes = value.to_be_bytes();
+                bytes[0] ^= 0x80;
+                out.extend_from_slice(&bytes);
+            }
+            Self::Date(days) => {
+                let mut bytes = days.to_be_bytes();
+                bytes[0] ^= 0x80;
+                out.extend_from_slice(&bytes);
+            }
+            Self::Uuid(bytes) => out.extend_from_slice(bytes),
+            Self::Text(text) => push_terminated(text.as_bytes(), out),
+            Self::Bytes(bytes) => push_terminated(bytes, out),
+            Self::Row(values) => values.iter().for_each(|value| value.push_ordered(out)),
+        }
+    }
+}
+
+/// Zero bytes are doubled up with 255, and two zeros end the value.
+fn push_terminated(bytes: &[u8], out: &mut Vec<u8>) {
+    for byte in bytes {
+        out.push(*byte);
+        if *byte == 0 {
+            out.push(0xff);
+        }
+    }
+    out.extend_from_slice(&[0, 0]);
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Int(_)
+            | Self::Uuid(_)
+            | Self::Bytes(_)
+            | Self::Date(_)
+            | Self::Timestamp(_)
+            | Self::Row(_) => f.write_str(&self.text()),
+        }
+    }
+}
+
+impl From<i64> for Key {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<&str> for Key {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}

@@ -1,0 +1,108 @@
+//! Unions and differences of half-open intervals, for ranges of keys and of buckets alike.
+
+use std::cmp::Ordering;
+
+/// `from <= x < to`; a missing end has no bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Interval<T> {
+    pub(super) from: Option<T>,
+    pub(super) to: Option<T>,
+}
+
+/// Compares two upper ends, of which a missing one is the last.
+fn cmp_end<T: Ord>(a: &Option<T>, b: &Option<T>) -> Ordering {
+    match (a, b) {
+        (None, None) => Ordering::Equal,
+        (None, Some(_)) => Ordering::Greater,
+        (Some(_), None) => Ordering::Less,
+        (Some(a), Some(b)) => a.cmp(b),
+    }
+}
+
+impl<T: Ord + Clone> Interval<T> {
+    pub(super) fn is_empty(&self) -> bool {
+        matches!((&self.from, &self.to), (Some(from), Some(to)) if from >= to)
+    }
+
+    /// True when the two have something in common.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        !self.common(other).is_empty()
+    }
+
+    /// What the two have in common; may be empty.
+    pub(super) fn common(&self, other: &Self) -> Self {
+        let to = match cmp_end(&self.to, &other.to) {
+            Ordering::Less | Ordering::Equal => self.to.clone(),
+            Ordering::Greater => other.to.clone(),
+        };
+        Self {
+            from: self.from.clone().max(other.from.clone()),
+            to,
+        }
+    }
+
+    /// True when nothing lies between this one's end and `next`'s beginning.
+    fn reaches(&self, next: &Self) -> bool {
+        match (&self.to, &next.from) {
+            (Some(to), Some(from)) => from <= to,
+            (None, _) | (_, None) => true,
+        }
+    }
+}
+
+/// The same set in order, without empty, overlapping or adjacent intervals.
+pub(super) fn normal<T: Ord + Clone>(mut intervals: Vec<Interval<T>>) -> Vec<Interval<T>> {
+    intervals.retain(|interval| !interval.is_empty());
+    intervals.sort_by(|a, b| a.from.cmp(&b.from));
+    let mut merged: Vec<Interval<T>> = Vec::with_capacity(intervals.len());
+    for next in intervals {
+        match merged.last_mut() {
+            Some(last) if last.reaches(&next) => {
+                if cmp_end(&last.to, &next.to) == Ordering::Less {
+                    last.to = next.to;
+                }
+            }
+            _ => merged.push(next),
+        }
+    }
+    merged
+}
+
+/// What is in `a` and not in `b`; both in normal form, and so is the result. `O(a + b)`.
+pub(super) fn minus<T: Ord + Clone>(a: &[Interval<T>], b: &[Interval<T>]) -> Vec<Interval<T>> {
+    let mut rest = Vec::new();
+    let mut first = 0;
+    for whole in a {
+        let mut from = whole.from.clone();
+        let mut open = true;
+        let ends_before = |hole: &Interval<T>| match (&hole.to, &whole.from) {
+            (Some(to), Some(from)) => to <= from,
+            (None, _) | (_, None) => false,
+        };
+        while b.get(first).is_some_and(ends_before) {
+            first += 1;
+        }
+        for hole in &b[first..] {
+            if !hole.overlaps(whole) {
+                break;
+            }
+            if hole.from > from {
+                rest.push(Interval { from, to: hole.from.clone() });
+            }
+            from = hole.to.clone();
+            open = from.is_some();
+        }
+        let left = Interval { from, to: whole.to.clone() };
+        if open && !left.is_empty() {
+            rest.push(left);
+        }
+    }
+    rest.retain(|interval| !interval.is_empty());
+    rest
+}
+
+/// What is in both; both in normal form, and so is the result.
+pub(super) fn common<T: Ord + Clone>(a: &[Interval<T>], b: &[Interval<T>]) -> Vec<Interval<T>> {
+    let outside = minus(a, b);
+    minus(a, &outside)
+}

@@ -1,0 +1,107 @@
+use super::*;
+use proptest::prelude::*;
+
+fn range(from: Option<i64>, to: Option<i64>) -> KeySet {
+    KeySet::range(from.map(Key::Int), to.map(Key::Int))
+}
+
+fn bigint(column: &str) -> Vec<(String, KeyType)> {
+    vec![(column.to_owned(), KeyType::Bigint)]
+}
+
+#[test]
+fn a_range_holds_its_lower_bound_and_not_its_upper() {
+    let r = range(Some(3), Some(5));
+    assert!(r.contains(&Key::Int(3)) && r.contains(&Key::Int(4)));
+    assert!(!r.contains(&Key::Int(2)) && !r.contains(&Key::Int(5)));
+}
+
+#[test]
+fn neighbours_do_not_overlap() {
+    assert!(!range(None, Some(5)).overlaps(&range(Some(5), None)));
+    assert!(range(None, Some(6)).overlaps(&range(Some(5), None)));
+    assert!(!range(Some(5), Some(5)).overlaps(&range(None, None)));
+}
+
+#[test]
+fn covering_needs_both_ends() {
+    assert!(range(None, None).covers(&range(Some(1), Some(2))));
+    assert!(!range(Some(1), None).covers(&range(None, Some(2))));
+    assert!(range(Some(1), Some(9)).covers(&range(Some(1), Some(9))));
+}
+
+#[test]
+fn a_hole_leaves_two_pieces_and_comes_back_as_one() {
+    let rest = range(None, None).minus(&range(Some(3), Some(5)));
+    assert_eq!(rest.to_string(), "(-∞, 3), [5, ∞)");
+    assert_eq!(rest.union(&range(Some(3), Some(5))), range(None, None));
+}
+
+#[test]
+fn the_predicate_quotes_its_bounds() {
+    assert_eq!(
+        range(Some(i64::MIN), Some(7)).predicate(&bigint("\"k\"")),
+        "(\"k\" operator(pg_catalog.>=) '-9223372036854775808'::pg_catalog.int8 \
+         and \"k\" operator(pg_catalog.<) '7'::pg_catalog.int8)"
+    );
+    let text = KeySet::list([Key::from("it's"), Key::from("a\"\\b")]);
+    assert_eq!(
+        text.predicate(&[("k".to_owned(), KeyType::Text)]),
+        "((k::pg_catalog.text collate pg_catalog.\"C\") operator(pg_catalog.=) any (e'{\"a\\\\\"\\\\\\\\b\",\"it''s\"}'::pg_catalog.text[]))"
+    );
+}
+
+#[test]
+fn a_set_that_is_empty_selects_nothing() {
+    assert_eq!(range(None, None).none().predicate(&bigint("k")), "(false)");
+    assert_eq!(KeySet::list([]).predicate(&bigint("k")), "(false)");
+    assert_eq!(KeySet::buckets(8, 3, 3).predicate(&bigint("k")), "(false)");
+}
+
+fn sets() -> impl Strategy<Value = KeySet> {
+    let ends = proptest::collection::vec((0_u32..16, 0_u32..16), 0..4);
+    let buckets = ends.clone().prop_map(|ends| {
+        let ranges = ends.iter().map(|(from, to)| BucketRange { from: *from, to: *to });
+        KeySet::Hash(Buckets { of: 16, ranges: ranges.collect() }).normal()
+    });
+    let open = proptest::collection::vec((-1_i64..16, 0_i64..17), 0..4).prop_map(|ends| {
+        let ranges = ends.iter().map(|(from, to)| KeyRange {
+            from: (*from >= 0).then_some(Key::Int(*from)),
+            to: (*to < 16).then_some(Key::Int(*to)),
+        });
+        KeySet::Range(ranges.collect()).normal()
+    });
+    prop_oneof![buckets, open]
+}
+
+/// Every key that the sets above can tell apart.
+fn keys() -> impl Iterator<Item = Key> {
+    (-2..40).map(Key::Int)
+}
+
+proptest! {
+    #[test]
+    fn set_algebra_is_that_of_membership(a in sets(), b in sets()) {
+        prop_assume!(std::mem::discriminant(&a) == std::mem::discriminant(&b));
+        for key in keys() {
+            let (in_a, in_b) = (a.contains(&key), b.contains(&key));
+            prop_assert_eq!(a.union(&b).contains(&key), in_a || in_b);
+            prop_assert_eq!(a.minus(&b).contains(&key), in_a && !in_b);
+            prop_assert_eq!(a.intersection(&b).contains(&key), in_a && in_b);
+        }
+        prop_assert_eq!(a.minus(&b).union(&a.intersection(&b)), a.clone());
+        prop_assert!(!a.minus(&b).overlaps(&b));
+    }
+
+    #[test]
+    fn bytes_are_in_key_order(a in any::<i64>(), b in any::<i64>(), s in ".{0,4}", t in ".{0,4}") {
+        let pairs = [
+            (Key::Int(a), Key::Int(b)),
+            (Key::Text(s.clone()), Key::Text(t.clone())),
+            (Key::Row(vec![Key::Text(s), Key::Int(a)]), Key::Row(vec![Key::Text(t), Key::Int(b)])),
+        ];
+        for (x, y) in pairs {
+            prop_assert_eq!(x.cmp(&y), x.ordered_bytes().cmp(&y.ordered_bytes()));
+        }
+    }
+}

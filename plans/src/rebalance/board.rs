@@ -1,0 +1,198 @@
+//! The fleet while it is planned: where each item would be, and what each shard would then carry.
+
+use super::allowed::AllowedSet;
+use super::gather::Draft;
+use super::share::{Goal, Ratio, goals};
+use super::types::{InvalidInput, Item, Limits, MoveKind, Shard};
+
+/// An index as the standard library wants it.
+pub(super) fn at(index: u32) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
+}
+
+/// The input, and the places so far.
+#[derive(Debug)]
+pub(super) struct Board<'a> {
+    pub(super) shards: &'a [Shard],
+    pub(super) items: &'a [Item],
+    pub(super) allowed: &'a [AllowedSet],
+    pub(super) limits: &'a Limits,
+    /// Per shard: what it should carry.
+    pub(super) goals: Vec<Goal>,
+    /// Per shard: cost that it would carry.
+    pub(super) load: Vec<u128>,
+    /// Per shard: bytes that it would hold.
+    pub(super) held: Vec<u128>,
+    /// Per item: the shard where it would be.
+    pub(super) place: Vec<u32>,
+    /// Per set of allowed shards: the greatest fair share in it.
+    greatest_fair: Vec<u128>,
+    /// Bytes that would move.
+    spent: u128,
+}
+
+impl<'a> Board<'a> {
+    /// Every item where it is today.
+    pub(super) fn new(
+        shards: &'a [Shard],
+        items: &'a [Item],
+        allowed: &'a [AllowedSet],
+        limits: &'a Limits,
+    ) -> Result<Self, InvalidInput> {
+        check(shards, items, allowed)?;
+        let total = items.iter().map(|item| u128::from(item.cost)).sum();
+        let goals = goals(shards, total, limits.threshold_ppm);
+        let mut load = vec![0; shards.len()];
+        let mut held = vec![0; shards.len()];
+        for item in items {
+            load[at(item.shard)] += u128::from(item.cost);
+            held[at(item.shard)] += u128::from(item.bytes);
+        }
+        let greatest_fair = allowed
+            .iter()
+            .map(|set| {
+                let fair = |(shard, goal): (u32, &Goal)| set.contains(shard).then_some(goal.fair);
+                (0..).zip(&goals).filter_map(fair).max().unwrap_or(0)
+            })
+            .collect();
+        let place = items.iter().map(|item| item.shard).collect();
+        Ok(Self {
+            shards,
+            items,
+            allowed,
+            limits,
+            goals,
+            load,
+            held,
+            place,
+            greatest_fair,
+            spent: 0,
+        })
+    }
+
+    /// Indices of all shards.
+    pub(super) fn shard_indices(&self) -> impl Iterator<Item = u32> + use<'a> {
+        (0..).zip(self.shards).map(|(index, _)| index)
+    }
+
+    /// Whether the shard takes items at all.
+    pub(super) fn accepts(&self, shard: u32) -> bool {
+        self.goals[at(shard)].weight > 0
+    }
+
+    /// Whether the item may be on the shard.
+    pub(super) fn allows(&self, item: u32, shard: u32) -> bool {
+        self.allowed[at(self.items[at(item)].allowed.0)].contains(shard)
+    }
+
+    /// Why the item must leave the shard that it is on today, if it must.
+    pub(super) fn must_leave(&self, item: u32) -> Option<MoveKind> {
+        let owner = self.items[at(item)].shard;
+        if !self.allows(item, owner) {
+            Some(MoveKind::Repair)
+        } else if !self.accepts(owner) {
+            Some(MoveKind::Drain)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the item outweighs the fair share of every shard that it may be on: no move helps.
+    pub(super) fn outweighs(&self, item: u32) -> bool {
+        let item = &self.items[at(item)];
+        u128::from(item.cost) > self.greatest_fair[at(item.allowed.0)]
+    }
+
+    /// Cost above the shard's limit.
+    pub(super) fn excess(&self, shard: u32) -> u128 {
+        self.load[at(shard)].saturating_sub(self.goals[at(shard)].limit)
+    }
+
+    /// The shard's load per capacity, with `more` cost on it.
+    pub(super) fn ratio_with(&self, shard: u32, more: u64) -> Ratio {
+        Ratio::new(
+            self.load[at(shard)] + u128::from(more),
+            self.goals[at(shard)].weight,
+        )
+    }
+
+    /// Bytes that move in addition if the item goes elsewhere: none if it moves anyway.
+    pub(super) fn extra_bytes(&self, item: u32) -> u64 {
+        let (owner, bytes) = (self.items[at(item)].shard, self.items[at(item)].bytes);
+        if self.place[at(item)] == owner {
+            bytes
+        } else {
+            0
+        }
+    }
+
+    /// Whether the limit on bytes moved permits that the item goes elsewhere.
+    pub(super) fn within_bytes(&self, item: u32) -> bool {
+        let after = self.spent + u128::from(self.extra_bytes(item));
+        self.limits
+            .max_bytes
+            .is_none_or(|most| after <= u128::from(most))
+    }
+
+    /// Whether the shard has the space for the item.
+    pub(super) fn has_space(&self, item: u32, shard: u32) -> bool {
+        let after = self.held[at(shard)] + u128::from(self.items[at(item)].bytes);
+        self.shards[at(shard)]
+            .space
+            .is_none_or(|space| after <= u128::from(space))
+    }
+
+    /// Puts the item on the shard.
+    pub(super) fn put(&mut self, item: u32, shard: u32) {
+        let Item {
+            shard: owner,
+            cost,
+            bytes,
+            ..
+        } = self.items[at(item)];
+        let old = std::mem::replace(&mut self.place[at(item)], shard);
+        self.load[at(old)] -= u128::from(cost);
+        self.load[at(shard)] += u128::from(cost);
+        self.held[at(old)] -= u128::from(bytes);
+        self.held[at(shard)] += u128::from(bytes);
+        if old != owner {
+            self.spent -= u128::from(bytes);
+        }
+        if shard != owner {
+            self.spent += u128::from(bytes);
+        }
+    }
+
+    /// Puts the items of moves that cannot be done back where they are today.
+    pub(super) fn take_back(&mut self, drafts: &[Draft]) {
+        for draft in drafts {
+            for item in draft.items.iter().cloned().flatten() {
+                self.put(item, draft.from);
+            }
+        }
+    }
+}
+
+/// Every index must point to something.
+fn check(shards: &[Shard], items: &[Item], allowed: &[AllowedSet]) -> Result<(), InvalidInput> {
+    if u32::try_from(items.len()).is_err() {
+        return Err(InvalidInput::TooManyItems { count: items.len() });
+    }
+    for (index, item) in (0..).zip(items) {
+        if at(item.shard) >= shards.len() {
+            return Err(InvalidInput::UnknownShard {
+                item: index,
+                shard: item.shard,
+                shards: shards.len(),
+            });
+        }
+        if at(item.allowed.0) >= allowed.len() {
+            return Err(InvalidInput::UnknownAllowed {
+                item: index,
+                allowed: item.allowed.0,
+                sets: allowed.len(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! Makes room where constraints leave none: a shard passes items on so that it can take others.
+//!
+//! The shortest chain from an overloaded shard to one with room is found by breadth; then each shard of it, the
+//! last one first, hands on what the one before needs. No shard of the chain ends above its limit.
+
+use super::board::{Board, at};
+use super::receiver::{Bar, fits};
+use super::shed::{self, Candidate};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Chains that one overloaded shard may use.
+const CHAINS: usize = 64;
+
+/// Relieves the shards that are over their limit, as far as chains exist.
+pub(super) fn relieve(board: &mut Board<'_>) {
+    if board.allowed.len() < 2 {
+        return;
+    }
+    let mut network = Network::new(board);
+    for source in shed::sources(board) {
+        for _ in 0..CHAINS {
+            let open = board.excess(source) > 0;
+            let Some(path) = open.then(|| network.path(board, source)).flatten() else {
+                break;
+            };
+            if !network.push(board, &path) {
+                break;
+            }
+        }
+    }
+}
+
+/// What could be handed on from where.
+struct Network {
+    /// Per shard: items that may leave; those that left are still there.
+    lists: Vec<Vec<Candidate>>,
+    /// Per shard and set of allowed shards: least cost of such an item.
+    least: Vec<BTreeMap<u32, u64>>,
+}
+
+impl Network {
+    fn new(board: &Board<'_>) -> Self {
+        let lists = shed::candidates(board, &vec![true; board.shards.len()]);
+        let mut least = vec![BTreeMap::new(); lists.len()];
+        for (list, least) in lists.iter().zip(&mut least) {
+            for candidate in list {
+                note(least, board, candidate.item);
+            }
+        }
+        Self { lists, least }
+    }
+
+    /// The shortest chain of shards from `source` to one that has room for an item of the shard before it.
+    fn path(&self, board: &Board<'_>, source: u32) -> Option<Vec<u32>> {
+        let mut before: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut seen = vec![false; board.allowed.len()];
+        let mut queue = VecDeque::from([source]);
+        while let Some(shard) = queue.pop_front() {
+            for (set, cost) in &self.least[at(shard)] {
+                if std::mem::replace(&mut seen[at(*set)], true) {
+                    continue;
+                }
+                for next in board.shard_indices() {
+                    let known = next == source || before.contains_key(&next);
+                    let open = board.accepts(next) && board.allowed[at(*set)].contains(next);
+                    if known || !open {
+                        continue;
+                    }
+                    before.insert(next, shard);
+                    let after = board.load[at(next)] + u128::from(*cost);
+                    if after <= board.goals[at(next)].limit {
+                        return Some(walk_back(&before, next));
+                    }
+                    queue.push_back(next);
+                }
+            }
+        }
+        None
+    }
+
+    /// Hands items on along the chain; whether its first shard lost load. If not, nothing is changed.
+    fn push(&mut self, board: &mut Board<'_>, path: &[u32]) -> bool {
+        let Some(source) = path.first() else {
+            return false;
+        };
+        let (load, need) = (board.load[at(*source)], board.excess(*source));
+        let mut journal = Vec::new();
+        for link in path.windows(2).rev() {
+            let &[from, to] = link else {
+                continue;
+            };
+            let keep = if from == *source { 0 } else { need };
+            journal.extend(self.hand_on(board, (from, to), keep));
+        }
+        let relieved = board.load[at(*source)] < load;
+        if !relieved {
+            for (item, from) in journal.into_iter().rev() {
+                board.put(item, from);
+                self.lists[at(from)].push(Candidate::of(board, item));
+            }
+        }
+        relieved
+    }
+
+    /// Moves items from one shard to the next until the first has `keep` room; what was moved, and from where.
+    fn hand_on(
+        &mut self,
+        board: &mut Board<'_>,
+        (from, to): (u32, u32),
+        keep: u128,
+    ) -> Vec<(u32, u32)> {
+        let mut list = std::mem::take(&mut self.lists[at(from)]);
+        list.sort_unstable();
+        list.dedup();
+        let mut moved = Vec::new();
+        for Candidate { item, .. } in &list {
+            if board.load[at(from)] + keep <= board.goals[at(from)].limit {
+                break;
+            }
+            if board.place[at(*item)] == from && fits(board, *item, to, Bar::Limit) {
+                board.put(*item, to);
+                self.lists[at(to)].push(Candidate::of(board, *item));
+                note(&mut self.least[at(to)], board, *item);
+                moved.push((*item, from));
+            }
+        }
+        list.retain(|candidate| board.place[at(candidate.item)] == from);
+        self.lists[at(from)] = list;
+        moved
+    }
+}
+
+/// Keeps the least cost per set of allowed shards.
+fn note(least: &mut BTreeMap<u32, u64>, board: &Board<'_>, item: u32) {
+    let item = &board.items[at(item)];
+    least
+        .entry(item.allowed.0)
+        .and_modify(|cost| *cost = item.cost.min(*cost))
+        .or_insert(item.cost);
+}
+
+/// The chain that ends at `last`, in order.
+fn walk_back(before: &BTreeMap<u32, u32>, last: u32) -> Vec<u32> {
+    let mut path = vec![last];
+    let mut shard = last;
+    while let Some(previous) = before.get(&shard) {
+        path.push(*previous);
+        shard = *previous;
+    }
+    path.reverse();
+    path
+}

@@ -1,0 +1,42 @@
+//! Places the items that must leave: first those on shards that they may not be on, then those on drained shards.
+//!
+//! Items with the fewest shards to go to choose first. A shard is filled beyond its limit only when nothing else is left.
+
+use super::board::{Board, at};
+use super::receiver::{Bar, Receivers};
+
+/// Puts every item that must leave somewhere else, as far as space and the limit on bytes permit.
+pub(super) fn place(board: &mut Board<'_>) {
+    let choices: Vec<usize> = board
+        .allowed
+        .iter()
+        .map(|set| {
+            let open = |shard: &u32| board.accepts(*shard) && set.contains(*shard);
+            board.shard_indices().filter(open).count()
+        })
+        .collect();
+    let mut forced: Vec<_> = (0_u32..)
+        .zip(board.items)
+        .filter_map(|(index, item)| {
+            let kind = board.must_leave(index)?;
+            Some((
+                kind,
+                choices[at(item.allowed.0)],
+                item.shard,
+                item.allowed,
+                index,
+            ))
+        })
+        .collect();
+    forced.sort_unstable();
+    let mut receivers = Receivers::default();
+    let mut source = None;
+    for (_, _, owner, _, item) in forced {
+        if source.replace(owner) != Some(owner) {
+            receivers.next_source();
+        }
+        if let Some(shard) = receivers.find(board, item, &[Bar::Fair, Bar::Limit, Bar::Any]) {
+            board.put(item, shard);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Gathers items that change their place into one move per pair of shards.
+
+use super::board::Board;
+use super::types::MoveKind;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A move that has no place in the timetable yet.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    /// Most urgent reason of its items.
+    pub(super) kind: MoveKind,
+    pub(super) items: Vec<Range<u32>>,
+    pub(super) cost: u128,
+    pub(super) bytes: u128,
+}
+
+impl Draft {
+    fn add(&mut self, item: u32) {
+        match self.items.last_mut() {
+            Some(last) if last.end == item => last.end = item + 1,
+            Some(_) | None => self.items.push(item..item + 1),
+        }
+    }
+}
+
+/// All moves: the most urgent first, then by pair of shards.
+pub(super) fn drafts(board: &Board<'_>) -> Vec<Draft> {
+    let mut pairs: BTreeMap<(u32, u32), Draft> = BTreeMap::new();
+    for ((index, item), to) in (0_u32..).zip(board.items).zip(&board.place) {
+        let (from, to) = (item.shard, *to);
+        if from == to {
+            continue;
+        }
+        let kind = board.must_leave(index).unwrap_or(MoveKind::Balance);
+        let draft = pairs.entry((from, to)).or_insert_with(|| Draft {
+            from,
+            to,
+            kind,
+            items: Vec::new(),
+            cost: 0,
+            bytes: 0,
+        });
+        draft.kind = draft.kind.min(kind);
+        draft.cost += u128::from(item.cost);
+        draft.bytes += u128::from(item.bytes);
+        draft.add(index);
+    }
+    let mut drafts: Vec<Draft> = pairs.into_values().collect();
+    drafts.sort_by_key(|draft| draft.kind);
+    drafts
+}

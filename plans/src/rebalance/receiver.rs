@@ -1,0 +1,115 @@
+//! Chooses the shard that takes an item.
+//!
+//! A shard that already takes from the same source comes first, so that moves stay few; then the one with the most room.
+
+use super::board::{Board, at};
+use std::collections::BTreeMap;
+
+/// How full a shard may become by taking an item; the order is that of preference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Bar {
+    /// Up to its fair share.
+    Fair,
+    /// Up to its limit.
+    Limit,
+    /// Clearly less loaded than the shard that the item is on now.
+    BelowSource,
+    /// However full: the item has to go somewhere.
+    Any,
+}
+
+/// How many shards of one source are looked at first.
+const RECENT: usize = 8;
+
+/// What was learnt while items of one pass were placed.
+#[derive(Debug, Default)]
+pub(super) struct Receivers {
+    /// Shards that took items of the present source, the latest last.
+    recent: Vec<u32>,
+    /// Per bar and set of allowed shards: cost and bytes of an item for which no shard was found.
+    failed: BTreeMap<(Bar, u32), (u64, u64)>,
+}
+
+impl Receivers {
+    /// Items of another source follow.
+    pub(super) fn next_source(&mut self) {
+        self.recent.clear();
+        self.failed.retain(|(bar, _), _| *bar != Bar::BelowSource);
+    }
+
+    /// The shard that should take the item, by the first of `bars` that any shard meets.
+    pub(super) fn find(&mut self, board: &Board<'_>, item: u32, bars: &[Bar]) -> Option<u32> {
+        let found = bars.iter().find_map(|bar| self.by(board, item, *bar))?;
+        if self.recent.last() != Some(&found) {
+            self.recent.retain(|shard| *shard != found);
+            if self.recent.len() == RECENT {
+                self.recent.remove(0);
+            }
+            self.recent.push(found);
+        }
+        Some(found)
+    }
+
+    fn by(&mut self, board: &Board<'_>, item: u32, bar: Bar) -> Option<u32> {
+        let fits = |shard: &u32| fits(board, item, *shard, bar);
+        if bar <= Bar::Limit
+            && let Some(shard) = self.recent.iter().rev().copied().find(fits)
+        {
+            return Some(shard);
+        }
+        let (cost, bytes) = (board.items[at(item)].cost, board.items[at(item)].bytes);
+        let class = (bar, board.items[at(item)].allowed.0);
+        if self
+            .failed
+            .get(&class)
+            .is_some_and(|(c, b)| cost >= *c && bytes >= *b)
+        {
+            return None;
+        }
+        let candidates = board.shard_indices().filter(fits);
+        let found = match bar {
+            Bar::Fair => candidates.min_by_key(|shard| {
+                let goal = &board.goals[at(*shard)];
+                std::cmp::Reverse(goal.fair - board.load[at(*shard)])
+            }),
+            Bar::Limit => candidates.min_by_key(|shard| {
+                let goal = &board.goals[at(*shard)];
+                std::cmp::Reverse(goal.limit - board.load[at(*shard)])
+            }),
+            Bar::BelowSource | Bar::Any => {
+                candidates.min_by_key(|shard| board.ratio_with(*shard, cost))
+            }
+        };
+        if found.is_none() {
+            // Where it is the load that does not fit, items of fewer bytes do not fit either.
+            let loaded = !board
+                .shard_indices()
+                .any(|shard| has_room(board, item, shard, bar));
+            self.failed
+                .insert(class, (cost, if loaded { 0 } else { bytes }));
+        }
+        found
+    }
+}
+
+/// Whether the shard may take the item and stays under the bar.
+pub(super) fn fits(board: &Board<'_>, item: u32, shard: u32, bar: Bar) -> bool {
+    has_room(board, item, shard, bar) && board.has_space(item, shard) && board.within_bytes(item)
+}
+
+/// The same, whatever the bytes.
+pub(super) fn has_room(board: &Board<'_>, item: u32, shard: u32, bar: Bar) -> bool {
+    let source = board.place[at(item)];
+    let cost = board.items[at(item)].cost;
+    let after = board.load[at(shard)] + u128::from(cost);
+    let goal = &board.goals[at(shard)];
+    let under = match bar {
+        Bar::Fair => after <= goal.fair,
+        Bar::Limit => after <= goal.limit,
+        Bar::BelowSource => board
+            .ratio_with(shard, cost)
+            .clearly_below(board.ratio_with(source, 0), board.limits.threshold_ppm),
+        Bar::Any => true,
+    };
+    under && shard != source && board.accepts(shard) && board.allows(item, shard)
+}

@@ -1,0 +1,142 @@
+//! What can be said of a request without a map: all contradictions at once.
+
+use super::{Isolate, KeyMove, Merge, MoveKeys, Options, Part, Request, Split};
+use crate::id::ShardName;
+use crate::table::TableName;
+use std::collections::BTreeSet;
+
+impl Request {
+    /// Everything that contradicts itself.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let mut problems = self.options().problems();
+        problems.extend(self.name_problems());
+        problems.extend(self.table_problems());
+        match self {
+            Self::Split(split) => problems.extend(split.problems()),
+            Self::Merge(merge) => problems.extend(merge.problems()),
+            Self::Move(moves) => problems.extend(moves.problems()),
+            Self::Isolate(_) | Self::Drain(_) | Self::Rebalance(_) => {}
+        }
+        problems
+    }
+
+    fn name_problems(&self) -> Option<String> {
+        let shards: Vec<&ShardName> = match self {
+            Self::Split(split) => split
+                .into
+                .iter()
+                .map(|part| &part.shard)
+                .chain([&split.source])
+                .collect(),
+            Self::Merge(merge) => merge.sources.iter().chain([&merge.into]).collect(),
+            Self::Move(moves) => moves
+                .moves
+                .iter()
+                .flat_map(|one| [&one.source, &one.target])
+                .collect(),
+            Self::Isolate(Isolate { target, .. }) => vec![target],
+            Self::Drain(drain) => drain.targets.iter().chain([&drain.source]).collect(),
+            Self::Rebalance(rebalance) => rebalance.onto.iter().collect(),
+        };
+        let empty = self.map().as_str().is_empty() || shards.iter().any(|s| s.as_str().is_empty());
+        empty.then(|| "the name of a map or shard is empty".to_owned())
+    }
+
+    fn table_problems(&self) -> Vec<String> {
+        let (tables, ignore) = self.tables();
+        let mut seen = BTreeSet::new();
+        tables
+            .keys()
+            .chain(ignore)
+            .map(|text| TableName::parse(text))
+            .filter(|table| !seen.insert(table.clone()))
+            .map(|table| format!("table {table} is listed twice under `tables` and `ignore`"))
+            .collect()
+    }
+}
+
+impl Split {
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.into.len() < 2 {
+            problems.push("a split needs at least two parts under `into`".to_owned());
+        }
+        for part in &self.into {
+            match (&self.even, part) {
+                (Some(_), Part { keys: Some(_), .. }) => problems.push(format!(
+                    "part {} names keys although `even` finds the split points",
+                    part.shard
+                )),
+                (None, Part { keys: None, .. }) => problems.push(format!(
+                    "part {} names no keys; name them, or let `even` find the split points",
+                    part.shard
+                )),
+                (None, Part { share: Some(_), .. }) => problems.push(format!(
+                    "part {} has a share, which only `even` looks at",
+                    part.shard
+                )),
+                (Some(_), Part { share: Some(0), .. }) => {
+                    problems.push(format!("the share of part {} is 0", part.shard));
+                }
+                (_, _) => {}
+            }
+        }
+        problems
+    }
+}
+
+impl Merge {
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.sources.iter().all(|source| source == &self.into) {
+            problems.push(format!(
+                "a merge needs a source besides {}, which gathers the keys",
+                self.into
+            ));
+        }
+        let mut seen = BTreeSet::new();
+        for source in &self.sources {
+            if !seen.insert(source) {
+                problems.push(format!("shard {source} is named twice under `sources`"));
+            }
+        }
+        problems
+    }
+}
+
+impl MoveKeys {
+    fn problems(&self) -> Vec<String> {
+        if self.moves.is_empty() {
+            return vec!["nothing is listed under `moves`".to_owned()];
+        }
+        self.moves
+            .iter()
+            .filter(|KeyMove { source, target, .. }| source == target)
+            .map(|one| format!("keys of shard {} are to move to itself", one.source))
+            .collect()
+    }
+}
+
+impl Options {
+    fn problems(&self) -> Vec<String> {
+        let limits = [
+            ("write_stop_budget_ms", self.write_stop_budget_ms, 50, 60_000),
+            ("copy_streams", self.copy_streams, 1, 16),
+            ("max_attempts", self.max_attempts, 1, 100),
+            ("moves_at_once", self.moves_at_once, 1, 64),
+            ("moves_per_shard", self.moves_per_shard, 1, 64),
+            ("drop_pause_ms", self.drop_pause_ms, 0, 60_000),
+        ];
+        let mut problems: Vec<String> = limits
+            .into_iter()
+            .filter(|(_, value, low, high)| value < low || value > high)
+            .map(|(name, value, low, high)| {
+                format!("option {name} is {value}, not within {low} to {high}")
+            })
+            .collect();
+        if self.override_rules.as_ref().is_some_and(|why| why.trim().is_empty()) {
+            problems.push("option override_rules needs a reason".to_owned());
+        }
+        problems
+    }
+}

@@ -1,0 +1,127 @@
+//! From one version of a map to the next, and what lies between two.
+
+use super::{MapError, Mapping, MappingState, ShardMap, Strategy};
+use crate::id::{MigrationId, ShardName};
+use crate::key_set::KeySet;
+use serde::{Deserialize, Serialize};
+
+impl ShardMap {
+    /// The next version, in which `to` owns `keys` instead of `from`; the rest of a cut mapping stays.
+    ///
+    /// # Errors
+    /// [`MapError::NotOwned`] unless `from` owns all of `keys`.
+    pub fn with_moved(
+        &self,
+        keys: &KeySet,
+        from: &ShardName,
+        to: &ShardName,
+        migration: &MigrationId,
+    ) -> Result<Self, MapError> {
+        if !self.owned_by(from).covers(keys) {
+            return Err(MapError::NotOwned {
+                map: self.name.clone(),
+                version: self.version,
+                keys: keys.clone(),
+                shard: from.clone(),
+            });
+        }
+        let mut mappings = Vec::with_capacity(self.mappings.len() + 2);
+        for mapping in &self.mappings {
+            if &mapping.shard != from || !mapping.keys.overlaps(keys) {
+                mappings.push(mapping.clone());
+                continue;
+            }
+            let rest = mapping.keys.minus(keys);
+            let moved = mapping.keys.intersection(keys);
+            for (keys, shard) in [(rest, from), (moved, to)] {
+                if !keys.is_empty() {
+                    mappings.push(Mapping {
+                        keys,
+                        shard: shard.clone(),
+                        state: MappingState::Active,
+                    });
+                }
+            }
+        }
+        let next = Self {
+            version: self.version.next(),
+            migration: Some(migration.clone()),
+            mappings,
+            ..self.clone()
+        };
+        Ok(next.validated()?.joined())
+    }
+
+    /// The same map with adjacent ranges of one shard made one.
+    #[must_use]
+    pub fn joined(mut self) -> Self {
+        if self.strategy == Strategy::List {
+            return self;
+        }
+        let mut joined: Vec<Mapping> = Vec::with_capacity(self.mappings.len());
+        for mapping in self.mappings.drain(..) {
+            match joined.last_mut() {
+                Some(last) if last.shard == mapping.shard && last.state == mapping.state => {
+                    let both = last.keys.union(&mapping.keys);
+                    if both.pieces().len() == 1 {
+                        last.keys = both;
+                    } else {
+                        joined.push(mapping);
+                    }
+                }
+                _ => joined.push(mapping),
+            }
+        }
+        self.mappings = joined;
+        self
+    }
+}
+
+/// Keys that have another owner in one version of a map than in another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// The keys.
+    pub keys: KeySet,
+    /// Their owner in the first version; none: unmapped.
+    pub from: Option<ShardName>,
+    /// Their owner in the second version; none: unmapped.
+    pub to: Option<ShardName>,
+}
+
+/// What changed from `before` to `after`, by owner before and owner after.
+///
+/// Each shard's keys are compared with each other's, `O(shards²)` set operations.
+#[must_use]
+pub fn difference(before: &ShardMap, after: &ShardMap) -> Vec<Difference> {
+    let owners = |map: &ShardMap| -> Vec<(ShardName, KeySet)> {
+        let shards = map.shards().into_iter();
+        shards.map(|shard| (shard.clone(), map.owned_by(&shard))).collect()
+    };
+    let (old, new) = (owners(before), owners(after));
+    let all = |owners: &[(ShardName, KeySet)]| {
+        owners
+            .iter()
+            .fold(before.no_keys(), |all, (_, keys)| all.union(keys))
+    };
+    let (mapped_before, mapped_after) = (all(&old), all(&new));
+    let mut found = Vec::new();
+    let mut add = |keys: KeySet, from: Option<&ShardName>, to: Option<&ShardName>| {
+        if !keys.is_empty() && from != to {
+            found.push(Difference {
+                keys,
+                from: from.cloned(),
+                to: to.cloned(),
+            });
+        }
+    };
+    for (from, keys) in &old {
+        for (to, theirs) in &new {
+            add(keys.intersection(theirs), Some(from), Some(to));
+        }
+        add(keys.minus(&mapped_after), Some(from), None);
+    }
+    for (to, keys) in &new {
+        add(keys.minus(&mapped_before), None, Some(to));
+    }
+    found
+}

@@ -1,0 +1,139 @@
+//! What a map knows besides its mappings: its tables, its rules, how shards share out sequences.
+
+use super::rules::Rule;
+use crate::table::TableName;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What holds for every version of a map.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MapSettings {
+    /// Sharded tables (`schema.name`, or a bare name in `public`) and their key columns.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: BTreeMap<String, KeyColumns>,
+    /// Tables without the shard key whose rows belong to rows of another table.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub through: BTreeMap<String, ThroughRef>,
+    /// Reference tables: the same rows on every shard.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reference: Vec<String>,
+    /// Tables that are neither; left alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+    /// How the shards avoid issuing the same sequence values.
+    pub sequences: Sequences,
+    /// Where keys must live, and where not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
+    /// Seconds between two checks of the map by the controller; none: only by hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check_every: Option<u32>,
+}
+
+impl MapSettings {
+    /// Contradictions among the listed tables, all at once.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let lists = self.tables.keys().chain(self.through.keys());
+        let lists = lists.chain(&self.reference).chain(&self.ignore);
+        let mut seen = BTreeSet::new();
+        let mut problems: Vec<String> = lists
+            .map(|text| TableName::parse(text))
+            .filter(|table| !seen.insert(table.clone()))
+            .map(|table| format!("table {table} is listed twice"))
+            .collect();
+        for (table, through) in &self.through {
+            let parent = TableName::parse(&through.parent);
+            let known = self.tables.keys().chain(self.through.keys());
+            if !known.map(|text| TableName::parse(text)).any(|t| t == parent) {
+                problems.push(format!(
+                    "table {table} belongs to {parent}, which is listed under neither `tables` nor `through`"
+                ));
+            }
+        }
+        let mut names = BTreeSet::new();
+        for rule in &self.rules {
+            if !names.insert(&rule.name) {
+                problems.push(format!("two rules are called {}", rule.name));
+            }
+        }
+        problems
+    }
+}
+
+/// A table's key columns: one name, or a list for a composite key.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "OneOrMore")]
+pub struct KeyColumns(pub Vec<String>);
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)] // Only its schema is used.
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl Serialize for KeyColumns {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [only] => serializer.serialize_str(only),
+            several => several.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for KeyColumns {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Columns;
+        impl<'de> serde::de::Visitor<'de> for Columns {
+            type Value = KeyColumns;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("the name of the key column, or a list of names")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<KeyColumns, E> {
+                Ok(KeyColumns(vec![name.to_owned()]))
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut seq: A,
+            ) -> Result<KeyColumns, A::Error> {
+                let mut names = Vec::new();
+                while let Some(name) = seq.next_element()? {
+                    names.push(name);
+                }
+                Ok(KeyColumns(names))
+            }
+        }
+        deserializer.deserialize_any(Columns)
+    }
+}
+
+/// The table that another one's rows belong to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThroughRef {
+    /// The table that is referred to.
+    pub parent: String,
+    /// Own column and parent's column, pair by pair; without it the foreign key says.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub columns: BTreeMap<String, String>,
+}
+
+/// How the shards of a map avoid issuing the same values from sequences of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sequences {
+    /// Each shard issues values of its own residue: the increment is 64, the shard's number the remainder.
+    #[default]
+    Stride,
+    /// Each shard issues values from a block of 2^40 of its own.
+    Block,
+    /// Sequences go on as they are; the application sees to it.
+    Keep,
+}

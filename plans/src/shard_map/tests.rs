@@ -1,0 +1,129 @@
+use super::*;
+
+fn keys(from: Option<i64>, to: Option<i64>) -> KeySet {
+    KeySet::range(from.map(Key::Int), to.map(Key::Int))
+}
+
+fn map(mappings: &[(Option<i64>, Option<i64>, &str)]) -> ShardMap {
+    of_kind(
+        Strategy::Range,
+        mappings
+            .iter()
+            .map(|(from, to, shard)| (keys(*from, *to), *shard)),
+    )
+}
+
+fn of_kind<'a>(
+    strategy: Strategy,
+    mappings: impl Iterator<Item = (KeySet, &'a str)>,
+) -> ShardMap {
+    ShardMap {
+        name: "m".into(),
+        strategy,
+        key: vec![KeyType::Bigint],
+        buckets: if strategy == Strategy::Hash { 16 } else { 0 },
+        version: MapVersion(1),
+        incarnation: "i".to_owned(),
+        migration: None,
+        settings: MapSettings::default(),
+        mappings: mappings
+            .map(|(keys, shard)| Mapping {
+                keys,
+                shard: shard.into(),
+                state: MappingState::Active,
+            })
+            .collect(),
+    }
+}
+
+#[test]
+fn a_split_leaves_the_rest_with_the_source() {
+    let before = map(&[(None, None, "a")]);
+    let after = before
+        .with_moved(&keys(Some(5), Some(9)), &"a".into(), &"b".into(), &"m1".into())
+        .unwrap();
+    assert_eq!(after.version, MapVersion(2));
+    let owner = |key: i64| {
+        after
+            .locate(&Key::Int(key))
+            .map(|m| m.shard.as_str().to_owned())
+    };
+    assert_eq!(owner(4).as_deref(), Some("a"));
+    assert_eq!(owner(5).as_deref(), Some("b"));
+    assert_eq!(owner(8).as_deref(), Some("b"));
+    assert_eq!(owner(9).as_deref(), Some("a"));
+}
+
+#[test]
+fn keys_that_come_back_join_their_neighbours() {
+    let split = map(&[(None, Some(5), "a"), (Some(5), None, "b")]);
+    let merged = split
+        .with_moved(&keys(Some(5), None), &"b".into(), &"a".into(), &"m1".into())
+        .unwrap();
+    assert_eq!(merged.mappings.len(), 1);
+    assert_eq!(merged.owned_by(&"a".into()), keys(None, None));
+}
+
+#[test]
+fn an_unmapped_key_has_no_owner() {
+    let m = map(&[(Some(0), Some(10), "a"), (Some(20), None, "b")]);
+    assert!(m.locate(&Key::Int(-1)).is_none());
+    assert!(m.locate(&Key::Int(15)).is_none());
+    assert_eq!(m.locate(&Key::Int(20)).unwrap().shard.as_str(), "b");
+}
+
+#[test]
+fn every_key_of_a_hash_map_has_the_owner_of_its_bucket() {
+    let halves = [(KeySet::buckets(16, 8, 16), "b"), (KeySet::buckets(16, 0, 8), "a")];
+    let m = of_kind(Strategy::Hash, halves.into_iter()).validated().unwrap();
+    for key in 0..100 {
+        let key = Key::Int(key);
+        let expected = if bucket_of(&key, 16) < 8 { "a" } else { "b" };
+        assert_eq!(m.locate(&key).unwrap().shard.as_str(), expected);
+    }
+}
+
+#[test]
+fn a_list_map_gathers_its_keys_by_shard() {
+    let lists = [
+        (KeySet::list([Key::Int(1)]), "b"),
+        (KeySet::list([Key::Int(2)]), "a"),
+        (KeySet::list([Key::Int(3)]), "b"),
+    ];
+    let m = of_kind(Strategy::List, lists.into_iter()).validated().unwrap();
+    assert_eq!(m.mappings.len(), 2);
+    assert_eq!(m.locate(&Key::Int(3)).unwrap().shard.as_str(), "b");
+    assert!(m.locate(&Key::Int(4)).is_none());
+}
+
+#[test]
+fn overlapping_mappings_are_refused() {
+    let error = map(&[(None, Some(10), "a"), (Some(9), None, "b")])
+        .validated()
+        .unwrap_err();
+    assert_eq!(error.to_string(), "map m: (-∞, 10) and [9, ∞) overlap");
+}
+
+#[test]
+fn keys_of_another_shard_cannot_be_moved() {
+    let m = map(&[(None, Some(10), "a"), (Some(10), None, "b")]);
+    assert!(
+        m.with_moved(&keys(Some(5), Some(15)), &"a".into(), &"b".into(), &"m1".into())
+            .is_err()
+    );
+}
+
+#[test]
+fn a_difference_names_old_and_new_owner() {
+    let before = map(&[(None, Some(10), "a"), (Some(10), None, "b")]);
+    let after = map(&[(None, Some(5), "a"), (Some(5), Some(20), "b")]);
+    let found = difference(&before, &after);
+    let texts: Vec<String> = found
+        .iter()
+        .map(|d| {
+            let name = |s: &Option<ShardName>| s.as_ref().map_or("-", |s| s.as_str()).to_owned();
+            format!("{} {}>{}", d.keys, name(&d.from), name(&d.to))
+        })
+        .collect();
+    assert_eq!(texts, ["[5, 10) a>b", "[20, ∞) b>-"]);
+}
