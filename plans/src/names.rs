@@ -2,14 +2,17 @@
 //!
 //! An orphan sweep recognises our objects by these names alone.
 
-use crate::id::MigrationId;
+use crate::id::{MapName, MigrationId};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// The schema on each shard that holds our tables, registers and guard functions.
 pub const SCHEMA: &str = "shardwright";
 /// Prefix of replication slots, publications and origins.
 pub const REPLICATION_PREFIX: &str = "shardwright_";
+/// Prefix of the publication that exists while a shard's log is watched for its load.
+pub const LOAD_PREFIX: &str = "shardwright_load_";
 /// Prefix of guard triggers on the user's tables.
 pub const TRIGGER_PREFIX: &str = "shardwright_guard_";
 /// Setting that marks a transaction of ours, so that guards let it pass.
@@ -70,6 +73,12 @@ impl MigrationId {
         format!("guard_{self}")
     }
 
+    /// The row guard's function in [`SCHEMA`] for a table without the key, by its place among the tables.
+    #[must_use]
+    pub fn through_function(&self, table: usize) -> String {
+        format!("guard_{self}_{table}")
+    }
+
     /// The TRUNCATE guard's function in [`SCHEMA`].
     #[must_use]
     pub fn truncate_function(&self) -> String {
@@ -87,6 +96,24 @@ impl MigrationId {
     pub fn application_name(&self, role: &str) -> String {
         format!("shardwright/{self}/{role}")
     }
+}
+
+/// The guard's function of a map on a shard, for keys that the shard gave away, in [`SCHEMA`].
+#[must_use]
+pub fn away_function(map: &MapName) -> String {
+    format!("guard_away_{}", short(map))
+}
+
+/// A guard trigger for keys that were given away, for `event` = insert, update or delete.
+#[must_use]
+pub fn away_trigger(map: &MapName, event: &str) -> String {
+    format!("{TRIGGER_PREFIX}away_{}_{event}", short(map))
+}
+
+/// Twelve digits that stand for a map's name, which may be too long or hold any character.
+fn short(map: &MapName) -> String {
+    let digest = Sha256::digest(map.as_str().as_bytes());
+    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn suffix(direction: Direction) -> &'static str {

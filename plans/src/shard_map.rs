@@ -1,10 +1,12 @@
 //! The shard map: which shard owns which keys, in numbered versions.
 
 mod change;
+mod defects;
 mod rules;
 mod settings;
 
 pub use change::{Difference, difference};
+pub use defects::defects;
 pub use rules::{Effect, Rule, RuleBreak};
 pub use settings::{KeyColumns, MapSettings, Sequences, ThroughRef};
 

@@ -1,11 +1,12 @@
 //! Where the load of a shard is: rows, bytes and writes by virtual shard, range or key.
 
+use crate::failure::Finding;
 use crate::id::{MapName, ShardName};
 use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
 use crate::plan::ShardRef;
 use crate::request::Measure;
-use crate::shard_map::{Strategy, KeyColumns};
+use crate::shard_map::{KeyColumns, Strategy};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -49,6 +50,9 @@ pub struct Load {
     pub watched_ms: u64,
     /// True when rows and bytes come from samples.
     pub sampled: bool,
+    /// Tables whose writes could not be watched, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
 }
 
 /// The load of one virtual shard, range or key.

@@ -9,7 +9,7 @@ impl ShardMap {
     /// The next version, in which `to` owns `keys` instead of `from`; the rest of a cut mapping stays.
     ///
     /// # Errors
-    /// [`MapError::NotOwned`] unless `from` owns all of `keys`.
+    /// [`MapError::NotOwned`] unless there are keys, and `from` owns all of them.
     pub fn with_moved(
         &self,
         keys: &KeySet,
@@ -17,7 +17,7 @@ impl ShardMap {
         to: &ShardName,
         migration: &MigrationId,
     ) -> Result<Self, MapError> {
-        if !self.owned_by(from).covers(keys) {
+        if keys.is_empty() || !self.owned_by(from).covers(keys) {
             return Err(MapError::NotOwned {
                 map: self.name.clone(),
                 version: self.version,

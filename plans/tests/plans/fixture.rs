@@ -1,12 +1,17 @@
-//! The example requests, and fixed maps and surveys to plan them with.
+//! The example requests, and fixed maps, fleets, loads and surveys to plan them with.
 
 use plans::failure::{Finding, Severity};
+use plans::fleet::ShardInfo;
 use plans::id::MapVersion;
-use plans::key_set::{Key, KeyRange, KeySet, KeyType};
+use plans::inspection::{ItemLoad, KeyLoad, Load};
+use plans::key::{Key, KeyType};
+use plans::key_set::KeySet;
+use plans::plan::{Plan, TargetState};
+use plans::planner::{self, MoveOutline, Outline, PlanError};
 use plans::request::Request;
-use plans::shard_map::{Mapping, MappingState, ShardMap, Strategy};
+use plans::shard_map::{KeyColumns, MapSettings, Mapping, MappingState, ShardMap, Strategy};
 use plans::survey::Survey;
-use plans::table::{Column, MovingTable, TableName};
+use plans::table::{Column, KeyColumn, MovingTable, TableKey, TableName};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -47,65 +52,161 @@ pub(crate) fn map_of(request: &Request) -> ShardMap {
     }
 }
 
-/// A map at version 7.
+/// A map of bigint ranges at version 7.
 pub(crate) fn map(name: &str, mappings: &[(Option<i64>, Option<i64>, &str)]) -> ShardMap {
-    let mappings = mappings.iter().map(|(from, to, shard)| Mapping {
-        keys: range(*from, *to),
-        shard: (*shard).into(),
+    let mappings = mappings
+        .iter()
+        .map(|(from, to, shard)| (range(*from, *to), *shard));
+    map_of_kind(name, Strategy::Range, &[KeyType::Bigint], mappings)
+}
+
+/// A map at version 7; a hash map has 4096 virtual shards.
+pub(crate) fn map_of_kind<'a>(
+    name: &str,
+    strategy: Strategy,
+    key: &[KeyType],
+    mappings: impl IntoIterator<Item = (KeySet, &'a str)>,
+) -> ShardMap {
+    let mappings = mappings.into_iter().map(|(keys, shard)| Mapping {
+        keys,
+        shard: shard.into(),
         state: MappingState::Active,
     });
     ShardMap {
         name: name.into(),
-        strategy: Strategy::Range,
-        key: vec![KeyType::Bigint],
+        strategy,
+        key: key.to_vec(),
+        buckets: if strategy == Strategy::Hash { 4096 } else { 0 },
         version: MapVersion(7),
         incarnation: "5f0c6a52".to_owned(),
         migration: None,
+        settings: MapSettings::default(),
         mappings: mappings.collect(),
     }
 }
 
 pub(crate) fn range(from: Option<i64>, to: Option<i64>) -> KeySet {
-    KeySet::Range(KeyRange {
-        from: from.map(Key::Int),
-        to: to.map(Key::Int),
-    })
+    KeySet::range(from.map(Key::Int), to.map(Key::Int))
 }
 
-/// A survey that found the tables of `request`, half of whose rows move.
-pub(crate) fn survey_of(request: &Request) -> Survey {
-    let Request::Split(split) = request;
-    let tables: Vec<MovingTable> = split
-        .tables
+/// Shards of these names, alike.
+pub(crate) fn fleet(names: &[&str]) -> Vec<ShardInfo> {
+    let shard = |(name, number): (&&str, i32)| ShardInfo {
+        name: (*name).into(),
+        number,
+        labels: [("region".to_owned(), name[..2].to_owned())].into(),
+        capacity: 100,
+        space: None,
+    };
+    names.iter().zip(1..).map(shard).collect()
+}
+
+/// The shards of every example.
+const SHARDS: [&str; 10] = [
+    "shard-a", "shard-b", "shard-c", "shard-d", "eu-1", "eu-2", "us-1", "bank-1", "bank-2", "vip-1",
+];
+
+/// The outline of a request with the fixed map, fleet and loads.
+pub(crate) fn outlined(request: &Request) -> Result<Outline, PlanError> {
+    let map = map_of(request);
+    let loads = loads_of(request, &map);
+    planner::outline(request, &map, &fleet(&SHARDS), &loads)
+}
+
+/// The plan of an example's text with the fixed map, fleet, loads and surveys.
+pub(crate) fn planned(text: &str) -> Plan {
+    let request = Request::parse(text).unwrap();
+    let outline = outlined(&request).unwrap_or_else(|error| panic!("{error}"));
+    let surveys = surveys_of(&request, &outline);
+    planner::plan(&request, &map_of(&request), outline, &surveys).unwrap()
+}
+
+/// What is measured for a request: nothing yet needs it.
+fn loads_of(request: &Request, map: &ShardMap) -> Vec<Load> {
+    let Some(needs) = planner::needs(request, map) else {
+        return Vec::new();
+    };
+    needs
+        .shards
         .iter()
-        .zip(1..)
-        .map(|((table, key), nth)| moving_table(table, key, nth))
-        .collect();
-    Survey {
-        moving_ppm: vec![500_000; tables.len()],
-        tables,
-        schema_fingerprint: "sha256:2c26b46b68ffc68f".to_owned(),
-        findings: vec![finding(Severity::Warning)],
+        .map(|shard| load(shard.as_str(), &[], &[]))
+        .collect()
+}
+
+/// A load by keys, rows and writes; a row has 100 bytes and the weight 1.
+pub(crate) fn load(shard: &str, items: &[(KeySet, u64, u64)], hottest: &[(Key, u64)]) -> Load {
+    let item = |(keys, rows, writes): &(KeySet, u64, u64)| ItemLoad {
+        keys: keys.clone(),
+        rows: *rows,
+        bytes: rows * 100,
+        writes: *writes,
+        weight: *rows,
+    };
+    let hot = |(key, writes): &(Key, u64)| KeyLoad {
+        key: key.clone(),
+        rows: *writes,
+        writes: *writes,
+    };
+    Load {
+        shard: shard.into(),
+        items: items.iter().map(item).collect(),
+        hottest: hottest.iter().map(hot).collect(),
+        watched_ms: 0,
+        sampled: true,
+        findings: Vec::new(),
     }
 }
 
-fn moving_table(table: &str, key: &str, nth: i64) -> MovingTable {
+/// For each move a survey that found the tables of the request or the map, half of whose rows move.
+pub(crate) fn surveys_of(request: &Request, outline: &Outline) -> Vec<Survey> {
+    let map = map_of(request);
+    let settings = planner::settings(request, &map);
+    let tables: Vec<MovingTable> = settings
+        .tables
+        .iter()
+        .zip(1..)
+        .map(|((table, key), nth)| moving_table(table, key, &map.key, nth))
+        .collect();
+    let survey = |outlined: &MoveOutline| Survey {
+        moving_ppm: vec![500_000; tables.len()],
+        tables: tables.clone(),
+        target: if map.shards().contains(&outlined.target) {
+            TargetState::Live
+        } else {
+            TargetState::New
+        },
+        schema_fingerprint: "sha256:2c26b46b68ffc68f".to_owned(),
+        findings: vec![finding(Severity::Warning)],
+    };
+    outline.moves.iter().map(survey).collect()
+}
+
+fn moving_table(table: &str, key: &KeyColumns, types: &[KeyType], nth: i64) -> MovingTable {
     let column = |name: &str, data_type: &str, generated| Column {
         name: name.to_owned(),
         data_type: data_type.to_owned(),
         generated,
         binary_safe: true,
     };
+    let keys = key.0.iter().zip(types);
+    let mut columns: Vec<Column> = keys
+        .clone()
+        .map(|(name, kind)| column(name, kind.sql_name(), false))
+        .collect();
+    columns.extend([
+        column("nth", "bigint", false),
+        column("body", "text", false),
+        column("length", "integer", true),
+    ]);
+    let key_columns = keys.map(|(name, kind)| KeyColumn {
+        name: name.clone(),
+        kind: *kind,
+    });
     MovingTable {
         table: TableName::parse(table),
-        key_column: key.to_owned(),
-        primary_key: vec![key.to_owned(), "nth".to_owned()],
-        columns: vec![
-            column(key, "bigint", false),
-            column("nth", "bigint", false),
-            column("body", "text", false),
-            column("length", "integer", true),
-        ],
+        key: TableKey::Columns(key_columns.collect()),
+        primary_key: [key.0.clone(), vec!["nth".to_owned()]].concat(),
+        columns,
         rows: nth * 100_000,
         bytes: nth * 9_000_000,
     }

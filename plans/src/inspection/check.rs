@@ -1,0 +1,174 @@
+//! The check of a map: part by part on the shards, then put together, without a write anywhere.
+//!
+//! Order: [`questions`] for every shard, [`follow_up`] for keys that were found on the wrong one,
+//! [`combine`] for the defects. Each part can be asked by itself and again, so a check can be resumed.
+//! [`MendRequest`] has what mends them; an agent mends by [`MendTask`].
+
+mod ask;
+mod combine;
+mod defect;
+mod mend;
+mod schema;
+mod sequences;
+
+pub use ask::{follow_up, questions};
+pub use combine::combine;
+pub use defect::{Defect, DefectKind};
+pub use mend::{Mend, MendError, MendRequest, MendTask, Mended};
+pub use schema::{Fact, schema_differences};
+pub use sequences::{SequenceSeen, overlap};
+
+use crate::id::{MapName, ShardName};
+use crate::key::{Key, KeyType};
+use crate::key_set::KeySet;
+use crate::plan::ShardRef;
+use crate::shard_map::MapSettings;
+use crate::table::TableName;
+use serde::{Deserialize, Serialize};
+
+/// How many keys a part or a defect names.
+pub const SAMPLE: usize = 100;
+
+/// One part of a check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckTask {
+    /// The map.
+    pub map: MapName,
+    /// The shard that is looked at.
+    pub shard: ShardRef,
+    /// Types of the key's columns.
+    pub key: Vec<KeyType>,
+    /// What the map says of its tables.
+    pub settings: MapSettings,
+    /// What the shard owns.
+    pub owned: KeySet,
+    /// What all shards own.
+    pub mapped: KeySet,
+    /// Keys of migrations that have not ended: their rows are on two shards by intent.
+    pub under_way: KeySet,
+    /// What to look at.
+    pub look: Look,
+}
+
+/// What a part looks at.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "look", rename_all = "snake_case")]
+pub enum Look {
+    /// Rows of a table whose key the shard does not own.
+    Rows {
+        /// The table.
+        table: TableName,
+    },
+    /// The definition of every table of the map.
+    Schema,
+    /// The rows of the reference tables.
+    Reference,
+    /// The guards of keys that the shard gave away.
+    Guards,
+    /// The sequences of the map's tables.
+    Sequences,
+    /// Whether there are rows of these keys, which another shard has rows of.
+    Present {
+        /// The keys.
+        keys: Vec<Key>,
+    },
+}
+
+/// Answer to one part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// The shard.
+    pub shard: ShardName,
+    /// What is there.
+    pub seen: Seen,
+}
+
+/// What a part found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "seen", rename_all = "snake_case")]
+pub enum Seen {
+    /// Answer to [`Look::Rows`].
+    Rows(RowsSeen),
+    /// Answer to [`Look::Schema`].
+    Schema {
+        /// Every table that the map lists.
+        tables: Vec<TableSeen>,
+    },
+    /// Answer to [`Look::Reference`].
+    Reference {
+        /// Every reference table that is there.
+        tables: Vec<ReferenceSeen>,
+    },
+    /// Answer to [`Look::Guards`].
+    Guards {
+        /// Every guard that should stand and does not.
+        broken: Vec<GuardSeen>,
+    },
+    /// Answer to [`Look::Sequences`].
+    Sequences {
+        /// Every sequence that feeds a column of the map's tables.
+        sequences: Vec<SequenceSeen>,
+    },
+    /// Answer to [`Look::Present`].
+    Present {
+        /// Those keys that have rows in any table.
+        keys: Vec<KeyRows>,
+    },
+}
+
+/// Rows of a table that do not belong on the shard.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RowsSeen {
+    /// `schema.name`.
+    pub table: String,
+    /// Rows whose key another shard owns.
+    pub stray: u64,
+    /// Some of their keys.
+    pub stray_keys: Vec<KeyRows>,
+    /// Rows whose key nobody owns.
+    pub unmapped: u64,
+    /// Some of their keys.
+    pub unmapped_keys: Vec<KeyRows>,
+    /// Rows without a parent, and so without a key.
+    pub orphans: u64,
+}
+
+/// A key with a number of rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyRows {
+    /// The key.
+    pub key: Key,
+    /// Its rows.
+    pub rows: u64,
+}
+
+/// A table's definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableSeen {
+    /// `schema.name`.
+    pub table: String,
+    /// Everything about it; nothing: it is not there.
+    pub facts: Vec<Fact>,
+}
+
+/// A reference table's rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReferenceSeen {
+    /// `schema.name`.
+    pub table: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Digest over all of them, in no order.
+    pub digest: String,
+}
+
+/// A table whose guard of keys that were given away is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuardSeen {
+    /// The table.
+    pub table: TableName,
+    /// Missing, disabled or altered, trigger by trigger.
+    pub problem: String,
+    /// The keys that it should refuse.
+    pub keys: KeySet,
+}

@@ -1,0 +1,90 @@
+//! What to ask of which shard, and what to ask once the first answers are there.
+
+use super::{CheckTask, Checked, Look, SAMPLE, Seen};
+use crate::id::ShardName;
+use crate::key::Key;
+use crate::key_set::KeySet;
+use crate::plan::ShardRef;
+use crate::shard_map::ShardMap;
+use crate::table::TableName;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The parts of a check: every shard is asked for rows, table by table, and for its guards; the shards
+/// that own keys also for definitions, reference tables and sequences.
+///
+/// `under_way`: keys of migrations that have not ended.
+#[must_use]
+pub fn questions(map: &ShardMap, shards: &[ShardRef], under_way: &KeySet) -> Vec<CheckTask> {
+    let settings = &map.settings;
+    let owners = map.shards();
+    let mut tasks = Vec::new();
+    for shard in shards {
+        let tables = settings.tables.keys().chain(settings.through.keys());
+        let mut looks: Vec<Look> = tables
+            .map(|table| Look::Rows {
+                table: TableName::parse(table),
+            })
+            .collect();
+        looks.push(Look::Guards);
+        if owners.contains(&shard.name) {
+            looks.extend([Look::Schema, Look::Sequences]);
+            if !settings.reference.is_empty() {
+                looks.push(Look::Reference);
+            }
+        }
+        tasks.extend(
+            looks
+                .into_iter()
+                .map(|look| task(map, shard, under_way, look)),
+        );
+    }
+    tasks
+}
+
+/// Asks owners whether they have rows of keys that were found on other shards.
+#[must_use]
+pub fn follow_up(
+    map: &ShardMap,
+    shards: &[ShardRef],
+    under_way: &KeySet,
+    parts: &[Checked],
+) -> Vec<CheckTask> {
+    let mut wanted: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
+    for part in parts {
+        let Seen::Rows(rows) = &part.seen else {
+            continue;
+        };
+        for found in &rows.stray_keys {
+            if let Some(mapping) = map.locate(&found.key) {
+                wanted.entry(&mapping.shard).or_default().insert(&found.key);
+            }
+        }
+    }
+    let mut tasks = Vec::new();
+    for (owner, keys) in wanted {
+        let Some(shard) = shards.iter().find(|shard| &shard.name == owner) else {
+            continue;
+        };
+        let keys: Vec<Key> = keys.into_iter().cloned().collect();
+        for chunk in keys.chunks(SAMPLE) {
+            let look = Look::Present {
+                keys: chunk.to_vec(),
+            };
+            tasks.push(task(map, shard, under_way, look));
+        }
+    }
+    tasks
+}
+
+fn task(map: &ShardMap, shard: &ShardRef, under_way: &KeySet, look: Look) -> CheckTask {
+    CheckTask {
+        map: map.name.clone(),
+        shard: shard.clone(),
+        key: map.key.clone(),
+        settings: map.settings.clone(),
+        owned: map.owned_by(&shard.name),
+        mapped: map.mapped(),
+        under_way: under_way.clone(),
+        look,
+    }
+}

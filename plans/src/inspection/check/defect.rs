@@ -1,0 +1,96 @@
+//! A defect of a map, as the operator reads it.
+
+use super::mend::Mend;
+use crate::id::ShardName;
+use crate::key::Key;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What kind of defect.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum DefectKind {
+    /// Keys between mappings that no shard owns.
+    Gap,
+    /// Keys that two mappings name.
+    Overlap,
+    /// A mapping names a shard that is not registered.
+    UnknownShard,
+    /// Rows whose key another shard owns, which has no row of it.
+    StrayRow,
+    /// Rows whose key no shard owns.
+    UnmappedKey,
+    /// A reference table whose rows differ between shards.
+    ReferenceDrift,
+    /// A table whose definition differs between shards.
+    SchemaDrift,
+    /// A guard of keys that were given away is missing, disabled or altered.
+    GuardMissing,
+    /// One key has rows on two shards.
+    KeyOnTwoShards,
+    /// Two shards would issue the same values from a sequence.
+    SequenceOverlap,
+}
+
+impl DefectKind {
+    /// Every kind.
+    pub const ALL: [Self; 10] = [
+        Self::Gap,
+        Self::Overlap,
+        Self::UnknownShard,
+        Self::StrayRow,
+        Self::UnmappedKey,
+        Self::ReferenceDrift,
+        Self::SchemaDrift,
+        Self::GuardMissing,
+        Self::KeyOnTwoShards,
+        Self::SequenceOverlap,
+    ];
+
+    /// The name in reports and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gap => "gap",
+            Self::Overlap => "overlap",
+            Self::UnknownShard => "unknown_shard",
+            Self::StrayRow => "stray_row",
+            Self::UnmappedKey => "unmapped_key",
+            Self::ReferenceDrift => "reference_drift",
+            Self::SchemaDrift => "schema_drift",
+            Self::GuardMissing => "guard_missing",
+            Self::KeyOnTwoShards => "key_on_two_shards",
+            Self::SequenceOverlap => "sequence_overlap",
+        }
+    }
+}
+
+impl fmt::Display for DefectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One thing that is wrong with a map or its shards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Defect {
+    /// What kind.
+    pub kind: DefectKind,
+    /// Where; for a key on two shards the one that should not have it first.
+    pub shards: Vec<ShardName>,
+    /// The key set, table, trigger or sequence.
+    pub object: String,
+    /// What is wrong, for people.
+    pub detail: String,
+    /// Rows, values or places; 1 where nothing is counted.
+    pub count: u64,
+    /// Some of the keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sample: Vec<Key>,
+    /// What would mend it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mend: Option<Mend>,
+}

@@ -1,0 +1,246 @@
+//! What mends a defect: a request that the operator reads first, and the tasks that agents perform.
+//!
+//! Nothing is mended by itself. Each mend is idempotent and refuses when the shards are not as the
+//! check saw them.
+
+use super::Defect;
+use crate::id::{MapName, MapVersion, ShardName};
+use crate::key::{Key, KeyType};
+use crate::key_set::KeySet;
+use crate::plan::ShardRef;
+use crate::shard_map::{MapSettings, ShardMap};
+use crate::table::TableName;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One thing to mend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "mend", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Mend {
+    /// Give keys that nobody owns to a shard, by a new version of the map.
+    MapKeys {
+        /// The keys.
+        keys: KeySet,
+        /// Their owner from then on.
+        shard: ShardName,
+    },
+    /// Put the guard of keys that were given away on a table again.
+    RecreateGuard {
+        /// The shard.
+        shard: ShardName,
+        /// The table.
+        table: TableName,
+    },
+    /// Make a sequence issue values of its shard's own again, beyond what any shard has issued.
+    Restride {
+        /// The shard.
+        shard: ShardName,
+        /// The sequence, quoted, with its schema.
+        sequence: String,
+        /// Its step when it was checked.
+        increment: i64,
+        /// The furthest value that a shard had issued.
+        past: i64,
+    },
+    /// Make a reference table's rows those of another shard.
+    CopyReference {
+        /// The table.
+        table: TableName,
+        /// The shard whose rows are right.
+        from: ShardName,
+        /// The shard whose rows are replaced.
+        to: ShardName,
+        /// Digest of the right rows when they were checked.
+        from_digest: String,
+        /// Digest of the wrong rows when they were checked.
+        to_digest: String,
+    },
+    /// Delete rows that their key's owner has too, after a comparison row by row.
+    DeleteStray {
+        /// The shard that should not have them.
+        shard: ShardName,
+        /// The owner of the keys.
+        owner: ShardName,
+        /// The keys.
+        keys: Vec<Key>,
+    },
+    /// Somebody has to decide.
+    ByHand {
+        /// What there is to decide.
+        advice: String,
+    },
+}
+
+impl Mend {
+    /// The shards that an agent must reach for it; empty for what no agent mends.
+    #[must_use]
+    pub fn shards(&self) -> Vec<&ShardName> {
+        match self {
+            Self::MapKeys { .. } | Self::ByHand { .. } => Vec::new(),
+            Self::RecreateGuard { shard, .. } | Self::Restride { shard, .. } => vec![shard],
+            Self::CopyReference { from, to, .. } => vec![to, from],
+            Self::DeleteStray { shard, owner, .. } => vec![shard, owner],
+        }
+    }
+}
+
+/// What `map check --request` writes and `map mend` applies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MendRequest {
+    /// The map.
+    pub map: MapName,
+    /// The version that was checked.
+    pub map_version: MapVersion,
+    /// What to mend, in this order; leave out what should stay.
+    pub mends: Vec<Mend>,
+}
+
+/// Why a request to mend is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MendError {
+    /// Not YAML of this form.
+    #[error("the request to mend cannot be read: {message}")]
+    Malformed {
+        /// The parser's words.
+        message: String,
+    },
+    /// The map is another one, or has changed.
+    #[error(
+        "the request was made for map {map} version {version}, at hand is {found} version {at}"
+    )]
+    Stale {
+        /// The request's map.
+        map: MapName,
+        /// The request's version.
+        version: MapVersion,
+        /// The map at hand.
+        found: MapName,
+        /// Its version.
+        at: MapVersion,
+    },
+    /// A shard that is not registered.
+    #[error("shard {shard} is not registered")]
+    UnknownShard {
+        /// The shard.
+        shard: ShardName,
+    },
+    /// Rows of keys would be deleted on the shard that owns them, or kept on one that does not.
+    #[error("shard {shard} must not own {key}, and shard {owner} must")]
+    Owner {
+        /// Where rows would be deleted.
+        shard: ShardName,
+        /// Where they would stay.
+        owner: ShardName,
+        /// The first key that contradicts.
+        key: Key,
+    },
+}
+
+impl MendRequest {
+    /// Everything that the defects propose, each once.
+    #[must_use]
+    pub fn propose(map: &ShardMap, defects: &[Defect]) -> Self {
+        let mut mends: Vec<Mend> = Vec::new();
+        for mend in defects.iter().filter_map(|defect| defect.mend.as_ref()) {
+            if !mends.contains(mend) {
+                mends.push(mend.clone());
+            }
+        }
+        Self {
+            map: map.name.clone(),
+            map_version: map.version,
+            mends,
+        }
+    }
+
+    /// Reads a request from YAML or JSON.
+    ///
+    /// # Errors
+    /// [`MendError::Malformed`].
+    pub fn parse(text: &str) -> Result<Self, MendError> {
+        serde_saphyr::from_str(text).map_err(|error| MendError::Malformed {
+            message: error.to_string(),
+        })
+    }
+
+    /// The tasks for agents, in order; mappings and decisions are not among them.
+    ///
+    /// # Errors
+    /// [`MendError`] unless the request is about this version of the map and its shards.
+    pub fn tasks(&self, map: &ShardMap, shards: &[ShardRef]) -> Result<Vec<MendTask>, MendError> {
+        if (&self.map, self.map_version) != (&map.name, map.version) {
+            return Err(MendError::Stale {
+                map: self.map.clone(),
+                version: self.map_version,
+                found: map.name.clone(),
+                at: map.version,
+            });
+        }
+        let mut tasks = Vec::new();
+        for mend in &self.mends {
+            let named = mend.shards();
+            if named.is_empty() {
+                continue;
+            }
+            let mut reached = Vec::with_capacity(named.len());
+            for name in named {
+                let found = shards.iter().find(|shard| &shard.name == name);
+                reached.push(found.cloned().ok_or_else(|| MendError::UnknownShard {
+                    shard: name.clone(),
+                })?);
+            }
+            check_owner(mend, map)?;
+            tasks.push(MendTask {
+                map: map.name.clone(),
+                key: map.key.clone(),
+                settings: map.settings.clone(),
+                shards: reached,
+                mend: mend.clone(),
+            });
+        }
+        Ok(tasks)
+    }
+}
+
+fn check_owner(mend: &Mend, map: &ShardMap) -> Result<(), MendError> {
+    let Mend::DeleteStray { shard, owner, keys } = mend else {
+        return Ok(());
+    };
+    let owned = |key: &Key| {
+        map.locate(key)
+            .is_some_and(|mapping| &mapping.shard == owner)
+    };
+    match keys.iter().find(|key| shard == owner || !owned(key)) {
+        None => Ok(()),
+        Some(key) => Err(MendError::Owner {
+            shard: shard.clone(),
+            owner: owner.clone(),
+            key: key.clone(),
+        }),
+    }
+}
+
+/// A mend for an agent; the caller has seen to it that no migration moves the keys meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MendTask {
+    /// The map.
+    pub map: MapName,
+    /// Types of the key's columns.
+    pub key: Vec<KeyType>,
+    /// What the map says of its tables.
+    pub settings: MapSettings,
+    /// The shards that [`Mend::shards`] names, in its order.
+    pub shards: Vec<ShardRef>,
+    /// What to do.
+    pub mend: Mend,
+}
+
+/// What was mended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mended {
+    /// What was done, for people; also when there was nothing to do any more.
+    pub done: String,
+    /// Rows that were written or deleted.
+    pub rows: u64,
+}

@@ -1,0 +1,126 @@
+//! Whether two sequences will issue the same value.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a sequence of a shard stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SequenceSeen {
+    /// Quoted, with its schema.
+    pub name: String,
+    /// Its last value.
+    pub last: i64,
+    /// Whether that value has been issued.
+    pub called: bool,
+    /// What it advances by.
+    pub increment: i64,
+    /// Its smallest value.
+    pub min: i64,
+    /// Its largest value.
+    pub max: i64,
+}
+
+impl SequenceSeen {
+    /// The value that comes next.
+    fn next(&self) -> i128 {
+        let step = if self.called { self.increment } else { 0 };
+        i128::from(self.last) + i128::from(step)
+    }
+
+    /// The values to come, smallest first: first, last and the step between them; none when it is exhausted.
+    fn to_come(&self) -> Option<(i128, i128, i128)> {
+        let step = i128::from(self.increment);
+        let next = self.next();
+        let end = i128::from(if step > 0 { self.max } else { self.min });
+        if step == 0 || (step > 0 && next > end) || (step < 0 && next < end) {
+            return None;
+        }
+        let last = next + (end - next) / step * step;
+        Some((next.min(last), next.max(last), step.abs()))
+    }
+}
+
+/// The first value that both will issue; cycles are not looked at.
+#[must_use]
+pub fn overlap(a: &SequenceSeen, b: &SequenceSeen) -> Option<i64> {
+    let (first_a, last_a, step_a) = a.to_come()?;
+    let (first_b, last_b, step_b) = b.to_come()?;
+    let (gcd, inverse) = extended_gcd(step_a, step_b);
+    let apart = first_b - first_a;
+    if apart % gcd != 0 {
+        return None;
+    }
+    // The smallest common value from `first_a` on, then from where both have begun.
+    let period = step_b / gcd;
+    let turns = ((apart / gcd % period) * (inverse % period)).rem_euclid(period);
+    let together = step_a / gcd * step_b;
+    let mut value = first_a + turns * step_a;
+    let begun = first_a.max(first_b);
+    if value < begun {
+        value += (begun - value + together - 1) / together * together;
+    }
+    let value = (value <= last_a.min(last_b)).then_some(value)?;
+    i64::try_from(value).ok()
+}
+
+/// The greatest common divisor of both, and the factor of `a` in its linear combination.
+fn extended_gcd(a: i128, b: i128) -> (i128, i128) {
+    let (mut old, mut rest) = (a, b);
+    let (mut factor, mut next) = (1, 0);
+    while rest != 0 {
+        let quotient = old / rest;
+        (old, rest) = (rest, old - quotient * rest);
+        (factor, next) = (next, factor - quotient * next);
+    }
+    (old, factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sequence(last: i64, increment: i64) -> SequenceSeen {
+        SequenceSeen {
+            name: "s".to_owned(),
+            last,
+            called: true,
+            increment,
+            min: 1,
+            max: i64::MAX,
+        }
+    }
+
+    #[test]
+    fn residues_of_one_stride_never_meet() {
+        assert_eq!(overlap(&sequence(65, 64), &sequence(2, 64)), None);
+    }
+
+    #[test]
+    fn plain_sequences_meet_where_the_slower_one_is_overtaken() {
+        assert_eq!(overlap(&sequence(5, 1), &sequence(100, 1)), Some(101));
+        assert_eq!(overlap(&sequence(65, 64), &sequence(3, 1)), Some(129));
+    }
+
+    #[test]
+    fn blocks_that_end_before_the_next_do_not_meet() {
+        let mut low = sequence(5, 1);
+        low.max = 1000;
+        assert_eq!(overlap(&low, &sequence(1000, 1)), None);
+    }
+
+    #[test]
+    fn every_small_pair_agrees_with_what_is_issued() {
+        for (a, s, b, t) in (0..400).map(|n| (n % 7, 1 + n % 5, n % 11, 1 + n % 4)) {
+            let (mut one, mut two) = (sequence(a, s), sequence(b, t));
+            (one.max, two.max) = (60, 45);
+            let issued = |q: &SequenceSeen| -> Vec<i64> {
+                (1..=60)
+                    .map(|n| q.last + n * q.increment)
+                    .filter(|v| *v <= q.max)
+                    .collect()
+            };
+            let both = issued(&two);
+            let expected = issued(&one).into_iter().find(|value| both.contains(value));
+            assert_eq!(overlap(&one, &two), expected, "{one:?} {two:?}");
+        }
+    }
+}
