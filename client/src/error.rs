@@ -1,7 +1,7 @@
 //! What an application may meet, and what it means for its transaction.
 
 use plans::id::{MapName, MapVersion, ShardName};
-use plans::key_set::Key;
+use plans::key::{Key, KeyError};
 use std::time::Duration;
 
 /// Any error, as the application's closure may return it.
@@ -9,20 +9,45 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A key has no shard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("key {key} is in no mapping of map {map} version {version}")]
-pub struct RouteError {
-    /// The key.
-    pub key: Key,
-    /// The map.
-    pub map: MapName,
-    /// The version that was looked at.
-    pub version: MapVersion,
+pub enum RouteError {
+    /// No mapping holds the key.
+    #[error("key {key} is in no mapping of map {map} version {version}")]
+    Unmapped {
+        /// The key.
+        key: Key,
+        /// The map.
+        map: MapName,
+        /// The version that was looked at.
+        version: MapVersion,
+    },
+    /// The value is no key of this map: another type, or another number of columns.
+    #[error("{key} is no key of map {map}")]
+    Key {
+        /// The value.
+        key: Key,
+        /// The map.
+        map: MapName,
+        /// What the map expects.
+        #[source]
+        source: KeyError,
+    },
+}
+
+impl RouteError {
+    /// What mends it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unmapped { .. } => "map the key to a shard, or correct the key",
+            Self::Key { .. } => "give the key in the types of the map's key columns",
+        }
+    }
 }
 
 /// A transaction did not end in an acknowledged commit, or the map could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The key is unmapped; nothing was run.
+    /// The key is unmapped or no key of the map; nothing was run.
     #[error(transparent)]
     Route(#[from] RouteError),
     /// The application did not say how to reach the shard; nothing was run.
@@ -95,7 +120,7 @@ impl ClientError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Route(_) => Some("map the key to a shard, or correct the key"),
+            Self::Route(error) => Some(error.hint()),
             Self::Unreachable { .. } => Some("give ShardAccess a connection string for this shard"),
             Self::CommitUnknown { .. } => Some(
                 "look for the transaction's own mark on the key's shard before running it again",

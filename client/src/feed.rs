@@ -5,6 +5,7 @@
 
 use crate::error::{BoxError, ClientError};
 use crate::retry::Pauses;
+use crate::routes::Routes;
 use crate::sse::Parser;
 use futures::StreamExt;
 use plans::id::{MapName, MapVersion};
@@ -35,14 +36,14 @@ struct Source {
     http: reqwest::Client,
     url: String,
     name: MapName,
-    current: watch::Sender<Arc<ShardMap>>,
+    current: watch::Sender<Arc<Routes>>,
     refreshes: AtomicU64,
 }
 
 impl Feed {
     pub(crate) async fn open(controller: &str, name: &MapName) -> Result<Self, ClientError> {
         let http = reqwest::Client::new();
-        let url = format!("{}/api/v1/maps/{name}", controller.trim_end_matches('/'));
+        let url = map_url(controller, name);
         let first = read(&http, &url)
             .await
             .map_err(|source| ClientError::Fetch {
@@ -65,8 +66,8 @@ impl Feed {
         })
     }
 
-    /// The cached map.
-    pub(crate) fn current(&self) -> Arc<ShardMap> {
+    /// The cached map with its index.
+    pub(crate) fn current(&self) -> Arc<Routes> {
         Arc::clone(&self.source.current.borrow())
     }
 
@@ -78,7 +79,7 @@ impl Feed {
     /// Returns as soon as the cache holds a version above `seen`, at the latest after `pause`.
     pub(crate) async fn newer_than(&self, seen: MapVersion, pause: Duration) {
         let mut changes = self.source.current.subscribe();
-        let newer = changes.wait_for(|map| map.version > seen);
+        let newer = changes.wait_for(|routes| routes.map().version > seen);
         if tokio::time::timeout(pause, newer).await.is_err() {
             self.read_again().await;
         }
@@ -107,21 +108,22 @@ impl Drop for Feed {
 
 impl Source {
     async fn read(&self) -> Result<(), BoxError> {
-        let map = read(&self.http, &self.url).await?;
-        self.offer(map);
+        let routes = read(&self.http, &self.url).await?;
+        self.offer(routes);
         Ok(())
     }
 
     /// Takes a map over if it is newer. A lower version of another incarnation is a store that was set back.
-    fn offer(&self, map: ShardMap) {
+    fn offer(&self, routes: Routes) {
+        let map = Arc::clone(routes.map());
         self.current.send_if_modified(|current| {
-            let newer = map.version > current.version;
-            if map.incarnation != current.incarnation {
+            let newer = map.version > current.map().version;
+            if map.incarnation != current.map().incarnation {
                 tracing::warn!(map = %self.name, version = %map.version, "map of another control store");
             }
             if newer {
                 tracing::debug!(map = %self.name, version = %map.version, "map replaced");
-                *current = Arc::new(map);
+                *current = Arc::new(routes);
                 self.refreshes.fetch_add(1, Relaxed);
             }
             newer
@@ -139,12 +141,18 @@ impl Source {
         while let Some(portion) = tokio::time::timeout(SILENCE, stream.next()).await? {
             for event in parser.push(&portion?) {
                 if event.name == "map" {
-                    self.offer(serde_json::from_str(&event.data)?);
+                    let map: ShardMap = serde_json::from_str(&event.data)?;
+                    self.offer(Routes::new(map)?);
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Where the controller serves the map.
+pub(crate) fn map_url(controller: &str, name: &MapName) -> String {
+    format!("{}/api/v1/maps/{name}", controller.trim_end_matches('/'))
 }
 
 async fn follow(source: Arc<Source>) {
@@ -158,8 +166,8 @@ async fn follow(source: Arc<Source>) {
     }
 }
 
-async fn read(http: &reqwest::Client, url: &str) -> Result<ShardMap, BoxError> {
+async fn read(http: &reqwest::Client, url: &str) -> Result<Routes, BoxError> {
     let response = http.get(url).timeout(READ_LIMIT).send().await?;
     let map: ShardMap = response.error_for_status()?.json().await?;
-    Ok(map.validated()?)
+    Ok(Routes::new(map)?)
 }

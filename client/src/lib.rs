@@ -4,22 +4,30 @@
 //! [`Map::with_shard`] runs a whole transaction on the key's shard; the library owns begin and commit,
 //! so it alone decides what may be run again: a refusal of the guard, a serialization failure, a connection
 //! that was lost before the commit was sent. A commit with an unknown end is never repeated here.
+//! A key is any value of the application that fits the map's key type ([`IntoKey`]). One that is unmapped, or
+//! no key of the map, is an error that names it; nothing is ever run on a shard that was not asked for.
+//! On request ([`Options::report_load`]) the controller is told which keys were used most.
 //! Absent: writing the map, proxies, transactions over several shards.
 
 mod access;
 mod error;
 mod feed;
+mod into_key;
+mod load;
 mod map;
 mod options;
 mod pool;
 mod retry;
+mod routes;
 mod sse;
 mod stats;
 mod transaction;
 
 pub use access::ShardAccess;
 pub use error::{BoxError, ClientError, RouteError};
+pub use into_key::IntoKey;
 pub use map::Map;
 pub use options::{Isolation, Options, TransactionOptions};
+pub use plans::key::{Key, KeyError};
 pub use stats::Stats;
 pub use transaction::Transaction;

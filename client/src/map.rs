@@ -2,7 +2,9 @@
 
 use crate::access::ShardAccess;
 use crate::error::{BoxError, ClientError, RouteError};
-use crate::feed::Feed;
+use crate::feed::{Feed, map_url};
+use crate::into_key::IntoKey;
+use crate::load::Load;
 use crate::options::{Options, TransactionOptions};
 use crate::pool::{Loan, Pools};
 use crate::retry::{Pauses, Remedy, refused_at_commit, remedy, remedy_of};
@@ -11,7 +13,6 @@ use crate::transaction::Transaction;
 use deadpool_postgres::PoolError;
 use futures::future::BoxFuture;
 use plans::id::{MapName, ShardName};
-use plans::key_set::Key;
 use plans::shard_map::ShardMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,6 +31,7 @@ struct Inner {
     pools: Pools,
     options: Options,
     counters: Counters,
+    load: Option<Load>,
 }
 
 /// How an attempt ended without a commit.
@@ -65,6 +67,9 @@ impl Map {
     ) -> Result<Self, ClientError> {
         let inner = Inner {
             feed: Feed::open(controller, name).await?,
+            load: options
+                .report_load
+                .map(|every| Load::start(&map_url(controller, name), every)),
             pools: Pools::new(access, options.connections),
             options,
             counters: Counters::default(),
@@ -77,15 +82,21 @@ impl Map {
     /// The cached map.
     #[must_use]
     pub fn current(&self) -> Arc<ShardMap> {
-        self.inner.feed.current()
+        Arc::clone(self.inner.feed.current().map())
     }
 
     /// The shard that has `key`, from the cache.
     ///
     /// # Errors
-    /// [`RouteError`] for an unmapped key.
-    pub fn shard_for(&self, key: &Key) -> Result<ShardName, RouteError> {
-        route(&self.current(), key)
+    /// [`RouteError`] for an unmapped key, and for a value that is no key of this map.
+    pub fn shard_for(&self, key: impl IntoKey) -> Result<ShardName, RouteError> {
+        let routes = self.inner.feed.current();
+        let key = routes.accept(&key.into_key())?;
+        let shard = routes.shard_of(&key)?.clone();
+        if let Some(load) = &self.inner.load {
+            load.count(&key);
+        }
+        Ok(shard)
     }
 
     /// What the library had to do so far.
@@ -105,7 +116,7 @@ impl Map {
     /// error means that nothing was committed.
     pub async fn with_shard<T, E, F>(
         &self,
-        key: &Key,
+        key: impl IntoKey,
         options: TransactionOptions,
         mut work: F,
     ) -> Result<T, ClientError>
@@ -113,14 +124,18 @@ impl Map {
         E: Into<BoxError>,
         F: for<'t> FnMut(&'t Transaction) -> BoxFuture<'t, Result<T, E>>,
     {
+        let key = self.inner.feed.current().accept(&key.into_key())?;
+        if let Some(load) = &self.inner.load {
+            load.count(&key);
+        }
         let begun = Instant::now();
         let settings = &self.inner.options;
         let mut pauses = Pauses::new(settings.first_pause, settings.longest_pause);
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let map = self.current();
-            let shard = route(&map, key)?;
+            let routes = self.inner.feed.current();
+            let shard = routes.shard_of(&key)?.clone();
             let (remedy, source) = match self.attempt(shard, options, &mut work).await {
                 Ok(done) => return Ok(done),
                 Err(Fault::Final(error)) => return Err(error),
@@ -129,7 +144,7 @@ impl Map {
             let pause = pauses.next();
             if begun.elapsed() + pause > settings.retry_for {
                 return Err(ClientError::GaveUp {
-                    key: key.clone(),
+                    key,
                     attempts,
                     waited: begun.elapsed(),
                     source,
@@ -142,7 +157,10 @@ impl Map {
                 Remedy::Again | Remedy::None => {}
             }
             // A newer map ends the pause early, whatever the reason for it was.
-            self.inner.feed.newer_than(map.version, pause).await;
+            self.inner
+                .feed
+                .newer_than(routes.map().version, pause)
+                .await;
         }
     }
 
@@ -215,14 +233,4 @@ fn fault(remedy: Remedy, source: BoxError, shard: ShardName) -> Fault {
             Fault::Retry { remedy, source }
         }
     }
-}
-
-fn route(map: &ShardMap, key: &Key) -> Result<ShardName, RouteError> {
-    map.locate(key)
-        .map(|mapping| mapping.shard.clone())
-        .ok_or_else(|| RouteError {
-            key: key.clone(),
-            map: map.name.clone(),
-            version: map.version,
-        })
 }

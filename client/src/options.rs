@@ -13,6 +13,8 @@ pub struct Options {
     pub first_pause: Duration,
     /// Longest pause between two attempts.
     pub longest_pause: Duration,
+    /// Tells the controller this often which keys were used most, as far as it wants to know; none: never.
+    pub report_load: Option<Duration>,
 }
 
 impl Default for Options {
@@ -22,6 +24,7 @@ impl Default for Options {
             retry_for: Duration::from_secs(60),
             first_pause: Duration::from_millis(5),
             longest_pause: Duration::from_millis(250),
+            report_load: None,
         }
     }
 }

@@ -4,13 +4,12 @@
 
 mod map_server;
 
-use client::{ClientError, Map, Options, ShardAccess, TransactionOptions};
+use client::{ClientError, Key, Map, Options, ShardAccess, TransactionOptions};
 use cluster::Cluster;
 use connect::Dsn;
 use futures::FutureExt;
 use map_server::{MapServer, whole};
 use plans::id::ShardName;
-use plans::key_set::Key;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +75,7 @@ async fn sql(cluster: &Cluster, text: &str) {
 }
 
 async fn insert(map: &Map, key: i64) -> Result<ShardName, ClientError> {
-    map.with_shard(&Key::Int(key), TransactionOptions::default(), move |tx| {
+    map.with_shard(key, TransactionOptions::default(), move |tx| {
         async move {
             tx.execute("insert into t values ($1, 1)", &[&key]).await?;
             Ok::<_, Error>(tx.shard().clone())
@@ -188,6 +187,27 @@ async fn what_no_retry_mends_is_told_at_once() {
     sql(&fleet.a, "select setval('register', 1)").await;
     let error = insert(&map, 12).await.unwrap_err();
     assert!(matches!(error, ClientError::GaveUp { .. }), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_keys_in_use_are_reported_on_request() {
+    let server = MapServer::start(whole("a")).await;
+    let options = Options {
+        report_load: Some(Duration::from_millis(20)),
+        ..Options::default()
+    };
+    let access = ShardAccess::fixed(HashMap::new());
+    let map = Map::connect_with(&server.url, &"tenants".into(), access, options)
+        .await
+        .unwrap();
+    for key in [7_i64, 8, 7] {
+        assert_eq!(map.shard_for(key).unwrap(), "a".into());
+    }
+    assert!(map.shard_for("seven").is_err());
+    let counters = tokio::time::timeout(Duration::from_secs(30), server.counters(3))
+        .await
+        .expect("in time");
+    assert_eq!(counters, [(7, 2), (8, 1)].into());
 }
 
 /// Waits until another task has made `condition` true.

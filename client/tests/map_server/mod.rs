@@ -1,14 +1,17 @@
-//! A stand-in for the controller: serves one map and its changes.
+//! A stand-in for the controller: serves one map and its changes, and keeps what it is told of its load.
 
 use axum::Router;
 use axum::extract::State;
 use axum::response::Json;
 use axum::response::sse::{Event, Sse};
-use axum::routing::get;
+use axum::routing::{get, post};
 use futures::{Stream, StreamExt};
 use plans::id::MapVersion;
-use plans::key_set::{Key, KeyRange, KeySet, KeyType};
-use plans::shard_map::{Mapping, MappingState, ShardMap, Strategy};
+use plans::key::{Key, KeyType};
+use plans::key_set::KeySet;
+use plans::shard_map::{MapSettings, Mapping, MappingState, ShardMap, Strategy};
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -19,6 +22,7 @@ use tokio_stream::wrappers::WatchStream;
 #[derive(Debug)]
 pub(crate) struct MapServer {
     map: Arc<watch::Sender<ShardMap>>,
+    counters: Arc<watch::Sender<BTreeMap<i64, u64>>>,
     pub(crate) url: String,
     task: JoinHandle<()>,
 }
@@ -28,21 +32,39 @@ impl MapServer {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let map = Arc::new(watch::Sender::new(map));
+        let counters = Arc::new(watch::Sender::new(BTreeMap::new()));
+        let keep = Arc::clone(&counters);
         let path = "/api/v1/maps/{name}";
         let router = Router::new()
             .route(path, get(current))
             .route(&format!("{path}/changes"), get(changes))
-            .with_state(Arc::clone(&map));
+            .with_state(Arc::clone(&map))
+            .route(
+                &format!("{path}/counters"),
+                post(async move |Json(report): Json<Report>| {
+                    assert_ne!(report.window_ms, 0);
+                    keep.send_modify(|all| add(all, report.counts));
+                }),
+            );
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { map, url, task }
+        Self {
+            map,
+            counters,
+            url,
+            task,
+        }
+    }
+
+    /// The reported uses of each key, as soon as there are `uses` in all.
+    pub(crate) async fn counters(&self, uses: u64) -> BTreeMap<i64, u64> {
+        let mut counters = self.counters.subscribe();
+        let all = counters.wait_for(|all| all.values().sum::<u64>() >= uses);
+        all.await.unwrap().clone()
     }
 
     /// Publishes the next version, in which `key` and above belong to `shard`.
     pub(crate) fn split_off(&self, source: &str, key: i64, shard: &str) -> MapVersion {
-        let keys = KeySet::Range(KeyRange {
-            from: Some(Key::Int(key)),
-            to: None,
-        });
+        let keys = KeySet::range(Some(Key::Int(key)), None);
         let next = self
             .map
             .borrow()
@@ -57,6 +79,19 @@ impl MapServer {
 impl Drop for MapServer {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+/// The body of a report of load.
+#[derive(Deserialize)]
+struct Report {
+    counts: Vec<(i64, u64)>,
+    window_ms: u64,
+}
+
+fn add(all: &mut BTreeMap<i64, u64>, counts: Vec<(i64, u64)>) {
+    for (key, uses) in counts {
+        *all.entry(key).or_default() += uses;
     }
 }
 
@@ -81,11 +116,13 @@ pub(crate) fn whole(shard: &str) -> ShardMap {
         name: "tenants".into(),
         strategy: Strategy::Range,
         key: vec![KeyType::Bigint],
+        buckets: 0,
         version: MapVersion(1),
         incarnation: "test".to_owned(),
         migration: None,
+        settings: MapSettings::default(),
         mappings: vec![Mapping {
-            keys: KeySet::Range(KeyRange::default()),
+            keys: KeySet::range(None, None),
             shard: shard.into(),
             state: MappingState::Active,
         }],

@@ -1,0 +1,154 @@
+//! Which keys are used most, told to the controller from time to time.
+//!
+//! Order: count each use, take the counts when a window ends, post them. It is best effort: the counts of a
+//! window that the controller does not take are dropped, and nothing waits for it.
+//! The memory is bounded (a Misra-Gries summary): of `n` uses in a window at most `n / KEPT` go uncounted
+//! for any key, so every key with more uses than that is in the report.
+
+use crate::error::BoxError;
+use plans::key::Key;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
+
+/// Keys in one report at most.
+const KEPT: usize = 512;
+const POST_LIMIT: Duration = Duration::from_secs(5);
+
+/// Counts and their reporter, which ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Load {
+    summary: Arc<Mutex<Summary>>,
+    task: JoinHandle<()>,
+}
+
+/// The body of a report.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// Keys with the number of their uses, the most used first.
+    counts: Vec<(Key, u64)>,
+    /// Milliseconds in which they were counted.
+    window_ms: u64,
+}
+
+impl Load {
+    /// Starts to report on the map at `url`, at the end of each window of length `every`.
+    pub(crate) fn start(url: &str, every: Duration) -> Self {
+        let summary = Arc::new(Mutex::new(Summary::default()));
+        let url = format!("{url}/counters");
+        let task = tokio::spawn(report(url, Arc::clone(&summary), every));
+        Self { summary, task }
+    }
+
+    /// Counts one use of `key`.
+    pub(crate) fn count(&self, key: &Key) {
+        let mut summary = self.summary.lock().unwrap_or_else(PoisonError::into_inner);
+        summary.count(key);
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn report(url: String, summary: Arc<Mutex<Summary>>, every: Duration) {
+    let http = reqwest::Client::new();
+    let mut begun = Instant::now();
+    loop {
+        tokio::time::sleep(every).await;
+        let counted = std::mem::take(&mut *summary.lock().unwrap_or_else(PoisonError::into_inner));
+        let window = begun.elapsed();
+        begun = Instant::now();
+        let report = Report {
+            counts: counted.most_used(),
+            window_ms: u64::try_from(window.as_millis()).unwrap_or(u64::MAX),
+        };
+        if report.counts.is_empty() {
+            continue;
+        }
+        if let Err(error) = post(&http, &url, &report).await {
+            tracing::debug!(url, %error, "load not reported");
+        }
+    }
+}
+
+async fn post(http: &reqwest::Client, url: &str, report: &Report) -> Result<(), BoxError> {
+    let request = http.post(url).timeout(POST_LIMIT).json(report);
+    request.send().await?.error_for_status()?;
+    Ok(())
+}
+
+/// Counts of at most twice [`KEPT`] keys.
+#[derive(Debug, Default)]
+struct Summary {
+    counts: HashMap<Key, u64>,
+}
+
+impl Summary {
+    fn count(&mut self, key: &Key) {
+        if let Some(count) = self.counts.get_mut(key) {
+            *count += 1;
+            return;
+        }
+        if self.counts.len() >= 2 * KEPT {
+            self.cut();
+        }
+        self.counts.insert(key.clone(), 1);
+    }
+
+    /// Takes from every count as much as the largest but [`KEPT`] has, which leaves at most so many keys.
+    fn cut(&mut self) {
+        let mut counts: Vec<u64> = self.counts.values().copied().collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let share = counts.get(KEPT).copied().unwrap_or(0);
+        self.counts.retain(|_, count| {
+            *count = count.saturating_sub(share);
+            *count > 0
+        });
+    }
+
+    fn most_used(self) -> Vec<(Key, u64)> {
+        let mut counts: Vec<(Key, u64)> = self.counts.into_iter().collect();
+        counts.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
+        counts.truncate(KEPT);
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hot_key_is_found_among_many_cold_ones() {
+        let mut summary = Summary::default();
+        let uses = 40_000_u64;
+        for n in 0..30_000_i64 {
+            summary.count(&Key::Int(n));
+            if n % 3 == 0 {
+                summary.count(&Key::Int(-1));
+            }
+            assert!(summary.counts.len() <= 2 * KEPT);
+        }
+        let report = summary.most_used();
+        assert!(report.len() <= KEPT);
+        let (key, count) = report.first().unwrap();
+        assert_eq!(key, &Key::Int(-1));
+        let missed = uses / u64::try_from(KEPT).unwrap();
+        assert!((10_000 - missed..=10_000).contains(count), "{count}");
+    }
+
+    #[test]
+    fn few_keys_are_counted_exactly() {
+        let mut summary = Summary::default();
+        for key in ["b", "a", "b", "c", "b", "a"] {
+            summary.count(&Key::from(key));
+        }
+        let counts = [("b", 3), ("a", 2), ("c", 1)].map(|(key, n)| (Key::from(key), n));
+        assert_eq!(summary.most_used(), counts);
+    }
+}

@@ -1,0 +1,81 @@
+use super::*;
+use plans::id::MapVersion;
+use plans::key::KeyType;
+use plans::shard_map::{MapSettings, Mapping, MappingState};
+
+fn map(strategy: Strategy, kind: KeyType, buckets: u32, sets: &[(KeySet, &str)]) -> ShardMap {
+    ShardMap {
+        name: "m".into(),
+        strategy,
+        key: vec![kind],
+        buckets,
+        version: MapVersion(1),
+        incarnation: "i".to_owned(),
+        migration: None,
+        settings: MapSettings::default(),
+        mappings: sets
+            .iter()
+            .map(|(keys, shard)| Mapping {
+                keys: keys.clone(),
+                shard: (*shard).into(),
+                state: MappingState::Active,
+            })
+            .collect(),
+    }
+}
+
+/// What the index says must be what the map says.
+fn agrees(map: ShardMap, keys: impl Iterator<Item = Key>) {
+    let routes = Routes::new(map).unwrap();
+    for key in keys {
+        let located = routes.map().locate(&key).map(|mapping| &mapping.shard);
+        assert_eq!(routes.shard_of(&key).ok(), located, "{key}");
+    }
+}
+
+#[test]
+fn every_index_agrees_with_the_map() {
+    let numbers = || (-50..50).map(Key::Int);
+    let range = |from: i64, to: i64| KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)));
+    let ranges = [(range(-40, 0), "a"), (range(10, 20), "b")];
+    agrees(map(Strategy::Range, KeyType::Bigint, 0, &ranges), numbers());
+
+    for of in [16, LARGEST_TABLE * 2] {
+        let quarter = of / 4;
+        let buckets = [
+            (KeySet::buckets(of, 0, quarter), "a"),
+            (KeySet::buckets(of, quarter * 2, of), "b"),
+        ];
+        agrees(
+            map(Strategy::Hash, KeyType::Bigint, of, &buckets),
+            numbers(),
+        );
+    }
+
+    let list = |keys: std::ops::Range<i64>| KeySet::list(keys.map(Key::Int));
+    let lists = [
+        (list(-40..0), "b"),
+        (list(10..20), "a"),
+        (list(20..21), "b"),
+    ];
+    agrees(map(Strategy::List, KeyType::Bigint, 0, &lists), numbers());
+}
+
+#[test]
+fn a_key_without_a_shard_is_named() {
+    let lists = [(KeySet::list([Key::from("acme")]), "a")];
+    let routes = Routes::new(map(Strategy::List, KeyType::Text, 0, &lists)).unwrap();
+    assert_eq!(routes.shard_of(&Key::from("acme")).unwrap().as_str(), "a");
+
+    let unmapped = routes.shard_of(&Key::from("zenith")).unwrap_err();
+    assert_eq!(
+        unmapped.to_string(),
+        "key \"zenith\" is in no mapping of map m version 1"
+    );
+    let wrong = routes.accept(&Key::Int(7)).unwrap_err();
+    assert_eq!(wrong.to_string(), "7 is no key of map m");
+    let RouteError::Key { source, .. } = wrong else {
+        panic!("{wrong} is another error");
+    };
+    assert_eq!(source.to_string(), "7 is not a text");
+}
