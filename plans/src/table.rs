@@ -157,6 +157,12 @@ impl MovingTable {
         }
     }
 
+    /// Whether every shard has the same rows.
+    #[must_use]
+    pub fn is_reference(&self) -> bool {
+        matches!(self.key, TableKey::Reference)
+    }
+
     /// Whether writes can be captured and guarded by the predicate alone: the key is in the row.
     #[must_use]
     pub fn has_key(&self) -> bool {

@@ -8,6 +8,7 @@ use crate::id::{
     AgentName, AttemptNo, Epoch, InstanceId, MapName, MapVersion, MigrationId, StepId,
 };
 use crate::inspection::{Inspected, InspectionTask};
+use crate::key::KeyType;
 use crate::key_set::KeySet;
 use crate::names::Direction;
 use crate::plan::ShardRef;
@@ -78,6 +79,8 @@ pub struct Dispatch {
     pub target: ShardRef,
     /// The keys.
     pub keys: KeySet,
+    /// Types of the key's columns.
+    pub key: Vec<KeyType>,
     /// The tables, parents before children.
     pub tables: Vec<MovingTable>,
     /// The fingerprint in the plan.

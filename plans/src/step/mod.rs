@@ -9,6 +9,7 @@ use std::fmt;
 
 pub mod catch_up;
 pub mod copy;
+pub mod create_target;
 pub mod cutover;
 pub mod drop_old;
 pub mod open_capture;
