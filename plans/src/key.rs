@@ -226,6 +226,21 @@ impl KeyType {
         })
     }
 
+    /// The smallest value of this type.
+    #[must_use]
+    pub fn least(self) -> Key {
+        match self {
+            Self::Smallint => Key::Int(i16::MIN.into()),
+            Self::Integer => Key::Int(i32::MIN.into()),
+            Self::Bigint => Key::Int(i64::MIN),
+            Self::Text => Key::Text(String::new()),
+            Self::Uuid => Key::Uuid([0; 16]),
+            Self::Bytea => Key::Bytes(Vec::new()),
+            Self::Date => Key::Date(i32::MIN),
+            Self::Timestamptz => Key::Timestamp(i64::MIN),
+        }
+    }
+
     /// Reads a value of this type from text, as a CSV file or a command line has it.
     #[must_use]
     pub fn read(self, text: &str) -> Option<Key> {

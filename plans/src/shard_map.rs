@@ -8,7 +8,7 @@ mod settings;
 pub use change::{Difference, difference};
 pub use defects::defects;
 pub use rules::{Effect, Rule, RuleBreak};
-pub use settings::{KeyColumns, MapSettings, Sequences, ThroughRef};
+pub use settings::{KeyColumns, MapSettings, Sequences, SettingsError, ThroughRef};
 
 use crate::id::{MapName, MapVersion, MigrationId, ShardName};
 use crate::key::{Key, KeyError, KeyType};

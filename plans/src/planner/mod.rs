@@ -3,7 +3,19 @@
 //! Order: [`needs`] says what must be measured, [`outline`] which keys go where, then each move is
 //! surveyed, and [`plan`] makes the plan.
 
+mod balance;
+mod check;
+mod even;
+mod explicit;
+mod field;
+mod figures;
+mod items;
 mod outline;
+mod propose;
+mod revert;
+mod wish;
+
+pub use revert::{RevertError, revert};
 
 use crate::failure::{Finding, Severity};
 use crate::fleet::ShardInfo;
@@ -16,6 +28,7 @@ use crate::request::{Measure, Mode, Request};
 use crate::shard_map::{MapSettings, ShardMap};
 use crate::step::{FORWARD, OFFLINE, StepKind};
 use crate::survey::Survey;
+use wish::Ground;
 
 /// Loads that must be measured before an outline can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,14 +102,20 @@ pub enum PlanError {
 /// What must be measured before [`outline`]; `None`: nothing.
 #[must_use]
 pub fn needs(request: &Request, map: &ShardMap) -> Option<Needs> {
+    let owners = map.shards();
     let (shards, by, watch_seconds) = match request {
         Request::Split(split) => (vec![split.source.clone()], split.even.clone()?, 10),
-        Request::Drain(drain) => (map.shards(), drain.by.clone(), 10),
-        Request::Rebalance(rebalance) => (
-            map.shards(),
-            rebalance.by.clone(),
-            rebalance.watch_seconds,
-        ),
+        Request::Drain(drain) => {
+            let targets = balance::targets(drain, map);
+            if targets.len() < 2 {
+                // There is nothing to weigh up.
+                return None;
+            }
+            let involved = |shard: &ShardName| shard == &drain.source || targets.contains(shard);
+            let shards = owners.into_iter().filter(involved).collect();
+            (shards, drain.by.clone(), 10)
+        }
+        Request::Rebalance(rebalance) => (owners, rebalance.by.clone(), rebalance.watch_seconds),
         Request::Merge(_) | Request::Move(_) | Request::Isolate(_) => return None,
     };
     let watch_seconds = if by == Measure::Writes { watch_seconds } else { 0 };
@@ -123,7 +142,13 @@ pub fn outline(
             map: map.name.clone(),
         });
     }
-    outline::outline(request, map, fleet, loads)
+    let ground = Ground {
+        map,
+        fleet,
+        loads,
+        options: request.options(),
+    };
+    outline::outline(request, ground)
 }
 
 /// The map's settings with the tables of the request in the place of the map's, where it lists some.

@@ -49,6 +49,32 @@ pub enum SelectionError {
 }
 
 impl Selection {
+    /// The selection that names exactly `keys`.
+    #[must_use]
+    pub fn of(keys: &KeySet) -> Self {
+        match keys {
+            KeySet::Range(ranges) => match ranges.as_slice() {
+                [KeyRange { from, to }] => Self {
+                    from: from.clone(),
+                    to: to.clone(),
+                    ..Self::default()
+                },
+                several => Self {
+                    ranges: Some(several.to_vec()),
+                    ..Self::default()
+                },
+            },
+            KeySet::Hash(buckets) => Self {
+                buckets: Some(buckets.ranges.clone()),
+                ..Self::default()
+            },
+            KeySet::List(keys) => Self {
+                values: Some(keys.iter().cloned().collect()),
+                ..Self::default()
+            },
+        }
+    }
+
     /// The keys as `map` has them.
     ///
     /// # Errors

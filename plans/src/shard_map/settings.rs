@@ -1,6 +1,8 @@
 //! What a map knows besides its mappings: its tables, its rules, how shards share out sequences.
 
+use super::ShardMap;
 use super::rules::Rule;
+use crate::id::MapName;
 use crate::table::TableName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -47,7 +49,10 @@ impl MapSettings {
         for (table, through) in &self.through {
             let parent = TableName::parse(&through.parent);
             let known = self.tables.keys().chain(self.through.keys());
-            if !known.map(|text| TableName::parse(text)).any(|t| t == parent) {
+            if !known
+                .map(|text| TableName::parse(text))
+                .any(|t| t == parent)
+            {
                 problems.push(format!(
                     "table {table} belongs to {parent}, which is listed under neither `tables` nor `through`"
                 ));
@@ -60,6 +65,63 @@ impl MapSettings {
             }
         }
         problems
+    }
+}
+
+/// Settings that do not fit their map; all reasons at once.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the settings do not fit map {map}: {}", problems.join("; "))]
+pub struct SettingsError {
+    /// The map.
+    pub map: MapName,
+    /// Each reason.
+    pub problems: Vec<String>,
+}
+
+impl MapSettings {
+    /// The settings with the keys of rules as `map` has them: its kind, its key types.
+    ///
+    /// Settings pass through here wherever they enter a map.
+    ///
+    /// # Errors
+    /// [`SettingsError`] with every contradiction, and everything that does not fit the map.
+    pub fn accepted(mut self, map: &ShardMap) -> Result<Self, SettingsError> {
+        let mut problems = self.problems();
+        for (table, columns) in &self.tables {
+            if columns.0.len() != map.key.len() {
+                problems.push(format!(
+                    "table {table} has {} key column(s), the map's key has {}",
+                    columns.0.len(),
+                    map.key.len()
+                ));
+            }
+        }
+        for rule in &mut self.rules {
+            if rule.shard.is_none() && rule.labels.is_empty() {
+                problems.push(format!(
+                    "rule {} names neither a shard nor labels",
+                    rule.name
+                ));
+            }
+            let Some(keys) = rule.keys.take() else {
+                continue;
+            };
+            match map.accepted(keys) {
+                Ok(keys) if keys.is_empty() => {
+                    problems.push(format!("rule {} is about no keys", rule.name));
+                }
+                Ok(keys) => rule.keys = Some(keys),
+                Err(error) => problems.push(format!("rule {}: {error}", rule.name)),
+            }
+        }
+        if problems.is_empty() {
+            Ok(self)
+        } else {
+            Err(SettingsError {
+                map: map.name.clone(),
+                problems,
+            })
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every example is read, planned, and its plan kept as a snapshot.
 
-use crate::fixture;
+use crate::fixture::{self, planned};
 use plans::failure::Severity;
 use plans::plan::Plan;
 use plans::planner::{PlanError, plan};
@@ -42,22 +42,14 @@ fn every_plan_survives_its_file() {
 fn a_refusal_of_the_survey_is_no_plan() {
     let (_, text) = fixture::examples().remove(0);
     let request = Request::parse(&text).unwrap();
-    let mut survey = fixture::survey_of(&request);
-    survey.findings.push(fixture::finding(Severity::Refused));
-    let error = plan(&request, &fixture::map_of(&request), &survey).unwrap_err();
+    let outline = fixture::outlined(&request).unwrap();
+    let mut surveys = fixture::surveys_of(&request, &outline);
+    surveys[0]
+        .findings
+        .push(fixture::finding(Severity::Refused));
+    let error = plan(&request, &fixture::map_of(&request), outline, &surveys).unwrap_err();
     let PlanError::Refused { findings } = error else {
         panic!("{error}");
     };
     assert_eq!(findings, [fixture::finding(Severity::Refused)]);
-}
-
-/// The plan of an example's text with the fixed map and survey.
-pub(crate) fn planned(text: &str) -> Plan {
-    let request = Request::parse(text).unwrap();
-    plan(
-        &request,
-        &fixture::map_of(&request),
-        &fixture::survey_of(&request),
-    )
-    .unwrap()
 }

@@ -94,7 +94,11 @@ pub(crate) fn fleet(names: &[&str]) -> Vec<ShardInfo> {
     let shard = |(name, number): (&&str, i32)| ShardInfo {
         name: (*name).into(),
         number,
-        labels: [("region".to_owned(), name[..2].to_owned())].into(),
+        labels: [(
+            "region".to_owned(),
+            name.split('-').next().unwrap().to_owned(),
+        )]
+        .into(),
         capacity: 100,
         space: None,
     };

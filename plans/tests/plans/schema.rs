@@ -47,7 +47,7 @@ fn what_the_schema_refuses_the_parser_refuses_too() {
         set("/map", Value::Null),
         set("/unknown", json!(1)),
         set("/into/0/unknown", json!(1)),
-        set("/into/0/keys/from", json!("one")),
+        set("/into/0/keys/from", json!(1.5)),
         set("/into/0/keys/below", json!(1)),
         set("/into", json!([])),
         set("/tables", json!(["orders"])),
@@ -119,6 +119,9 @@ impl Check<'_> {
                     == 1
             }
             "const" => rule == value,
+            "type" if rule.is_array() => all(rule)
+                .iter()
+                .any(|kind| self.holds(keyword, kind, rules, value)),
             "type" => match rule.as_str().unwrap() {
                 "object" => value.is_object(),
                 "array" => value.is_array(),
@@ -129,6 +132,16 @@ impl Check<'_> {
             },
             "minimum" => value.as_i64() >= rule.as_i64(),
             "maximum" => value.as_i64() <= rule.as_i64(),
+            "enum" => all(rule).contains(value),
+            "minProperties" => {
+                value.as_object().map(Map::len) >= rule.as_u64().map(|n| n.try_into().unwrap())
+            }
+            "maxProperties" => value.as_object().is_none_or(|fields| {
+                Some(fields.len()) <= rule.as_u64().map(|n| n.try_into().unwrap())
+            }),
+            "maxItems" => value.as_array().is_none_or(|items| {
+                Some(items.len()) <= rule.as_u64().map(|n| n.try_into().unwrap())
+            }),
             "minItems" => {
                 value.as_array().map(Vec::len) >= rule.as_u64().map(|n| n.try_into().unwrap())
             }

@@ -1,13 +1,13 @@
 //! A plan's hash covers every field, and an edited plan is refused.
 
-use crate::{examples, fixture};
+use crate::fixture;
 use plans::plan::{Plan, PlanFileError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn plan() -> Plan {
     let (_, text) = fixture::examples().remove(0);
-    examples::planned(&text)
+    fixture::planned(&text)
 }
 
 /// Pointers to every scalar and empty list of a document.

@@ -3,7 +3,7 @@
 use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::state::step::{StepEvent, StepState};
-use plans::step::{FORWARD, StepKind};
+use plans::step::{FORWARD, OFFLINE, StepKind};
 
 const STEP_STATES: [StepState; 6] = {
     use StepState::*;
@@ -216,6 +216,11 @@ fn names_are_read_back() {
 }
 
 #[test]
-fn the_forward_steps_come_first_among_all() {
-    assert_eq!(StepKind::ALL[..FORWARD.len()], FORWARD);
+fn the_steps_of_both_modes_are_listed_in_their_order() {
+    for steps in [FORWARD.as_slice(), OFFLINE.as_slice()] {
+        let listed = StepKind::ALL
+            .into_iter()
+            .filter(|kind| steps.contains(kind));
+        assert_eq!(listed.collect::<Vec<_>>(), steps);
+    }
 }

@@ -1,0 +1,214 @@
+//! Drain and rebalance: which measured items go where, with the figures before and after.
+
+use super::field::{Field, Roles};
+use super::figures::{amount, measure, times};
+use super::propose;
+use super::wish::{Draft, Ground, Wish};
+use crate::id::ShardName;
+use crate::key::Key;
+use crate::rebalance::{Balance, Limits, TooBig};
+use crate::request::{Drain, Measure, Options, Rebalance};
+use crate::shard_map::ShardMap;
+
+/// How much more than its fair share a shard may get from a drained one, millionths.
+const DRAIN_THRESHOLD_PPM: u64 = 100_000;
+
+/// How many shards a note names.
+const SHOWN: usize = 16;
+
+fn limits(threshold_ppm: u64, max_bytes: Option<u64>, options: &Options) -> Limits {
+    Limits {
+        threshold_ppm,
+        max_bytes,
+        per_shard: options.moves_per_shard,
+        total: options.moves_at_once,
+    }
+}
+
+/// The shards that may take the keys of a drained one.
+pub(super) fn targets(drain: &Drain, map: &ShardMap) -> Vec<ShardName> {
+    let mut targets = drain.targets.clone();
+    if targets.is_empty() {
+        targets = map.shards();
+    }
+    targets.retain(|target| target != &drain.source);
+    targets.sort();
+    targets.dedup();
+    targets
+}
+
+pub(super) fn drain(drain: &Drain, ground: Ground<'_>) -> Draft {
+    let source = &drain.source;
+    let keys = ground.map.owned_by(source);
+    if keys.is_empty() {
+        return Draft::refused(ground.owns_nothing(source));
+    }
+    let mut draft = Draft::default();
+    if drain.targets.contains(source) {
+        draft.problems.push(format!(
+            "shard {source} cannot take its own keys; leave it out of `targets`"
+        ));
+    }
+    let targets = targets(drain, ground.map);
+    match targets.as_slice() {
+        [] => draft.problems.push(format!(
+            "map {} has no shard besides {source}; name the shards that take its keys under `targets`",
+            ground.map.name
+        )),
+        [only] => draft.wishes.push(Wish {
+            source: source.clone(),
+            target: only.clone(),
+            keys,
+            mode: ground.options.mode,
+            why: format!("shard {source} is drained, {only} takes all of it"),
+            after: Vec::new(),
+            drop_tables: drain.drop_tables,
+        }),
+        several => spread(drain, several, ground, &mut draft),
+    }
+    if drain.drop_tables {
+        draft.notes.push(format!(
+            "the tables on shard {source} are dropped once nothing is left in them"
+        ));
+    }
+    draft
+}
+
+/// Shares out what the drained shard owns among several others, whose own keys stay.
+fn spread(drain: &Drain, targets: &[ShardName], ground: Ground<'_>, draft: &mut Draft) {
+    let roles = Roles {
+        all: targets.iter().chain([&drain.source]).collect(),
+        drained: Some(&drain.source),
+    };
+    let field = match Field::new(&roles, &drain.by, ground) {
+        Ok(field) => field,
+        Err(problems) => return draft.problems.extend(problems),
+    };
+    let limits = limits(DRAIN_THRESHOLD_PPM, None, ground.options);
+    let outcome = match field.balanced(&limits) {
+        Ok(outcome) => outcome,
+        Err(problem) => return draft.problems.push(problem),
+    };
+    field.wishes(&outcome, drain.drop_tables, draft);
+    for left in outcome.unresolved.iter().filter(|left| left.stranded > 0) {
+        let (keys, rules) = field.stranded(left.shard);
+        draft.problems.push(if rules.is_empty() || keys.is_empty() {
+            left.why.clone()
+        } else {
+            let rules = rules.join(", ");
+            format!("{}; of rules {rules}, {keys} may go nowhere else", left.why)
+        });
+    }
+    draft
+        .notes
+        .push(figures(&field, &drain.by, &outcome.before, &outcome.after));
+}
+
+pub(super) fn rebalance(rebalance: &Rebalance, ground: Ground<'_>) -> Draft {
+    let owners = ground.map.shards();
+    let roles = Roles {
+        all: owners.iter().chain(&rebalance.onto).collect(),
+        drained: None,
+    };
+    let field = match Field::new(&roles, &rebalance.by, ground) {
+        Ok(field) => field,
+        Err(problems) => {
+            return Draft {
+                problems,
+                ..Draft::default()
+            };
+        }
+    };
+    let threshold_ppm = u64::from(rebalance.threshold_percent) * 10_000;
+    let limits = limits(threshold_ppm, rebalance.max_bytes, ground.options);
+    let outcome = match field.balanced(&limits) {
+        Ok(outcome) => outcome,
+        Err(problem) => return Draft::refused(problem),
+    };
+    let mut draft = Draft::default();
+    field.wishes(&outcome, false, &mut draft);
+    let mut said = vec![figures(
+        &field,
+        &rebalance.by,
+        &outcome.before,
+        &outcome.after,
+    )];
+    said.extend(outcome.unresolved.iter().map(|left| left.why.clone()));
+    let hot = |balance: &Balance| {
+        propose::for_hot_keys(
+            field.name(balance.shard),
+            balance.fair,
+            &rebalance.by,
+            ground,
+        )
+    };
+    let hot: Vec<(&Key, String)> = outcome.after.iter().flat_map(hot).collect();
+    // An item that is too big by a hot key of its own needs no second proposal.
+    let explained = |heavy: &&TooBig| {
+        let keys = field.keys(heavy.item);
+        hot.iter().any(|(key, _)| keys.contains(key))
+    };
+    let heavy = outcome.too_big.iter().filter(|heavy| !explained(heavy));
+    said.extend(heavy.map(|heavy| too_big(heavy, &field, &rebalance.by, ground)));
+    said.extend(hot.iter().map(|(_, proposal)| proposal.clone()));
+    if !draft.wishes.is_empty() {
+        draft.notes = said;
+    } else if outcome.unresolved.is_empty() {
+        let within = format!(
+            "every shard is already within the threshold of {} %",
+            rebalance.threshold_percent
+        );
+        draft.problems = [vec![within], said].concat();
+    } else {
+        let nothing = "no move would improve the balance".to_owned();
+        draft.problems = [vec![nothing], said].concat();
+    }
+    draft
+}
+
+/// "load by rows, in fair shares: a 1.8x -> 1.05x, b 0.4x -> 1.02x".
+fn figures(field: &Field<'_>, by: &Measure, before: &[Balance], after: &[Balance]) -> String {
+    let figure = |(old, new): (&Balance, &Balance)| {
+        let name = field.name(old.shard);
+        let fair = if new.fair == 0 {
+            format!("{} -> {}", amount(by, old.cost), amount(by, new.cost))
+        } else if old.cost == new.cost {
+            times(old.cost, old.fair)
+        } else {
+            format!(
+                "{} -> {}",
+                times(old.cost, old.fair),
+                times(new.cost, new.fair)
+            )
+        };
+        format!("{name} {fair}")
+    };
+    let all: Vec<String> = before.iter().zip(after).map(figure).collect();
+    let shown = all.len().min(SHOWN);
+    let more = match all.len() - shown {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "load by {}, in fair shares: {}{more}",
+        measure(by),
+        all[..shown].join(", ")
+    )
+}
+
+fn too_big(heavy: &TooBig, field: &Field<'_>, by: &Measure, ground: Ground<'_>) -> String {
+    let keys = field.keys(heavy.item);
+    let shard = field.name(heavy.shard);
+    // What was measured of the keys is known of the shard where they are now.
+    let owner = ground
+        .loads
+        .iter()
+        .find(|load| load.items.iter().any(|item| &item.keys == keys));
+    let owner = owner.map_or(shard, |load| &load.shard);
+    format!(
+        "{keys} on shard {owner} carry {}, {} the fair share of shard {shard}; {}",
+        amount(by, heavy.cost),
+        times(heavy.cost, heavy.fair),
+        propose::relief(keys, owner, ground)
+    )
+}

@@ -1,0 +1,150 @@
+//! A split that finds its own split points: the parts are cut from the measured items in key order.
+//!
+//! A cut lies between two items, as near as it can to where the shares ask for it.
+
+use super::explicit;
+use super::figures::{amount, measure, percent};
+use super::items::{self, Measured};
+use super::propose;
+use super::wish::{Draft, Ground};
+use crate::key_set::KeySet;
+use crate::request::{Measure, Part, Split};
+
+/// An item may outweigh its part by so much before the split is refused, percent.
+const TOLERANCE: u128 = 10;
+
+pub(super) fn split(split: &Split, by: &Measure, ground: Ground<'_>) -> Draft {
+    if ground.map.owned_by(&split.source).is_empty() {
+        return Draft::refused(ground.owns_nothing(&split.source));
+    }
+    let mut items = match items::of_shard(&split.source, by, ground) {
+        Ok(items) => items,
+        Err(problem) => return Draft::refused(problem),
+    };
+    items.sort_by(|a, b| a.keys.cmp(&b.keys));
+    let total: u64 = items
+        .iter()
+        .fold(0, |sum, item| sum.saturating_add(item.cost));
+    if total == 0 {
+        return Draft::refused(format!(
+            "nothing is measured on shard {} by {}; name the keys of the parts, or count by something else",
+            split.source,
+            measure(by)
+        ));
+    }
+    if items.len() < split.into.len() {
+        return Draft::refused(format!(
+            "shard {} has {} item(s) that could be parted, fewer than the {} parts",
+            split.source,
+            items.len(),
+            split.into.len()
+        ));
+    }
+    let shares: Vec<u64> = split.into.iter().map(share).collect();
+    let parts = cut(&items, &shares, total);
+    outlined(split, by, ground, &items, &parts, total)
+}
+
+fn share(part: &Part) -> u64 {
+    u64::from(part.share.unwrap_or(1))
+}
+
+/// What part `nth` should carry of `total`, rounded up.
+fn target(shares: &[u64], nth: usize, total: u64) -> u128 {
+    let whole: u128 = shares.iter().copied().map(u128::from).sum();
+    (u128::from(total) * u128::from(shares[nth])).div_ceil(whole.max(1))
+}
+
+/// For each part the index of its first item and of the first item after it; no part is empty.
+fn cut(items: &[Measured], shares: &[u64], total: u64) -> Vec<(usize, usize)> {
+    let whole: u128 = shares.iter().copied().map(u128::from).sum();
+    let mut parts = Vec::with_capacity(shares.len());
+    let (mut start, mut at, mut asked, mut carried) = (0, 0, 0_u128, 0_u128);
+    for (nth, share) in shares.iter().enumerate() {
+        let left = shares.len() - nth - 1;
+        asked += u128::from(*share);
+        let goal = u128::from(total) * asked;
+        // In units of the whole, so that nothing is rounded.
+        while at < items.len() - left {
+            let next = carried + u128::from(items[at].cost) * whole;
+            let nearer_without = next > goal && next - goal > goal.saturating_sub(carried);
+            if left > 0 && at > start && (carried >= goal || nearer_without) {
+                break;
+            }
+            carried = next;
+            at += 1;
+        }
+        parts.push((start, at));
+        start = at;
+    }
+    parts
+}
+
+fn outlined(
+    split: &Split,
+    by: &Measure,
+    ground: Ground<'_>,
+    items: &[Measured],
+    parts: &[(usize, usize)],
+    total: u64,
+) -> Draft {
+    let shares: Vec<u64> = split.into.iter().map(share).collect();
+    let asked: u64 = shares.iter().sum();
+    let mut draft = Draft::default();
+    for (nth, (part, (from, to))) in split.into.iter().zip(parts).enumerate() {
+        let own = &items[*from..*to];
+        let keys = items::union(&ground.map.no_keys(), own.iter().map(|item| &item.keys));
+        let cost: u64 = own
+            .iter()
+            .fold(0, |sum, item| sum.saturating_add(item.cost));
+        let goal = target(&shares, nth, total);
+        let heavy = |item: &&Measured| u128::from(item.cost) * 100 > goal * (100 + TOLERANCE);
+        if let Some(item) = own.iter().find(heavy) {
+            draft
+                .problems
+                .push(outweighs(split, part, item, by, ground));
+        }
+        draft.notes.push(format!(
+            "part {}: {keys}, about {} ({} of the whole, {} asked for)",
+            part.shard,
+            amount(by, cost),
+            percent(cost, total),
+            percent(shares[nth], asked)
+        ));
+        push(&mut draft, split, part, keys, ground);
+    }
+    if draft.problems.is_empty() && draft.wishes.is_empty() {
+        draft
+            .problems
+            .push(format!("every part stays on shard {}", split.source));
+    }
+    draft
+}
+
+fn push(draft: &mut Draft, split: &Split, part: &Part, keys: KeySet, ground: Ground<'_>) {
+    if part.shard != split.source {
+        draft.wishes.push(explicit::part(
+            split,
+            &part.shard,
+            keys,
+            ground.options.mode,
+        ));
+    }
+}
+
+fn outweighs(
+    split: &Split,
+    part: &Part,
+    item: &Measured,
+    by: &Measure,
+    ground: Ground<'_>,
+) -> String {
+    format!(
+        "{} on shard {} carry {}, more than the share of part {}; {}",
+        item.keys,
+        split.source,
+        amount(by, item.cost),
+        part.shard,
+        propose::relief(&item.keys, &split.source, ground)
+    )
+}

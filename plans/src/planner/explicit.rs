@@ -1,0 +1,211 @@
+//! Operations whose requests name the keys: split, merge, move, isolate.
+
+use super::wish::{Draft, Ground, Wish};
+use crate::id::ShardName;
+use crate::key::{self, Key};
+use crate::key_set::{KeySet, bucket_of};
+use crate::request::{Isolate, Merge, Mode, MoveKeys, Split};
+use crate::shard_map::{ShardMap, Strategy};
+use std::collections::BTreeMap;
+
+fn wish(source: &ShardName, target: &ShardName, keys: KeySet, mode: Mode, why: String) -> Wish {
+    Wish {
+        source: source.clone(),
+        target: target.clone(),
+        keys,
+        mode,
+        why,
+        after: Vec::new(),
+        drop_tables: false,
+    }
+}
+
+/// The wish for one part of a split that leaves its shard.
+pub(super) fn part(split: &Split, target: &ShardName, keys: KeySet, mode: Mode) -> Wish {
+    let why = format!("part of the split of shard {}", split.source);
+    wish(&split.source, target, keys, mode, why)
+}
+
+pub(super) fn split(split: &Split, ground: Ground<'_>) -> Draft {
+    let map = ground.map;
+    let owned = map.owned_by(&split.source);
+    if owned.is_empty() {
+        return Draft::refused(ground.owns_nothing(&split.source));
+    }
+    let mut draft = Draft::default();
+    let mut whole = map.no_keys();
+    for one in &split.into {
+        let Some(selection) = &one.keys else { continue };
+        let keys = match selection.resolve(map) {
+            Ok(keys) => keys,
+            Err(error) => {
+                draft.problems.push(format!("part {}: {error}", one.shard));
+                continue;
+            }
+        };
+        if keys.is_empty() {
+            draft
+                .problems
+                .push(format!("part {} has no keys", one.shard));
+        }
+        if whole.overlaps(&keys) {
+            draft
+                .problems
+                .push(format!("part {} ({keys}) overlaps another part", one.shard));
+        }
+        whole = whole.union(&keys);
+        if one.shard != split.source {
+            draft
+                .wishes
+                .push(part(split, &one.shard, keys, ground.options.mode));
+        }
+    }
+    let one = map
+        .mappings
+        .iter()
+        .any(|m| m.shard == split.source && m.keys == whole);
+    if draft.problems.is_empty() && !one && owned != whole {
+        draft.problems.push(format!(
+            "the parts make up {whole}, but shard {} owns {owned} in map {} version {}; together they must be one mapping, or all of it",
+            split.source, map.name, map.version
+        ));
+    } else if draft.problems.is_empty() && draft.wishes.is_empty() {
+        draft
+            .problems
+            .push(format!("every part stays on shard {}", split.source));
+    }
+    draft
+}
+
+pub(super) fn merge(merge: &Merge, ground: Ground<'_>) -> Draft {
+    let mut draft = Draft::default();
+    for source in merge.sources.iter().filter(|source| **source != merge.into) {
+        let keys = ground.map.owned_by(source);
+        if keys.is_empty() {
+            draft.problems.push(ground.owns_nothing(source));
+            continue;
+        }
+        let why = format!("shard {source} is merged into shard {}", merge.into);
+        draft
+            .wishes
+            .push(wish(source, &merge.into, keys, ground.options.mode, why));
+    }
+    draft
+}
+
+pub(super) fn moves(moves: &MoveKeys, ground: Ground<'_>) -> Draft {
+    let map = ground.map;
+    let mut draft = Draft::default();
+    let mut taken: BTreeMap<&ShardName, KeySet> = BTreeMap::new();
+    for one in &moves.moves {
+        let keys = match &one.keys {
+            None => map.owned_by(&one.source),
+            Some(selection) => match selection.resolve(map) {
+                Ok(keys) => keys,
+                Err(error) => {
+                    draft.problems.push(error.to_string());
+                    continue;
+                }
+            },
+        };
+        if one.keys.is_none() && keys.is_empty() {
+            draft.problems.push(ground.owns_nothing(&one.source));
+            continue;
+        }
+        let before = taken.entry(&one.source).or_insert_with(|| map.no_keys());
+        let twice = before.intersection(&keys);
+        if !twice.is_empty() {
+            draft
+                .problems
+                .push(format!("{twice} of shard {} would move twice", one.source));
+        }
+        *before = before.union(&keys);
+        let mode = one.mode.unwrap_or(ground.options.mode);
+        let why = match one.keys {
+            Some(_) => "as the request says".to_owned(),
+            None => format!("all that shard {} owns", one.source),
+        };
+        draft
+            .wishes
+            .push(wish(&one.source, &one.target, keys, mode, why));
+    }
+    draft
+}
+
+pub(super) fn isolate(isolate: &Isolate, ground: Ground<'_>) -> Draft {
+    let map = ground.map;
+    let (first, keys) = match keys_of(&isolate.key, map) {
+        Ok(found) => found,
+        Err(problem) => return Draft::refused(problem),
+    };
+    let Some(owner) = map.locate(&first) else {
+        return Draft::refused(format!(
+            "no shard owns key {} in map {} version {}",
+            isolate.key, map.name, map.version
+        ));
+    };
+    let why = format!("key {} gets a shard of its own", isolate.key);
+    let mut draft = Draft::default();
+    if map.strategy == Strategy::Hash {
+        draft.notes.push(format!(
+            "key {first} is in virtual shard {} of {}: its other keys go along",
+            bucket_of(&first, map.buckets),
+            map.buckets
+        ));
+    }
+    let others = map.owned_by(&isolate.target);
+    if !others.is_empty() && owner.shard != isolate.target {
+        draft.notes.push(format!(
+            "shard {} owns {others} already: the key shares it with these",
+            isolate.target
+        ));
+    }
+    draft.wishes.push(wish(
+        &owner.shard,
+        &isolate.target,
+        keys,
+        ground.options.mode,
+        why,
+    ));
+    draft
+}
+
+/// The smallest set with all rows of `key`, and the first key of it.
+///
+/// Of a composite key the first columns are enough: all rows of a tenant, whatever the other columns are.
+fn keys_of(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
+    let given = key.values();
+    let Some(types) = map.key.get(..given.len()) else {
+        return key::accept(&map.key, key)
+            .map(|key| (key.clone(), map.no_keys()))
+            .map_err(|error| error.to_string());
+    };
+    let accepted = key::accept(types, key).map_err(|error| error.to_string())?;
+    let rest = &map.key[given.len()..];
+    let padded = |prefix: &Key| {
+        let mut values = prefix.values().to_vec();
+        values.extend(rest.iter().map(|kind| kind.least()));
+        match (map.key.as_slice(), values.as_slice()) {
+            ([_], [only]) => only.clone(),
+            _ => Key::Row(values),
+        }
+    };
+    let first = padded(&accepted);
+    if map.strategy != Strategy::Range {
+        let keys = map.no_keys().only(&first);
+        return Ok((first, keys.unwrap_or_else(|| map.no_keys())));
+    }
+    let next = accepted
+        .successor()
+        .filter(|next| key::accept(types, next).is_ok());
+    match next {
+        Some(next) => Ok((
+            first.clone(),
+            KeySet::range(Some(first), Some(padded(&next))),
+        )),
+        None if given.len() == 1 => Ok((first.clone(), KeySet::range(Some(first), None))),
+        None => Err(format!(
+            "the last column of key {key} has the last value of its type, so no half-open range holds it alone; move a range that begins with it instead"
+        )),
+    }
+}

@@ -1,0 +1,195 @@
+//! The shards and items of a map as [`crate::rebalance`] takes them, and its moves as wishes.
+
+use super::check::unknown_shard;
+use super::items;
+use super::wish::{Draft, Ground, Wish};
+use crate::fleet::ShardInfo;
+use crate::id::ShardName;
+use crate::key_set::KeySet;
+use crate::rebalance::{self, AllowedId, AllowedSet, AllowedTable, Item, Limits, Rebalance, Shard};
+use crate::request::Measure;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that takes part in a rebalance or drain.
+pub(super) struct Field<'a> {
+    ground: Ground<'a>,
+    pub(super) shards: Vec<Shard>,
+    infos: Vec<&'a ShardInfo>,
+    items: Vec<Item>,
+    keys: Vec<KeySet>,
+    allowed: AllowedTable,
+}
+
+/// Which shards take part, and how.
+pub(super) struct Roles<'a> {
+    pub(super) all: BTreeSet<&'a ShardName>,
+    /// The shard that is emptied; the items of the others then stay where they are.
+    pub(super) drained: Option<&'a ShardName>,
+}
+
+impl<'a> Field<'a> {
+    /// Gathers shards, items and rules; or says what is missing.
+    pub(super) fn new(
+        roles: &Roles<'a>,
+        by: &Measure,
+        ground: Ground<'a>,
+    ) -> Result<Self, Vec<String>> {
+        let mut problems = Vec::new();
+        let mut field = Self {
+            ground,
+            shards: Vec::new(),
+            infos: Vec::new(),
+            items: Vec::new(),
+            keys: Vec::new(),
+            allowed: AllowedTable::default(),
+        };
+        for name in &roles.all {
+            match ground.shard(name) {
+                Some(info) => field.add_shard(info, roles),
+                None => problems.push(unknown_shard(name)),
+            }
+        }
+        if problems.is_empty() {
+            for index in 0..field.infos.len() {
+                field
+                    .add_items(index, roles, by)
+                    .unwrap_or_else(|problem| problems.push(problem));
+            }
+        }
+        if problems.is_empty() {
+            Ok(field)
+        } else {
+            Err(problems)
+        }
+    }
+
+    fn add_shard(&mut self, info: &'a ShardInfo, roles: &Roles<'_>) {
+        self.infos.push(info);
+        self.shards.push(Shard {
+            name: info.name.clone(),
+            capacity: info.capacity.into(),
+            space: info.space,
+            labels: info.labels.clone(),
+            accepts: roles.drained != Some(&info.name),
+        });
+    }
+
+    fn add_items(&mut self, index: usize, roles: &Roles<'_>, by: &Measure) -> Result<(), String> {
+        let name = &self.infos[index].name;
+        let shard = u32::try_from(index).map_err(|_| "too many shards".to_owned())?;
+        let stays = roles.drained.is_some_and(|drained| drained != name);
+        let mut sets: BTreeMap<Vec<usize>, AllowedId> = BTreeMap::new();
+        for item in items::of_shard(name, by, self.ground)? {
+            let allowed = if stays {
+                self.allowed.id(AllowedSet::of([shard]))
+            } else {
+                let rules = self.rules_of(&item.keys);
+                match sets.get(&rules) {
+                    Some(id) => *id,
+                    None => {
+                        let id = self.allowed_by(&rules);
+                        sets.insert(rules, id);
+                        id
+                    }
+                }
+            };
+            self.items.push(Item {
+                shard,
+                cost: item.cost,
+                bytes: item.bytes,
+                allowed,
+            });
+            self.keys.push(item.keys);
+        }
+        Ok(())
+    }
+
+    /// The rules that have a say about `keys`, by index; none when they are overridden.
+    fn rules_of(&self, keys: &KeySet) -> Vec<usize> {
+        if self.ground.options.override_rules.is_some() {
+            return Vec::new();
+        }
+        let rules = self.ground.map.settings.rules.iter().enumerate();
+        rules
+            .filter(|(_, rule)| rule.keys.as_ref().is_none_or(|own| own.overlaps(keys)))
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    fn allowed_by(&mut self, rules: &[usize]) -> AllowedId {
+        if rules.is_empty() {
+            return self.allowed.id(AllowedSet::everywhere());
+        }
+        let rules: Vec<_> = rules
+            .iter()
+            .map(|at| &self.ground.map.settings.rules[*at])
+            .collect();
+        let every = self.ground.map.no_keys();
+        let open = (0_u32..).zip(&self.infos).filter(|(_, info)| {
+            // The rules are known to be about the keys, so a rule for all keys stands for each.
+            rules.iter().all(|rule| {
+                let keys = rule.keys.as_ref().unwrap_or(&every);
+                rule.allows(keys, info)
+            })
+        });
+        let set = AllowedSet::of(open.map(|(index, _)| index));
+        self.allowed.id(set)
+    }
+
+    pub(super) fn balanced(&self, limits: &Limits) -> Result<Rebalance, String> {
+        rebalance::rebalance(&self.shards, &self.items, self.allowed.sets(), limits)
+            .map_err(|error| error.to_string())
+    }
+
+    pub(super) fn name(&self, shard: u32) -> &ShardName {
+        &self.infos[at(shard)].name
+    }
+
+    pub(super) fn keys(&self, item: u32) -> &KeySet {
+        &self.keys[at(item)]
+    }
+
+    /// Keys of `shard` that no other shard may take, with the rules that say so.
+    pub(super) fn stranded(&self, shard: u32) -> (KeySet, Vec<&'a str>) {
+        let own = self
+            .items
+            .iter()
+            .zip(&self.keys)
+            .filter(|(item, _)| item.shard == shard);
+        let nowhere = own.filter(|(item, _)| {
+            let set = &self.allowed.sets()[at(item.allowed.0)];
+            let mut others = (0_u32..).zip(&self.shards);
+            !others.any(|(index, other)| index != shard && other.accepts && set.contains(index))
+        });
+        let keys = items::union(&self.ground.map.no_keys(), nowhere.map(|(_, keys)| keys));
+        let rules = self.rules_of(&keys);
+        let rules = rules
+            .iter()
+            .map(|at| self.ground.map.settings.rules[*at].name.as_str());
+        (keys, rules.collect())
+    }
+
+    /// The moves as wishes, in their order.
+    pub(super) fn wishes(&self, outcome: &Rebalance, drop_tables: bool, draft: &mut Draft) {
+        for one in &outcome.moves {
+            let indices = one.items.iter().cloned().flatten();
+            let keys = items::union(
+                &self.ground.map.no_keys(),
+                indices.map(|item| self.keys(item)),
+            );
+            draft.wishes.push(Wish {
+                source: self.name(one.from).clone(),
+                target: self.name(one.to).clone(),
+                mode: self.ground.options.mode,
+                why: one.explain(&self.shards, &keys.to_string()),
+                after: one.after.clone(),
+                drop_tables,
+                keys,
+            });
+        }
+    }
+}
+
+fn at(index: u32) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
+}

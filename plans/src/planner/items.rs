@@ -1,0 +1,72 @@
+//! What was measured on a shard, as items that together are exactly what the shard owns.
+
+use super::wish::Ground;
+use crate::id::ShardName;
+use crate::inspection::ItemLoad;
+use crate::key_set::{Buckets, KeySet};
+use crate::request::Measure;
+
+/// Keys that move as a whole.
+#[derive(Debug, Clone)]
+pub(super) struct Measured {
+    pub(super) keys: KeySet,
+    pub(super) cost: u64,
+    pub(super) bytes: u64,
+}
+
+/// The items of `shard` in the order of the measurement; what was not measured comes last and costs nothing.
+pub(super) fn of_shard(
+    shard: &ShardName,
+    by: &Measure,
+    ground: Ground<'_>,
+) -> Result<Vec<Measured>, String> {
+    let owned = ground.map.owned_by(shard);
+    let Some(load) = ground.load(shard) else {
+        if owned.is_empty() {
+            return Ok(Vec::new());
+        }
+        return Err(format!("the load of shard {shard} was not measured"));
+    };
+    let measured = |item: &ItemLoad, keys: KeySet| Measured {
+        keys,
+        cost: item.cost(by),
+        bytes: item.bytes,
+    };
+    let seen = union(&owned.none(), load.items.iter().map(|item| &item.keys));
+    let mut items: Vec<Measured> = if owned.covers(&seen) {
+        let all = load.items.iter().filter(|item| !item.keys.is_empty());
+        all.map(|item| measured(item, item.keys.clone())).collect()
+    } else {
+        // The map moved on since the measurement: what went away does not count.
+        let kept = load
+            .items
+            .iter()
+            .map(|item| (item, item.keys.intersection(&owned)));
+        kept.filter(|(_, keys)| !keys.is_empty())
+            .map(|(item, keys)| measured(item, keys))
+            .collect()
+    };
+    let rest = owned.minus(&seen);
+    items.extend(rest.pieces().into_iter().map(|keys| Measured {
+        keys,
+        cost: 0,
+        bytes: 0,
+    }));
+    Ok(items)
+}
+
+/// All keys of `sets`, which are of the kind of `none`; in one pass, where a fold would be quadratic.
+pub(super) fn union<'a>(none: &KeySet, sets: impl Iterator<Item = &'a KeySet>) -> KeySet {
+    let mut all = none.clone();
+    for set in sets {
+        match (&mut all, set) {
+            (KeySet::Range(all), KeySet::Range(more)) => all.extend(more.iter().cloned()),
+            (KeySet::Hash(Buckets { of, ranges }), KeySet::Hash(more)) if *of == more.of => {
+                ranges.extend(more.ranges.iter().copied());
+            }
+            (KeySet::List(all), KeySet::List(more)) => all.extend(more.iter().cloned()),
+            (_, _) => {}
+        }
+    }
+    all.normal()
+}

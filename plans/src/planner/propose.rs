@@ -1,0 +1,107 @@
+//! What to do about keys that are too hot for a balance: requests that the operator may make.
+
+use super::figures::{amount, shell, times};
+use super::wish::Ground;
+use crate::id::ShardName;
+use crate::inspection::{KeyLoad, Load};
+use crate::key::Key;
+use crate::key_set::KeySet;
+use crate::request::Measure;
+
+/// Stands for a shard that the operator has yet to name.
+const NEW_SHARD: &str = "NEW-SHARD";
+
+/// The command that gives `key` a shard of its own.
+pub(super) fn isolate(key: &Key, ground: Ground<'_>) -> String {
+    let text = match key {
+        // A composite key is written as JSON.
+        Key::Row(_) => serde_json::to_string(key).unwrap_or_else(|_| key.text()),
+        Key::Int(_)
+        | Key::Text(_)
+        | Key::Uuid(_)
+        | Key::Bytes(_)
+        | Key::Date(_)
+        | Key::Timestamp(_) => key.text(),
+    };
+    format!(
+        "shardwright plan isolate --map {} --key {} --target {NEW_SHARD}",
+        shell(ground.map.name.as_str()),
+        shell(&text)
+    )
+}
+
+/// How `keys` on `shard`, which nothing can balance as a whole, are made lighter.
+pub(super) fn relief(keys: &KeySet, shard: &ShardName, ground: Ground<'_>) -> String {
+    let hottest = ground.load(shard).and_then(|load| {
+        let mut named = load.hottest.iter();
+        named
+            .find(|hot| keys.contains(&hot.key))
+            .map(|hot| &hot.key)
+    });
+    let only = match keys {
+        KeySet::List(all) => all.first().filter(|_| all.len() == 1),
+        KeySet::Range(_) | KeySet::Hash(_) => None,
+    };
+    if let Some(key) = only.or(hottest) {
+        return format!("isolate the key: `{}`", isolate(key, ground));
+    }
+    match keys {
+        KeySet::Range(_) => format!(
+            "split {keys} of shard {shard} at a key within it, by a request with `operation: split` that names the parts"
+        ),
+        KeySet::Hash(_) => format!(
+            "a virtual shard is not divided: move {keys} of shard {shard} to a shard of its own, by a request with `operation: move`"
+        ),
+        KeySet::List(_) => {
+            format!("split {keys} of shard {shard} by a request that names the keys")
+        }
+    }
+}
+
+/// The load of one key by `by`; none where keys are not measured so.
+///
+/// A key's bytes are its rows' part of the bytes of the item that it is in.
+fn cost(hot: &KeyLoad, by: &Measure, load: &Load) -> Option<u64> {
+    match by {
+        Measure::Rows => Some(hot.rows),
+        Measure::Writes => Some(hot.writes),
+        Measure::Bytes => {
+            let item = load
+                .items
+                .iter()
+                .find(|item| item.keys.contains(&hot.key))?;
+            let bytes = u128::from(item.bytes) * u128::from(hot.rows);
+            u64::try_from(bytes / u128::from(item.rows.max(1))).ok()
+        }
+        Measure::Query(_) => None,
+    }
+}
+
+/// Each key of the hottest that outweighs the fair share of its shard, with a proposal.
+pub(super) fn for_hot_keys<'a>(
+    shard: &ShardName,
+    fair: u64,
+    by: &Measure,
+    ground: Ground<'a>,
+) -> Vec<(&'a Key, String)> {
+    let Some(load) = ground.load(shard) else {
+        return Vec::new();
+    };
+    let weighed = load
+        .hottest
+        .iter()
+        .filter_map(|hot| Some((hot, cost(hot, by, load)?)));
+    weighed
+        .filter(|(_, cost)| *cost > fair && fair > 0)
+        .map(|(hot, cost)| {
+            let proposal = format!(
+                "key {} alone carries {}, {} the fair share of shard {shard}; isolate it: `{}`",
+                hot.key,
+                amount(by, cost),
+                times(cost, fair),
+                isolate(&hot.key, ground)
+            );
+            (&hot.key, proposal)
+        })
+        .collect()
+}

@@ -1,0 +1,86 @@
+//! Back to an earlier version of a map: a request that moves what changed.
+
+use crate::id::{MapVersion, ShardName};
+use crate::key_set::KeySet;
+use crate::request::{KeyMove, MoveKeys, Options, Request, Selection, Tables};
+use crate::shard_map::{Difference, ShardMap, difference};
+
+/// Why no request leads back.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RevertError {
+    /// The versions are of maps that divide their keys differently.
+    #[error("version {earlier} of the map divides its keys in another way than version {current}")]
+    OtherKind {
+        /// The version in force.
+        current: MapVersion,
+        /// The version to go back to.
+        earlier: MapVersion,
+    },
+    /// Every key has the owner that it had.
+    #[error("every key has the owner that it had in version {earlier}")]
+    NoDifference {
+        /// The version to go back to.
+        earlier: MapVersion,
+    },
+    /// Keys that had no owner then, or have none now: a move can neither take an owner away nor give a first one.
+    #[error("a move cannot bring these keys back: {}", unmapped_text(unmapped))]
+    Unmapped {
+        /// The keys and the version in which they have no owner.
+        unmapped: Vec<(KeySet, MapVersion)>,
+    },
+}
+
+fn unmapped_text(unmapped: &[(KeySet, MapVersion)]) -> String {
+    let texts: Vec<String> = unmapped
+        .iter()
+        .map(|(keys, version)| format!("{keys} are unmapped in version {version}"))
+        .collect();
+    texts.join("; ")
+}
+
+/// The request that gives every key the owner that it had in `earlier`.
+///
+/// # Errors
+/// [`RevertError`]; keys that are unmapped in one of the versions are all named.
+pub fn revert(current: &ShardMap, earlier: &ShardMap) -> Result<Request, RevertError> {
+    let kind = |map: &ShardMap| (map.name.clone(), map.strategy, map.key.clone(), map.buckets);
+    if kind(current) != kind(earlier) {
+        return Err(RevertError::OtherKind {
+            current: current.version,
+            earlier: earlier.version,
+        });
+    }
+    let mut moves = Vec::new();
+    let mut unmapped = Vec::new();
+    for Difference { keys, from, to } in difference(current, earlier) {
+        match (from, to) {
+            (Some(source), Some(target)) => moves.push(key_move(source, target, &keys)),
+            (Some(_), None) => unmapped.push((keys, earlier.version)),
+            (None, _) => unmapped.push((keys, current.version)),
+        }
+    }
+    if !unmapped.is_empty() {
+        return Err(RevertError::Unmapped { unmapped });
+    }
+    if moves.is_empty() {
+        return Err(RevertError::NoDifference {
+            earlier: earlier.version,
+        });
+    }
+    Ok(Request::Move(MoveKeys {
+        map: current.name.clone(),
+        moves,
+        tables: Tables::new(),
+        ignore: Vec::new(),
+        options: Options::default(),
+    }))
+}
+
+fn key_move(source: ShardName, target: ShardName, keys: &KeySet) -> KeyMove {
+    KeyMove {
+        source,
+        target,
+        keys: Some(Selection::of(keys)),
+        mode: None,
+    }
+}

@@ -1,0 +1,116 @@
+//! What an operation wishes for, before it is checked and has its place in the plan.
+
+use super::{MoveOutline, Outline};
+use crate::fleet::ShardInfo;
+use crate::id::ShardName;
+use crate::inspection::Load;
+use crate::key_set::KeySet;
+use crate::plan::{After, Until};
+use crate::request::{Mode, Options};
+use crate::shard_map::ShardMap;
+
+/// What every operation is worked out from.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) map: &'a ShardMap,
+    pub(super) fleet: &'a [ShardInfo],
+    pub(super) loads: &'a [Load],
+    pub(super) options: &'a Options,
+}
+
+impl<'a> Ground<'a> {
+    pub(super) fn shard(&self, name: &ShardName) -> Option<&'a ShardInfo> {
+        self.fleet.iter().find(|shard| &shard.name == name)
+    }
+
+    pub(super) fn load(&self, shard: &ShardName) -> Option<&'a Load> {
+        self.loads.iter().find(|load| &load.shard == shard)
+    }
+
+    /// The sentence for a shard without keys.
+    pub(super) fn owns_nothing(&self, shard: &ShardName) -> String {
+        format!(
+            "shard {shard} owns no keys in map {} version {}",
+            self.map.name, self.map.version
+        )
+    }
+}
+
+/// A move without what follows from its place in the plan.
+#[derive(Debug)]
+pub(super) struct Wish {
+    pub(super) source: ShardName,
+    pub(super) target: ShardName,
+    pub(super) keys: KeySet,
+    pub(super) mode: Mode,
+    pub(super) why: String,
+    /// Wishes before this one whose old rows must be gone first, by index.
+    pub(super) after: Vec<usize>,
+    pub(super) drop_tables: bool,
+}
+
+/// Moves, what is to be said of them, and what stands in the way.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) wishes: Vec<Wish>,
+    pub(super) notes: Vec<String>,
+    pub(super) problems: Vec<String>,
+}
+
+impl Draft {
+    /// A draft that is refused.
+    pub(super) fn refused(problem: String) -> Self {
+        Self {
+            problems: vec![problem],
+            ..Self::default()
+        }
+    }
+
+    /// The moves with their names and what they wait for.
+    pub(super) fn outline(self, map: &ShardMap) -> Outline {
+        let mut moves: Vec<MoveOutline> = Vec::with_capacity(self.wishes.len());
+        let owners = map.shards();
+        for (index, wish) in self.wishes.into_iter().enumerate() {
+            let mut after: Vec<After> = wish
+                .after
+                .iter()
+                .map(|before| waits(&move_id(*before), Until::Finished))
+                .collect();
+            // The first move to a new shard makes its tables, so the others cannot start beside it.
+            let fresh = !owners.contains(&wish.target);
+            let sibling = moves
+                .iter()
+                .rev()
+                .find(|other| fresh && other.target == wish.target);
+            if let Some(other) = sibling.filter(|other| after.iter().all(|a| a.id != other.id)) {
+                after.push(waits(&other.id, Until::Flipped));
+            }
+            moves.push(MoveOutline {
+                id: move_id(index),
+                source: wish.source,
+                target: wish.target,
+                keys: wish.keys,
+                mode: wish.mode,
+                after,
+                why: wish.why,
+                drop_tables: wish.drop_tables,
+            });
+        }
+        Outline {
+            moves,
+            notes: self.notes,
+        }
+    }
+}
+
+/// The name of the move at `index`.
+pub(super) fn move_id(index: usize) -> String {
+    format!("m{}", index + 1)
+}
+
+fn waits(id: &str, until: Until) -> After {
+    After {
+        id: id.to_owned(),
+        until,
+    }
+}
