@@ -46,7 +46,9 @@ fn write_head(out: &mut String, plan: &Plan) -> std::fmt::Result {
         plan.map,
         if moves == 1 { "" } else { "s" }
     )?;
-    let last = i64::try_from(moves).unwrap_or(i64::MAX).saturating_add(plan.map_version.0);
+    let last = i64::try_from(moves)
+        .unwrap_or(i64::MAX)
+        .saturating_add(plan.map_version.0);
     writeln!(out, "  map version      {} -> {last}", plan.map_version)?;
     writeln!(
         out,
@@ -93,21 +95,16 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
         planned.estimate.rows,
         bytes(planned.estimate.bytes)
     )?;
-    match planned.mode {
-        Mode::Online => writeln!(
-            out,
-            "  write stop       moving keys only, some 10 to 100 ms plus the oldest open writer, never over {} ms before it is given up",
-            plan.options.write_stop_budget_ms
-        )?,
-        Mode::Offline => writeln!(
-            out,
-            "  write stop       moving keys only, read-only from the copy to the flip"
-        )?,
-    }
+    write_modes(out, plan, planned)?;
     writeln!(out, "  schema           {}", planned.schema_fingerprint)?;
     writeln!(out, "  Steps")?;
     for node in &planned.graph.nodes {
-        writeln!(out, "    {:<14} {}", node.id.to_string(), node.kind.summary())?;
+        writeln!(
+            out,
+            "    {:<14} {}",
+            node.id.to_string(),
+            node.kind.summary()
+        )?;
         if node.kind.locks() != "none" {
             writeln!(out, "    {:<14}   locks: {}", "", node.kind.locks())?;
         }
@@ -129,6 +126,34 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
         writeln!(out, "        where {}", table.predicate(&moving.keys, ""))?;
     }
     Ok(())
+}
+
+/// What the mode costs, and what the other one would.
+fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt::Result {
+    let amount = bytes(planned.estimate.bytes);
+    match planned.mode {
+        Mode::Online => {
+            writeln!(
+                out,
+                "  write stop       moving keys only, some 10 to 100 ms plus the oldest open writer, never over {} ms before it is given up",
+                plan.options.write_stop_budget_ms
+            )?;
+            writeln!(
+                out,
+                "  offline instead  nothing captured; moving keys read-only while {amount} are copied and verified, no roll back after the flip"
+            )
+        }
+        Mode::Offline => {
+            writeln!(
+                out,
+                "  write stop       moving keys only, read-only while {amount} are copied and verified, no roll back after the flip"
+            )?;
+            writeln!(
+                out,
+                "  online instead   a slot on the source decodes its log meanwhile; writes to moving keys stop for some 10 to 100 ms"
+            )
+        }
+    }
 }
 
 /// Bytes with a binary unit, one decimal.

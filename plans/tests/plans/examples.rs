@@ -40,7 +40,7 @@ fn every_plan_survives_its_file() {
 
 #[test]
 fn a_refusal_of_the_survey_is_no_plan() {
-    let (_, text) = fixture::examples().remove(0);
+    let text = fixture::example("split-by-range.yaml");
     let request = Request::parse(&text).unwrap();
     let outline = fixture::outlined(&request).unwrap();
     let mut surveys = fixture::surveys_of(&request, &outline);

@@ -28,6 +28,11 @@ pub(crate) fn examples() -> Vec<(String, String)> {
     found
 }
 
+/// The text of one example.
+pub(crate) fn example(name: &str) -> String {
+    fs::read_to_string(crate_folder().join("examples").join(name)).unwrap()
+}
+
 pub(crate) fn crate_folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
@@ -48,8 +53,65 @@ pub(crate) fn map_of(request: &Request) -> ShardMap {
             ],
         ),
         "branches" => map("branches", &[(Some(1), Some(21), "bank-1")]),
+        "shops" => map(
+            "shops",
+            &[
+                (None, Some(1000), "shard-a"),
+                (Some(1000), Some(2000), "shard-b"),
+                (Some(2000), None, "shard-c"),
+            ],
+        )
+        .knowing(&[("shops", &["id"]), ("invoices", &["shop_id"])]),
+        "users" => users().knowing(&[("users", &["id"])]),
+        "accounts" => accounts().knowing(&[("accounts", &["name"])]),
+        "documents" => {
+            let key = [KeyType::Text, KeyType::Bigint];
+            let all = [(KeySet::range(None, None), "shard-a")];
+            map_of_kind("documents", Strategy::Range, &key, all)
+        }
+        "readings" => {
+            let all = [(KeySet::range(None, None), "shard-a")];
+            map_of_kind("readings", Strategy::Range, &[KeyType::Timestamptz], all)
+                .knowing(&[("readings", &["taken_at"])])
+        }
         other => panic!("no fixture for map {other}"),
     }
+}
+
+/// A map that knows its tables.
+pub(crate) trait Knowing {
+    fn knowing(self, tables: &[(&str, &[&str])]) -> Self;
+}
+
+impl Knowing for ShardMap {
+    fn knowing(mut self, tables: &[(&str, &[&str])]) -> Self {
+        let columns = |names: &&[&str]| KeyColumns(names.iter().map(|n| (*n).to_owned()).collect());
+        self.settings.tables = tables
+            .iter()
+            .map(|(table, names)| ((*table).to_owned(), columns(names)))
+            .collect();
+        self
+    }
+}
+
+/// A hash map of four shards with a quarter of the virtual shards each.
+pub(crate) fn users() -> ShardMap {
+    let quarter = |(shard, nth): (&'static str, u32)| {
+        (KeySet::buckets(4096, nth * 1024, (nth + 1) * 1024), shard)
+    };
+    let shards = ["users-1", "users-2", "users-3", "users-4"];
+    let mappings = shards.into_iter().zip(0..).map(quarter);
+    map_of_kind("users", Strategy::Hash, &[KeyType::Bigint], mappings)
+}
+
+/// A list map of two shards.
+pub(crate) fn accounts() -> ShardMap {
+    let names = |names: &[&str]| KeySet::list(names.iter().map(|name| Key::from(*name)));
+    let mappings = [
+        (names(&["acme", "globex", "hooli"]), "shard-a"),
+        (names(&["initech", "umbrella"]), "shard-b"),
+    ];
+    map_of_kind("accounts", Strategy::List, &[KeyType::Text], mappings)
 }
 
 /// A map of bigint ranges at version 7.
@@ -106,8 +168,9 @@ pub(crate) fn fleet(names: &[&str]) -> Vec<ShardInfo> {
 }
 
 /// The shards of every example.
-const SHARDS: [&str; 10] = [
-    "shard-a", "shard-b", "shard-c", "shard-d", "eu-1", "eu-2", "us-1", "bank-1", "bank-2", "vip-1",
+const SHARDS: [&str; 15] = [
+    "shard-a", "shard-b", "shard-c", "shard-d", "eu-1", "eu-2", "us-1", "bank-1", "bank-2",
+    "vip-1", "users-1", "users-2", "users-3", "users-4", "users-5",
 ];
 
 /// The outline of a request with the fixed map, fleet and loads.
@@ -125,16 +188,42 @@ pub(crate) fn planned(text: &str) -> Plan {
     planner::plan(&request, &map_of(&request), outline, &surveys).unwrap()
 }
 
-/// What is measured for a request: nothing yet needs it.
+/// What is measured for a request.
 fn loads_of(request: &Request, map: &ShardMap) -> Vec<Load> {
     let Some(needs) = planner::needs(request, map) else {
         return Vec::new();
     };
-    needs
-        .shards
-        .iter()
-        .map(|shard| load(shard.as_str(), &[], &[]))
+    let shards = needs.shards.iter();
+    shards
+        .map(|shard| match map.strategy {
+            Strategy::Hash => skewed(shard.as_str()),
+            Strategy::Range | Strategy::List => growing(shard.as_str(), map),
+        })
         .collect()
+}
+
+/// A quarter of the virtual shards in 64 items; users-1 has ten times the writes of the others, and a hot key.
+fn skewed(shard: &str) -> Load {
+    let nth: u32 = shard.strip_prefix("users-").unwrap().parse().unwrap();
+    let hot = if nth == 1 { 10 } else { 1 };
+    let items: Vec<_> = (0..64)
+        .map(|item| (nth - 1) * 1024 + item * 16)
+        .map(|from| (KeySet::buckets(4096, from, from + 16), 2500, 25 * hot))
+        .collect();
+    load(shard, &items, &[(Key::Int(17), 480 * hot)])
+}
+
+/// Pieces of a hundred keys, each with a thousand rows more than the one before.
+fn growing(shard: &str, map: &ShardMap) -> Load {
+    let owned = map.owned_by(&shard.into());
+    let items: Vec<_> = (0..10)
+        .map(|nth| {
+            let end = |at: i64| Some(at * 100).filter(|at| (1..1000).contains(at));
+            (range(end(nth), end(nth + 1)).intersection(&owned), nth)
+        })
+        .map(|(keys, nth)| (keys, 1000 + nth.unsigned_abs() * 1000, 10))
+        .collect();
+    load(shard, &items, &[])
 }
 
 /// A load by keys, rows and writes; a row has 100 bytes and the weight 1.

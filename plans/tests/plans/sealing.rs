@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn plan() -> Plan {
-    let (_, text) = fixture::examples().remove(0);
+    let text = fixture::example("split-by-range.yaml");
     fixture::planned(&text)
 }
 
