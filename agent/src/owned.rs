@@ -6,8 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use plans::id::{Epoch, MapVersion, MigrationId, StepId};
 use plans::names::Direction;
+use plans::request::Mode;
 use plans::step::StepKind;
+use plans::step::create_target::TargetCreated;
 use plans::step::preflight::{Identity, Preflighted};
+use plans::table::MovingTable;
 use plans::wire::{Dispatch, Progress, StreamStatus};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
@@ -92,6 +95,28 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// The step that `dispatch` asks for.
+    ///
+    /// A live target has the reference tables already: they are no business of the move then.
+    pub(crate) fn new(
+        mut dispatch: Dispatch,
+        owned: Arc<Owned>,
+        controller: Controller,
+        cancel: CancellationToken,
+    ) -> Self {
+        let target: Result<TargetCreated, StepError> =
+            output(&dispatch.outputs, StepKind::CreateTarget);
+        if target.is_ok_and(|target| !target.created) {
+            dispatch.tables.retain(|table| !table.is_reference());
+        }
+        Self {
+            dispatch: Arc::new(dispatch),
+            owned,
+            controller,
+            cancel,
+        }
+    }
+
     /// The shard that the keys leave.
     pub(crate) fn source(&self) -> Result<Shard, StepError> {
         Shard::new(
@@ -133,10 +158,26 @@ impl Context {
         }
     }
 
-    /// The predicate over a table's key column.
+    /// The tables whose rows move; reference tables are only copied.
+    pub(crate) fn keyed(&self) -> Vec<MovingTable> {
+        let tables = self.dispatch.tables.iter();
+        tables.filter(|table| !table.is_reference()).cloned().collect()
+    }
+
+    /// The tables that a stream carries: a reference table is kept the same on a new target until the flip.
+    pub(crate) fn captured(&self, direction: Direction) -> impl Iterator<Item = &MovingTable> {
+        let tables = self.dispatch.tables.iter();
+        tables.filter(move |table| direction == Direction::Forward || !table.is_reference())
+    }
+
+    /// True while the application goes on writing to the moving keys.
+    pub(crate) fn online(&self) -> bool {
+        self.dispatch.mode == Mode::Online
+    }
+
+    /// The predicate of a table's moving rows.
     pub(crate) fn predicate(&self, table: &plans::table::MovingTable) -> String {
-        let column = plans::table::quote_ident(&table.key_column);
-        self.dispatch.keys.predicate(&column)
+        table.predicate(&self.dispatch.keys, "")
     }
 
     /// Tells the operator what the step is doing or waiting for.
@@ -156,6 +197,19 @@ impl Context {
 
     /// Starts the change stream in `direction` unless it runs already.
     pub(crate) async fn ensure_stream(&self, direction: Direction) -> Result<(), StepError> {
+        let token = match direction {
+            Direction::Forward => self.token(),
+            Direction::Reverse => self.token_after_flip(),
+        };
+        self.ensure_stream_under(direction, token).await
+    }
+
+    /// As [`Context::ensure_stream`], under the proof of a flip that is newer than the dispatch.
+    pub(crate) async fn ensure_stream_under(
+        &self,
+        direction: Direction,
+        token: Token,
+    ) -> Result<(), StepError> {
         let mut slot = self.owned.stream.lock().await;
         if slot
             .as_ref()
@@ -167,7 +221,7 @@ impl Context {
             old.stop().await;
         }
         *slot = Some(Stream::start(
-            self.stream_spec(direction)?,
+            self.stream_spec(direction, token)?,
             self.verifying(),
         ));
         Ok(())
@@ -182,16 +236,11 @@ impl Context {
         done || matches!(&self.dispatch.step, Some((_, StepKind::Verify)))
     }
 
-    fn stream_spec(&self, direction: Direction) -> Result<StreamSpec, StepError> {
+    fn stream_spec(&self, direction: Direction, token: Token) -> Result<StreamSpec, StepError> {
         let known: Preflighted = self.output(StepKind::Preflight)?;
-        let (origin, destination, identity, token) = match direction {
-            Direction::Forward => (self.source()?, self.target()?, known.source, self.token()),
-            Direction::Reverse => (
-                self.target()?,
-                self.source()?,
-                known.target,
-                self.token_after_flip(),
-            ),
+        let (origin, destination, identity) = match direction {
+            Direction::Forward => (self.source()?, self.target()?, known.source),
+            Direction::Reverse => (self.target()?, self.source()?, known.target),
         };
         Ok(StreamSpec {
             direction,

@@ -51,7 +51,7 @@ pub(crate) struct Seen {
     pub(crate) status: StreamStatus,
     /// Markers that are applied, with the number of row changes applied before each.
     pub(crate) markers: HashMap<Uuid, u64>,
-    /// Row changes applied by this process.
+    /// Changes of moving rows applied by this process.
     pub(crate) applied: u64,
 }
 

@@ -12,7 +12,7 @@ use plans::key_set::KeySet;
 use plans::names::{
     BYPASS_SETTING, SCHEMA, SQLSTATE_NOT_OPEN, SQLSTATE_NOT_OWNER, SQLSTATE_REFUSED, TRIGGER_PREFIX,
 };
-use plans::table::{MovingTable, quote_ident, quote_literal};
+use plans::table::{MovingTable, TableKey, quote_ident, quote_literal};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -44,16 +44,36 @@ pub(crate) async fn create_functions(
     client: &Client,
     migration: &MigrationId,
     map: &MapName,
+    keys: &KeySet,
+    tables: &[MovingTable],
 ) -> Result<(), tokio_postgres::Error> {
-    client.batch_execute(&functions_sql(migration, map)).await
+    let mut sql = row_function(migration, map, &migration.guard_function(), "");
+    for (index, table) in tables.iter().enumerate() {
+        if matches!(table.key, TableKey::Through(_)) {
+            let name = migration.through_function(index);
+            sql.push_str(&row_function(migration, map, &name, &unless_moving(table, keys)));
+        }
+    }
+    sql.push_str(&truncate_function(migration));
+    client.batch_execute(&sql).await
 }
 
-fn functions_sql(migration: &MigrationId, map: &MapName) -> String {
+/// For a table without the key: WHEN cannot look at other tables, so the function does.
+fn unless_moving(table: &MovingTable, keys: &KeySet) -> String {
+    let (new, old) = (table.predicate(keys, "new"), table.predicate(keys, "old"));
+    format!(
+        "if not (case tg_op when 'INSERT' then {new} when 'DELETE' then {old} else {old} or {new} end) then
+             return null;
+           end if;"
+    )
+}
+
+fn row_function(migration: &MigrationId, map: &MapName, name: &str, first: &str) -> String {
     let register = quote_ident(&migration.register());
     let id = quote_literal(migration.as_str());
     let map = quote_literal(map.as_str());
     format!(
-        "create or replace function {SCHEMA}.{guard}() returns trigger
+        "create or replace function {SCHEMA}.{name}() returns trigger
          language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
          declare
            until bigint;
@@ -70,15 +90,25 @@ fn functions_sql(migration: &MigrationId, map: &MapName) -> String {
                return null;
              end if;
            end if;
-           select role, map_version, flipped into told from {SCHEMA}.move where migration = {id};
+           {first}
+           select role, map_version, flipped, read_only into told from {SCHEMA}.move where migration = {id};
            raise exception using
              errcode = case when told.role = 'target' and told.flipped is null
                             then '{SQLSTATE_NOT_OPEN}' else '{SQLSTATE_NOT_OWNER}' end,
              message = format('this shard does not take writes for this key (map %s)', {map}),
-             detail = format('map=%s version>=%s migration=%s', {map}, coalesce(told.flipped, told.map_version), {id}),
+             detail = format('map=%s version>=%s migration=%s', {map}, coalesce(told.flipped, told.map_version), {id})
+               || case when told.read_only and told.flipped is null
+                       then ' read only: the key moves offline, its new shard takes writes when the map names it' else '' end,
              hint = 'read the shard map again and repeat the whole transaction';
-         end $guard$;
-         create or replace function {SCHEMA}.{truncate}() returns trigger
+         end $guard$; ",
+        max = i64::MAX,
+    )
+}
+
+fn truncate_function(migration: &MigrationId) -> String {
+    let id = quote_literal(migration.as_str());
+    format!(
+        "create or replace function {SCHEMA}.{truncate}() returns trigger
          language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
          begin
            raise exception using
@@ -86,27 +116,29 @@ fn functions_sql(migration: &MigrationId, map: &MapName) -> String {
              message = format('TRUNCATE of %I.%I is refused while migration %s moves its rows', tg_table_schema, tg_table_name, {id}),
              hint = 'use DELETE, or wait for the migration to end';
          end $guard$;",
-        guard = migration.guard_function(),
         truncate = migration.truncate_function(),
-        max = i64::MAX,
     )
 }
 
-/// The statements that put the guard on one table.
-pub(crate) fn triggers_sql(
-    migration: &MigrationId,
-    keys: &KeySet,
+/// What lets our own writes pass: our setting and our role, decided in WHEN (R16).
+pub(super) fn foreign(our_role: &str) -> String {
+    format!(
+        "(pg_catalog.current_setting('{BYPASS_SETTING}', true) is distinct from 'on' or session_user <> {})",
+        quote_literal(our_role)
+    )
+}
+
+/// The statements that put a row guard on one table: three triggers that call `function` for rows that
+/// `predicate` selects, given `new` or `old`.
+pub(super) fn row_triggers(
     table: &MovingTable,
+    name: impl Fn(&str) -> String,
+    function: &str,
+    predicate: impl Fn(&str) -> String,
     our_role: &str,
 ) -> String {
     let on = table.table.sql();
-    let column = quote_ident(&table.key_column);
-    let new = keys.predicate(&format!("new.{column}"));
-    let old = keys.predicate(&format!("old.{column}"));
-    let foreign = format!(
-        "(pg_catalog.current_setting('{BYPASS_SETTING}', true) is distinct from 'on' or session_user <> {})",
-        quote_literal(our_role)
-    );
+    let (new, old, foreign) = (predicate("new"), predicate("old"), foreign(our_role));
     let row = [
         ("insert", format!("{new} and {foreign}")),
         ("delete", format!("{old} and {foreign}")),
@@ -114,31 +146,99 @@ pub(crate) fn triggers_sql(
     ];
     let mut sql = String::new();
     for (event, when) in row {
-        let name = quote_ident(&migration.trigger(event));
+        let name = quote_ident(&name(event));
         sql.push_str(&format!(
-            "drop trigger if exists {name} on {on}; create trigger {name} after {event} on {on} \
-             for each row when ({when}) execute function {SCHEMA}.{}(); \
-             alter table {on} enable always trigger {name}; ",
-            migration.guard_function()
+            "create or replace trigger {name} after {event} on {on} \
+             for each row when ({when}) execute function {SCHEMA}.{function}(); \
+             alter table {on} enable always trigger {name}; "
         ));
     }
-    let name = quote_ident(&migration.trigger("truncate"));
+    sql
+}
+
+/// The statements that put the guard on the table at `index`: none for rows of a reference table.
+pub(crate) fn triggers_sql(
+    migration: &MigrationId,
+    keys: &KeySet,
+    (index, table): (usize, &MovingTable),
+    our_role: &str,
+) -> String {
+    let name = |event: &str| migration.trigger(event);
+    let mut sql = match &table.key {
+        TableKey::Columns(_) => row_triggers(
+            table,
+            name,
+            &migration.guard_function(),
+            |row| table.predicate(keys, row),
+            our_role,
+        ),
+        TableKey::Through(_) => row_triggers(
+            table,
+            name,
+            &migration.through_function(index),
+            |_| "true".to_owned(),
+            our_role,
+        ),
+        TableKey::Reference => String::new(),
+    };
+    let (on, name) = (table.table.sql(), quote_ident(&migration.trigger("truncate")));
     sql.push_str(&format!(
-        "drop trigger if exists {name} on {on}; create trigger {name} before truncate on {on} \
-         for each statement when ({foreign}) execute function {SCHEMA}.{}(); \
+        "create or replace trigger {name} before truncate on {on} \
+         for each statement when ({}) execute function {SCHEMA}.{}(); \
          alter table {on} enable always trigger {name};",
+        foreign(our_role),
         migration.truncate_function()
     ));
     sql
 }
 
-/// The statements that take the TRUNCATE guard off one table (R19: not for good).
-pub(crate) fn drop_truncate_sql(migration: &MigrationId, table: &MovingTable) -> String {
-    format!(
-        "drop trigger if exists {} on {}",
-        quote_ident(&migration.trigger("truncate")),
-        table.table.sql()
-    )
+/// How many triggers the guard has on these tables.
+fn triggers_on(tables: &[MovingTable]) -> usize {
+    tables
+        .iter()
+        .map(|table| match table.key {
+            TableKey::Columns(_) | TableKey::Through(_) => 4,
+            TableKey::Reference => 1,
+        })
+        .sum()
+}
+
+/// Puts the guard on every table, each for a moment's lock.
+pub(crate) async fn put(
+    client: &Client,
+    token: &Token,
+    keys: &KeySet,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<(), StepError> {
+    let role = session_user(client)
+        .await
+        .at(format_args!("shard {shard}: reading our role"))?;
+    for (index, table) in tables.iter().enumerate() {
+        let sql = triggers_sql(&token.migration, keys, (index, table), &role);
+        let what = format!("shard {shard}: putting the guard on {}", table.table);
+        with_short_locks(client, token, &sql, &what).await?;
+    }
+    Ok(())
+}
+
+/// The role that our sessions log in as.
+pub(crate) async fn session_user(session: &Client) -> Result<String, tokio_postgres::Error> {
+    let row = session.query_one("select session_user::text", &[]).await?;
+    Ok(row.get(0))
+}
+
+/// The statements that take a migration's guard off one table.
+pub(super) fn drop_triggers_sql(migration: &MigrationId, table: &MovingTable) -> String {
+    ["insert", "update", "delete", "truncate"]
+        .map(|event| {
+            format!(
+                "drop trigger if exists {} on {}",
+                quote_ident(&migration.trigger(event)),
+                table.table.sql()
+            )
+        })
+        .join("; ")
 }
 
 /// Runs DDL on a live table: never waits more than 200 ms in the lock queue, tries again for half a minute.
@@ -182,13 +282,25 @@ pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Res
     for row in rows {
         with_short_locks(client, token, row.get(0), &what).await?;
     }
-    let sql = format!(
-        "drop function if exists {SCHEMA}.{}(); drop function if exists {SCHEMA}.{}(); drop sequence if exists {SCHEMA}.{}",
-        migration.guard_function(),
-        migration.truncate_function(),
-        quote_ident(&migration.register()),
-    );
-    epoch::execute(client, token, &sql).await.at(&what)
+    let functions = client
+        .query(
+            "select pg_catalog.format('drop function %I.%I()', n.nspname, p.proname)
+             from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+             where n.nspname = $1 and (p.proname in ($2, $3) or p.proname ~ ('^' || $2 || '_[0-9]+$'))",
+            &[
+                &SCHEMA,
+                &migration.guard_function(),
+                &migration.truncate_function(),
+            ],
+        )
+        .await
+        .at(&what)?;
+    let mut sql: Vec<String> = functions.iter().map(|row| row.get(0)).collect();
+    sql.push(format!(
+        "drop sequence if exists {SCHEMA}.{}",
+        quote_ident(&migration.register())
+    ));
+    epoch::execute(client, token, &sql.join("; ")).await.at(&what)
 }
 
 /// What stands on the tables: each guard trigger's table, name, state and definition (R10).
@@ -210,27 +322,25 @@ pub(crate) async fn standing(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Refuses unless every moving table has its four triggers, all `ENABLE ALWAYS`.
+/// Refuses unless every moving table has its triggers, all `ENABLE ALWAYS`.
 pub(crate) async fn check(
     client: &Client,
     migration: &MigrationId,
-    tables: usize,
+    tables: &[MovingTable],
     shard: &str,
 ) -> Result<Vec<String>, StepError> {
     let standing = standing(client, migration, shard).await?;
+    let expected = triggers_on(tables);
     let always = standing
         .iter()
         .filter(|line| line.split(' ').nth(1) == Some("A"))
         .count();
-    if always == tables * 4 && standing.len() == always {
+    if always == expected && standing.len() == always {
         return Ok(standing);
     }
     Err(StepError::refused(
         "guard.changed",
-        format!(
-            "shard {shard}: {always} of {} guard triggers stand and are ENABLE ALWAYS",
-            tables * 4
-        ),
+        format!("shard {shard}: {always} of {expected} guard triggers stand and are ENABLE ALWAYS"),
         "someone dropped or disabled guard triggers: abort the migration and plan it again",
     ))
 }

@@ -18,11 +18,18 @@ create table if not exists shardwright.move (
     map text not null,
     map_version bigint not null,
     flipped bigint,
+    read_only boolean not null default false,
     drop_script text,
+    loaded boolean not null default false,
+    away jsonb,
     created_at timestamptz not null default now()
 );
 comment on column shardwright.move.epoch is 'only the owner under this epoch may write for the migration';
 comment on column shardwright.move.attempt is 'advances before each register change; 1000 n and up for cutover attempt n, its releases and recoveries';
+comment on column shardwright.move.read_only is 'the keys are read-only from the copy to the flip';
+comment on column shardwright.move.drop_script is 'target: drops the tables that the migration created; null where it created none';
+comment on column shardwright.move.loaded is 'target: rows of the moving keys are here because of the migration alone';
+comment on column shardwright.move.away is 'target: those of the moving keys that this shard had given away before';
 comment on column shardwright.move.flipped is 'the map version that last changed the owner of the keys, told after the flip';
 create table if not exists shardwright.schema_entry (
     migration text not null,
@@ -65,6 +72,12 @@ create table if not exists shardwright.dirty (
     lsn pg_lsn not null,
     primary key (migration, relation, key)
 );
+create table if not exists shardwright.away (
+    map text primary key,
+    keys jsonb not null,
+    map_version bigint not null
+);
+comment on table shardwright.away is 'keys that this shard gave away and refuses for good; triggers shardwright_guard_away_* hold the same';
 comment on table shardwright.dirty is 'keys changed since the last comparison; compared again before and inside the cutover';
 ";
 
@@ -115,9 +128,7 @@ begin;
 select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0));
 do $$ begin
   if not exists (select from shardwright.move)
-     and not exists (select from pg_catalog.pg_proc p
-                     join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-                     where n.nspname = 'shardwright') then
+     and not exists (select from shardwright.away) then
     drop schema shardwright cascade;
   end if;
 end $$;

@@ -1,6 +1,7 @@
 //! What the agent says to PostgreSQL, and how it reads the answers.
 
 pub(crate) mod apply;
+pub(crate) mod away;
 pub(crate) mod catalog;
 pub(crate) mod compare;
 pub(crate) mod copy_stream;

@@ -3,7 +3,9 @@
 use connect::{Connected, Dsn, Session, connect};
 use plans::id::{Epoch, MigrationId};
 use plans::plan::ShardRef;
+use plans::shard_map::Sequences;
 
+use super::sequences::Share;
 use crate::error::{At, StepError};
 
 /// A shard as one owner of one migration uses it.
@@ -11,6 +13,8 @@ use crate::error::{At, StepError};
 pub(crate) struct Shard {
     pub(crate) name: String,
     pub(crate) dsn: Dsn,
+    /// Its number in the fleet.
+    number: i32,
     migration: MigrationId,
     epoch: Epoch,
 }
@@ -32,6 +36,7 @@ impl Shard {
         Ok(Self {
             name: reference.name.to_string(),
             dsn,
+            number: reference.number,
             migration: migration.clone(),
             epoch,
         })
@@ -46,6 +51,14 @@ impl Shard {
     pub(crate) async fn replica_session(&self, role: &str) -> Result<Connected, StepError> {
         self.open(Session::named(self.application_name(role)).as_replica())
             .await
+    }
+
+    /// How the shard shares out sequence values under `policy`.
+    pub(crate) fn share(&self, policy: Sequences) -> Share {
+        Share {
+            policy,
+            number: self.number,
+        }
     }
 
     /// The name of our sessions of this epoch; a take-over ends those of older epochs by it.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use connect::Connected;
 use plans::id::{Epoch, MapName, MapVersion, MigrationId, ShardName};
-use plans::key_set::{Key, KeyRange, KeySet};
+use plans::key::{Key, KeyType};
+use plans::key_set::KeySet;
 use plans::names::Direction;
 use plans::plan::ShardRef;
-use plans::table::{MovingTable, TableName};
+use plans::table::{KeyColumn, MovingTable, TableKey, TableName};
 use tokio_postgres::Client;
 
 use super::shard::{LIMIT, Shard as Database, until};
@@ -61,10 +62,7 @@ impl Bench {
                 until: MapVersion(VERSION),
             },
             tables: Arc::default(),
-            keys: KeySet::Range(KeyRange {
-                from: Some(Key::Int(100)),
-                to: Some(Key::Int(200)),
-            }),
+            keys: KeySet::range(Some(Key::Int(100)), Some(Key::Int(200))),
         };
         for (database, role) in [(&bench.source, "source"), (&bench.target, "target")] {
             let session = bench.ours(database).await;
@@ -79,10 +77,17 @@ impl Bench {
         bench
     }
 
+    /// The predicate of the moving rows, bare.
+    pub(crate) fn predicate(&self) -> String {
+        self.keys
+            .predicate(&[("tenant_id".to_owned(), KeyType::Bigint)])
+    }
+
     /// A shard as the owner under `epoch` sees it.
     pub(crate) fn shard(&self, database: &Database, epoch: Epoch) -> Shard {
         let reference = ShardRef {
             name: ShardName::from("s"),
+            number: 1,
             dsn: database.dsn_text(),
         };
         Shard::new(&reference, &self.token.migration, epoch).expect("a connection string")
@@ -109,15 +114,12 @@ impl Bench {
         guard::create_register(&session, id, value)
             .await
             .expect("a register");
-        guard::create_functions(&session, id, &MapName::from("m"))
+        guard::create_functions(&session, id, &MapName::from("m"), &self.keys, &self.tables)
             .await
             .expect("functions");
-        for table in self.tables.iter() {
-            let sql = guard::triggers_sql(id, &self.keys, table, "postgres");
-            guard::with_short_locks(&session, &self.token, &sql, "guards")
-                .await
-                .expect("triggers");
-        }
+        guard::put(&session, &self.token, &self.keys, &self.tables, "s")
+            .await
+            .expect("triggers");
     }
 
     /// The register's value.
@@ -133,7 +135,7 @@ impl Bench {
     pub(crate) async fn capture(&self, direction: Direction) {
         let (origin, destination) = self.ends(direction);
         let session = self.ours(origin).await;
-        let predicate = self.keys.predicate("tenant_id");
+        let predicate = self.predicate();
         let tables: Vec<_> = self.tables.iter().map(|t| t.table.sql()).collect();
         let filtered = tables.join(&format!(" where {predicate}, "));
         let name = self.token.migration.publication(direction);
@@ -222,7 +224,7 @@ impl Bench {
             let read = format!(
                 "select (t.*)::text from {} t where {} order by (t.*)::text collate \"C\"",
                 table.table.sql(),
-                self.keys.predicate("tenant_id")
+                self.predicate()
             );
             let rows = session.query(&read, &[]).await.expect("rows");
             all.extend(
@@ -262,7 +264,10 @@ pub(crate) async fn tables(session: &Client) -> Vec<MovingTable> {
                 schema: name.schema,
                 name: name.name,
             },
-            key_column: "tenant_id".to_owned(),
+            key: TableKey::Columns(vec![KeyColumn {
+                name: "tenant_id".to_owned(),
+                kind: KeyType::Bigint,
+            }]),
             primary_key: found.primary_key,
             columns: columns.into_iter().map(|found| found.column).collect(),
             rows: 0,

@@ -16,7 +16,7 @@ async fn one_changed_value_is_found_by_digest_by_bucket_and_by_key() {
         bench.ours(&bench.target).await,
     );
     let table = &bench.tables[0];
-    let predicate = bench.keys.predicate("tenant_id");
+    let predicate = bench.predicate();
     for (change, wanted) in [
         ("select", 0),
         ("update public.names set given = 'other' where count = 7", 1),

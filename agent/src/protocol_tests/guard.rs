@@ -185,7 +185,7 @@ async fn a_key_that_a_trigger_of_the_application_writes_is_refused() {
 async fn control_a_before_guard_does_not_see_the_key_that_is_written() {
     let bench = Bench::new("before", ITEM).await;
     let app = bench.source.session().await;
-    let predicate = bench.keys.predicate("new.tenant_id");
+    let predicate = bench.tables[0].predicate(&bench.keys, "new");
     let naive = format!(
         "{TENANT}; create function public.refuse() returns trigger language plpgsql as \
          $$ begin raise 'refused'; end $$; \
@@ -209,8 +209,10 @@ async fn truncate_is_refused_whatever_the_register_says() {
     }
     let ours = "set local shardwright.bypass = 'on'; truncate public.item";
     tried(&app, ours).await.expect("ours passes");
-    let drop = guard::drop_truncate_sql(&bench.token.migration, &bench.tables[0]);
-    app.batch_execute(&drop).await.expect("dropped");
+    let session = bench.ours(&bench.source).await;
+    guard::drop_all(&session, &bench.token, "s")
+        .await
+        .expect("dropped");
     tried(&app, "truncate public.item")
         .await
         .expect("not for good");
@@ -279,7 +281,7 @@ async fn a_refusal_names_the_version_that_is_there_and_after_the_flip_the_next_o
 async fn a_guard_that_was_disabled_or_changed_is_noticed() {
     let bench = guarded("noticed", 0).await;
     let (session, id) = (bench.ours(&bench.source).await, &bench.token.migration);
-    let standing = guard::check(&session, id, 1, "s").await.expect("stands");
+    let standing = guard::check(&session, id, &bench.tables, "s").await.expect("stands");
     let insert = id.trigger("insert");
     for (change, back) in [
         ("disable trigger", "enable always trigger"),
@@ -287,7 +289,7 @@ async fn a_guard_that_was_disabled_or_changed_is_noticed() {
     ] {
         let change = format!("alter table public.item {change} {insert}");
         session.batch_execute(&change).await.expect("changed");
-        let found = guard::check(&session, id, 1, "s").await;
+        let found = guard::check(&session, id, &bench.tables, "s").await;
         assert_eq!(super::bench::code(found), "guard.changed");
         let back = format!("alter table public.item {back} {insert}");
         session.batch_execute(&back).await.expect("as it was");

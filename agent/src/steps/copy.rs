@@ -49,7 +49,9 @@ struct Shared<'a> {
 pub(super) async fn run(context: &Context) -> Result<Copied, StepError> {
     let target = context.target()?;
     let session = target.session("copy").await?;
-    hold_snapshot(context, &session, &target.name).await?;
+    if context.online() {
+        hold_snapshot(context, &session, &target.name).await?;
+    }
     plan_chunks(context, &session, &target.name).await?;
     let started = Instant::now();
     let todo = chunks(context, &session, &target.name).await?;
@@ -65,8 +67,10 @@ pub(super) async fn run(context: &Context) -> Result<Copied, StepError> {
     let seconds = started.elapsed().as_secs_f64();
     context.say("building primary keys");
     build_indexes::build(context, "key").await?;
-    *context.owned.holders.lock().await = None;
-    snapshot::end_all(&context.source()?, context.dispatch.migration.as_str()).await?;
+    if context.online() {
+        *context.owned.holders.lock().await = None;
+        snapshot::end_all(&context.source()?, context.dispatch.migration.as_str()).await?;
+    }
     copied(context, &session, seconds, &target.name).await
 }
 
@@ -261,9 +265,7 @@ async fn one_chunk(
         // A commit of ours that was on its way when the list was read has finished it since.
         return Ok(());
     }
-    if !snapshot::begin_held(from, id, source).await? {
-        return Err(snapshot_lost(source));
-    }
+    begin_reading(context, from, source).await?;
     epoch::begin(into, &token, target).await?;
     let predicate = context.predicate(table);
     let moved = |rows, bytes| {
@@ -297,6 +299,21 @@ async fn one_chunk(
         .progress
         .done(context, chunk.table, chunk.ordinal, chunk.begun > 0);
     Ok(())
+}
+
+/// Opens the transaction that a chunk is read in: online on the held snapshot, offline on any, since the
+/// moving rows do not change.
+async fn begin_reading(context: &Context, from: &Client, source: &str) -> Result<(), StepError> {
+    if !context.online() {
+        return from
+            .batch_execute("begin isolation level repeatable read read only")
+            .await
+            .at(format_args!("shard {source}: beginning a chunk"));
+    }
+    if snapshot::begin_held(from, context.dispatch.migration.as_str(), source).await? {
+        return Ok(());
+    }
+    Err(snapshot_lost(source))
 }
 
 /// Block numbers only mean something while the table keeps its file.

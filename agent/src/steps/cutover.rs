@@ -6,6 +6,7 @@
 //! source's register. After the flip there is only forward.
 
 mod gate;
+mod offline;
 mod window;
 
 use std::time::Duration;
@@ -60,28 +61,26 @@ impl Parties {
 }
 
 pub(super) async fn run(context: &Context, direction: Direction) -> Result<CutOver, StepError> {
-    let parties = Parties::of(context, direction)?;
+    let mut parties = Parties::of(context, direction)?;
+    if !context.online() {
+        return offline::run(context, parties).await;
+    }
     if direction == Direction::Reverse {
         open_way_forward(context).await?;
     }
-    let begun = match recover(context, &parties).await? {
-        Recovered::Flipped(attempt, version) => {
-            return finish_flipped(context, &parties, attempt, version).await;
-        }
-        Recovered::Open => {
-            let facts = gate::pass(context, &parties).await?;
-            (begin(context, &parties).await?, facts)
-        }
-    };
-    match begun {
-        (Begun::Attempt(attempt), facts) => {
+    if let Recovered::Flipped(attempt, version) = recover(context, &parties).await? {
+        return finish_flipped(context, parties, attempt, version).await;
+    }
+    let facts = gate::pass(context, &parties).await?;
+    match begin(context, &mut parties).await? {
+        Begun::Attempt(attempt) => {
             match window::attempt(context, &parties, attempt, &facts).await {
                 Ok(done) => Ok(done),
                 Err(error) => Err(give_up(context, &parties, attempt, error).await),
             }
         }
-        (Begun::Flipped(attempt, version), _) => {
-            finish_flipped(context, &parties, attempt, version).await
+        Begun::Flipped(attempt, version) => {
+            finish_flipped(context, parties, attempt, version).await
         }
     }
 }
@@ -110,8 +109,9 @@ enum Begun {
     Flipped(AttemptNo, MapVersion),
 }
 
-/// C2: asks the store for the next attempt.
-async fn begin(context: &Context, parties: &Parties) -> Result<Begun, StepError> {
+/// C2: asks the store for the next attempt, which is made at the map version in force: other migrations of
+/// the map may have flipped since this one was dispatched.
+async fn begin(context: &Context, parties: &mut Parties) -> Result<Begun, StepError> {
     let ask = CutoverAsk::Begin {
         direction: parties.direction,
     };
@@ -130,17 +130,8 @@ async fn begin(context: &Context, parties: &Parties) -> Result<Begun, StepError>
     else {
         return Err(refused("begin the attempt", &answer));
     };
-    if map_version == parties.version {
-        return Ok(Begun::Attempt(attempt));
-    }
-    Err(StepError::refused(
-        "map.changed",
-        format!(
-            "the map is at version {map_version}, this cutover is for version {}",
-            parties.version
-        ),
-        "abort the migration and plan it again",
-    ))
+    parties.version = map_version;
+    Ok(Begun::Attempt(attempt))
 }
 
 fn refused(what: &str, answer: &CutoverAnswer) -> StepError {
@@ -203,19 +194,31 @@ async fn recover(context: &Context, parties: &Parties) -> Result<Recovered, Step
         return Ok(Recovered::Open);
     }
     context.say("an earlier attempt had sealed the source; finding out how it ended");
-    match begin(context, parties).await? {
-        Begun::Flipped(attempt, version) => Ok(Recovered::Flipped(attempt, version)),
-        Begun::Attempt(attempt) => {
-            release(
-                context,
-                parties,
-                attempt,
-                "an earlier attempt was interrupted",
-            )
-            .await?;
+    let attempt = newest_attempt(parties).await?;
+    let ask = CutoverAsk::Release {
+        attempt,
+        reason: "an earlier attempt was interrupted".to_owned(),
+    };
+    match ask_until_answered(context, &ask).await? {
+        CutoverAnswer::Released => {
+            reopen(parties, attempt.0).await?;
             Ok(Recovered::Open)
         }
+        CutoverAnswer::Flipped { map_version } => Ok(Recovered::Flipped(attempt, map_version)),
+        answer => Err(refused("release the attempt", &answer)),
     }
+}
+
+/// The newest attempt that either shard has counted: one that died between the witness and the fence has
+/// counted on one shard only.
+async fn newest_attempt(parties: &Parties) -> Result<AttemptNo, StepError> {
+    let mut newest = 0;
+    for shard in [&parties.sides.origin, &parties.sides.destination] {
+        let session = shard.session("register").await?;
+        let number = epoch::newest_attempt(&session, &parties.sides.token, &shard.name).await?;
+        newest = newest.max(number);
+    }
+    Ok(AttemptNo(newest))
 }
 
 /// Gives an attempt up before the flip; returns the error to report.
@@ -277,24 +280,20 @@ async fn reopen(parties: &Parties, attempt: i64) -> Result<(), StepError> {
 /// Reopens the source for an unwind: the store says already that no flip can happen.
 pub(super) async fn reopen_source(context: &Context) -> Result<(), StepError> {
     let parties = Parties::of(context, Direction::Forward)?;
-    // An attempt that died between the witness and the fence has counted on one shard only.
-    let mut newest = 0;
-    for shard in [&parties.sides.origin, &parties.sides.destination] {
-        let session = shard.session("register").await?;
-        let number = epoch::newest_attempt(&session, &parties.sides.token, &shard.name).await?;
-        newest = newest.max(number);
-    }
-    reopen(&parties, newest).await
+    let newest = newest_attempt(&parties).await?;
+    reopen(&parties, newest.0).await
 }
 
 /// C10 and C11 by someone who comes after the flip (also the one who made it).
 async fn finish_flipped(
     context: &Context,
-    parties: &Parties,
+    mut parties: Parties,
     attempt: AttemptNo,
     version: MapVersion,
 ) -> Result<CutOver, StepError> {
     context.say("the map has flipped; opening the new owner");
+    parties.version = MapVersion(version.0 - 1);
+    let parties = &parties;
     let gaining = parties.sides.destination.session("register").await?;
     let losing = parties.sides.origin.session("register").await?;
     let started = Instant::now();
@@ -356,8 +355,12 @@ pub(super) async fn tell_former(
 pub(super) async fn follow(context: &Context, parties: &Parties) -> Result<(), StepError> {
     context.owned.stop_stream().await;
     match parties.direction {
-        Direction::Forward => context.ensure_stream(Direction::Reverse).await,
-        Direction::Reverse => Ok(()),
+        Direction::Forward if context.online() => {
+            context
+                .ensure_stream_under(Direction::Reverse, parties.token_after())
+                .await
+        }
+        Direction::Forward | Direction::Reverse => Ok(()),
     }
 }
 
@@ -384,7 +387,12 @@ pub(crate) async fn recover_register(context: &Context) -> Result<(), StepError>
         Direction::Forward
     };
     let parties = Parties::of(context, direction)?;
-    recover(context, &parties).await.map(|_| ())
+    match recover(context, &parties).await? {
+        Recovered::Open => Ok(()),
+        Recovered::Flipped(attempt, version) => finish_flipped(context, parties, attempt, version)
+            .await
+            .map(|_| ()),
+    }
 }
 
 /// Milliseconds since `start`.

@@ -123,7 +123,7 @@ async fn rows(
     else {
         return Ok(all);
     };
-    let predicate = context.predicate(table);
+    let predicate = table.predicate(&context.dispatch.keys, "t");
     for part in keys.chunks(KEYS_AT_ONCE) {
         let texts: Vec<String> = part.iter().map(|(key, _)| key.clone()).collect();
         all.append(&mut compare::keyed_rows(session, table, &predicate, &texts, shard).await?);

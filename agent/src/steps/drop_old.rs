@@ -1,24 +1,22 @@
 //! Drops the old copy: the map is final (I8), both streams are stopped, their slots and publications gone.
 //!
-//! Rows are deleted in batches of blocks, children before parents; each batch proves the epoch and
-//! reads the register again. The guard stays for good, so that a client with an old map can never
-//! write here; the TRUNCATE guard does not.
+//! Tables that hold nothing but moved rows are truncated, or dropped where the plan says so, in one
+//! transaction; rows of the others are deleted in paced batches. Then the move's guard hands its keys over
+//! to the guard of keys that were given away, which stays for good, and everything else of ours goes.
 
 use plans::names::Direction;
 use plans::step::drop_old::Dropped;
-use plans::table::{MovingTable, quote_ident, quote_literal};
-use plans::wire::TableProgress;
+use plans::table::MovingTable;
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
+use super::create_target::away;
+use super::delete::Deletion;
 use super::open_capture::{drop_slot, unpublish};
 use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pg::copy_stream::BlockRange;
 use crate::pg::shard::Shard;
-use crate::pg::{epoch, guard, home, register};
-
-/// Blocks of one batch: 16 MiB of heap.
-const BATCH_BLOCKS: i64 = 2048;
+use crate::pg::{epoch, guard, home};
 
 pub(super) async fn run(context: &Context) -> Result<Dropped, StepError> {
     context.say("stopping the streams");
@@ -26,117 +24,167 @@ pub(super) async fn run(context: &Context) -> Result<Dropped, StepError> {
     let (source, target) = (context.source()?, context.target()?);
     for (shard, direction) in [(&target, Direction::Reverse), (&source, Direction::Forward)] {
         let session = shard.session("drop").await?;
-        // A run whose report was lost has left the target already: nothing of ours is there any more.
+        // A run whose report was lost has left the shard already: nothing of ours is there any more.
         if epoch::is_enrolled(&session, &context.token_for_cleanup(), &shard.name).await? {
             drop_slot(&session, context, direction, &shard.name).await?;
             unpublish(&session, context, direction, &shard.name).await?;
         }
     }
+    let session = source.session("drop").await?;
     let mut dropped = Dropped::default();
-    for table in context.dispatch.tables.iter().rev() {
-        dropped.rows += delete_rows(context, &source, table).await?;
+    if epoch::is_enrolled(&session, &context.token_for_cleanup(), &source.name).await? {
+        dropped = remove(context, &session, &source).await?;
+        context.say("removing what the migration created");
+        clean_source(context, &session, &source).await?;
     }
-    context.say("removing what the migration created");
-    clean_source(context, &source).await?;
     clean_target(context, &target).await?;
     Ok(dropped)
 }
 
-async fn delete_rows(
-    context: &Context,
-    source: &Shard,
-    table: &MovingTable,
-) -> Result<i64, StepError> {
-    let session = source.replica_session("drop").await?;
-    let what = format!(
-        "shard {}: deleting moved rows of {}",
-        source.name, table.table
-    );
-    let row = session
-        .query_one(
-            "select pg_catalog.pg_relation_size(pg_catalog.to_regclass($1)) / 8192",
-            &[&table.table.sql()],
-        )
-        .await
-        .at(&what)?;
-    let blocks: i64 = row.get(0);
-    let mut deleted = 0;
-    let mut from = 0;
-    while from <= blocks {
-        let to = (from + BATCH_BLOCKS <= blocks).then_some(from + BATCH_BLOCKS);
-        deleted += delete_batch(context, &session, table, &BlockRange { from, to }, source).await?;
-        context.owned.update(|progress| {
-            progress.message = format!("deleting moved rows of {}", table.table);
-            progress.tables = vec![TableProgress {
-                table: table.table.to_string(),
-                rows_done: deleted,
-                phase: "deleting".to_owned(),
-                ..TableProgress::default()
-            }];
-        });
-        from += BATCH_BLOCKS;
-    }
-    Ok(deleted)
-}
-
-async fn delete_batch(
+/// Removes the moved rows, the quick way where nothing else is in the tables.
+async fn remove(
     context: &Context,
     session: &Client,
-    table: &MovingTable,
-    range: &BlockRange,
     source: &Shard,
-) -> Result<i64, StepError> {
+) -> Result<Dropped, StepError> {
     let token = context.token_after_flip();
-    let what = format!(
-        "shard {}: deleting moved rows of {}",
-        source.name, table.table
-    );
-    epoch::begin(session, &token, &source.name).await?;
-    let seen = register::read(session, &token, &what).await?;
-    if seen.register != i64::MAX || seen.flipped != Some(token.until.0) {
-        epoch::rollback(session).await;
-        return Err(StepError::refused(
-            "drop.open",
-            format!(
-                "shard {}: its register is not closed or the map has moved on; nothing is deleted",
-                source.name
-            ),
-            "find out who changed the register; the rows are kept",
-        ));
+    let deletion = Deletion {
+        context,
+        shard: source,
+        flipped: Some(token.until.0),
+        token,
+    };
+    let tables = context.keyed();
+    if !context.dispatch.source_keeps_keys
+        && let Some(dropped) = empty_whole(&deletion, session, &tables).await?
+    {
+        return Ok(dropped);
     }
-    let sql = format!(
-        "delete from only {} where {} and {}",
-        table.table.sql(),
-        range.condition(),
-        context.predicate(table)
-    );
-    let rows = session.execute(&sql, &[]).await.at(&what)?;
-    fail_point::hit("drop_old.batch_deleted").await?;
-    epoch::commit(session, &what).await?;
-    Ok(i64::try_from(rows).unwrap_or(i64::MAX))
+    let mut dropped = Dropped::default();
+    for table in tables.iter().rev() {
+        let rows = deletion.rows_of(table).await?;
+        dropped.rows += rows;
+        if rows > 0 {
+            let bytes = bloat(session, table, rows, &source.name).await?;
+            dropped.bytes_bloat += bytes;
+            dropped
+                .reclaim
+                .push(format!("vacuum (full, analyze) {}", table.table.sql()));
+        }
+    }
+    Ok(dropped)
 }
 
-async fn clean_source(context: &Context, source: &Shard) -> Result<(), StepError> {
-    let session = source.session("drop").await?;
-    let id = &context.dispatch.migration;
-    let token = context.token_for_cleanup();
-    for table in &context.dispatch.tables {
-        let what = format!(
-            "shard {}: taking the TRUNCATE guard off {}",
-            source.name, table.table
+/// Truncates or drops tables that hold nothing but moved rows; `None` when somebody uses them, or when they
+/// hold other rows.
+async fn empty_whole(
+    deletion: &Deletion<'_>,
+    session: &Client,
+    tables: &[MovingTable],
+) -> Result<Option<Dropped>, StepError> {
+    let context = deletion.context;
+    let shard = deletion.shard.name.as_str();
+    let what = format!("shard {shard}: emptying the moved tables");
+    let mut counts = Vec::new();
+    for table in tables {
+        // Counted before the lock is taken, and looked at once more behind it.
+        let sql = format!(
+            "select count(*) filter (where {predicate}), count(*) filter (where not {predicate}),
+                    pg_catalog.pg_total_relation_size(pg_catalog.to_regclass($1))
+             from only {}",
+            table.table.sql(),
+            predicate = context.predicate(table)
         );
-        let sql = guard::drop_truncate_sql(id, table);
-        guard::with_short_locks(&session, &token, &sql, &what).await?;
+        let row = session.query_one(&sql, &[&table.table.sql()]).await.at(&what)?;
+        let (moved, others, bytes): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
+        if others > 0 {
+            return Ok(None);
+        }
+        counts.push((moved, bytes));
     }
-    let what = format!("shard {}: removing the migration's rows", source.name);
-    let migration = quote_literal(&id.0);
+    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    let names = names.join(", ");
+    let verb = if context.dispatch.drop_tables { "drop table" } else { "truncate" };
+    let others: Vec<String> = tables
+        .iter()
+        .map(|table| {
+            format!("exists (select from only {} where not {})", table.table.sql(), context.predicate(table))
+        })
+        .collect();
     let sql = format!(
-        "delete from shardwright.progress where migration = {migration}; \
-         delete from shardwright.dirty where migration = {migration}; \
-         drop function if exists shardwright.{}()",
-        quote_ident(&id.truncate_function())
+        "set local lock_timeout = '200ms'; set local statement_timeout = '2s';
+         lock table {names} in access exclusive mode;
+         do $check$ begin
+           if {} then raise exception using errcode = 'object_in_use', message = 'other rows have come'; end if;
+         end $check$;
+         {verb} {names}; commit",
+        others.join(" or ")
     );
-    epoch::execute(&session, &token, &sql).await.at(&what)
+    deletion.begin_closed(session).await?;
+    fail_point::hit("drop_old.batch_deleted").await?;
+    match session.batch_execute(&sql).await {
+        Ok(()) => Ok(Some(Dropped {
+            rows: counts.iter().map(|(rows, _)| rows).sum(),
+            bytes_freed: counts.iter().map(|(_, bytes)| bytes).sum(),
+            ..Dropped::default()
+        })),
+        Err(error) if in_the_way(&error) => {
+            epoch::rollback(session).await;
+            Ok(None)
+        }
+        Err(error) => Err(error).at(&what),
+    }
+}
+
+/// Somebody uses a table, refers to it, or has written to it: rows are deleted one by one instead.
+fn in_the_way(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| {
+        [
+            SqlState::LOCK_NOT_AVAILABLE,
+            SqlState::QUERY_CANCELED,
+            SqlState::OBJECT_IN_USE,
+            SqlState::FEATURE_NOT_SUPPORTED,
+            SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+            SqlState::T_R_DEADLOCK_DETECTED,
+        ]
+        .contains(code)
+    })
+}
+
+/// Bytes that `deleted` rows leave in a table's files, from its size and the rows that are left.
+async fn bloat(
+    session: &Client,
+    table: &MovingTable,
+    deleted: i64,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let row = session
+        .query_one(
+            "select (pg_catalog.pg_total_relation_size(c.oid)::numeric * $2::bigint
+                     / greatest($2::bigint, c.reltuples::bigint, 1))::bigint
+             from pg_catalog.pg_class c where c.oid = pg_catalog.to_regclass($1)",
+            &[&table.table.sql(), &deleted],
+        )
+        .await
+        .at(format_args!("shard {shard}: measuring {}", table.table))?;
+    Ok(row.get(0))
+}
+
+async fn clean_source(
+    context: &Context,
+    session: &Client,
+    source: &Shard,
+) -> Result<(), StepError> {
+    let token = context.token_for_cleanup();
+    let there = crate::pg::catalog::tables(session, &source.name).await?;
+    let mut tables = context.keyed();
+    tables.retain(|table| there.contains_key(&table.table));
+    let version = context.dispatch.map_version.next().0;
+    away(context, &token, &tables, &source.name)
+        .give(session, version)
+        .await?;
+    guard::drop_all(session, &token, &source.name).await?;
+    home::forget(session, &token, &source.name).await
 }
 
 async fn clean_target(context: &Context, target: &Shard) -> Result<(), StepError> {

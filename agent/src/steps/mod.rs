@@ -6,6 +6,7 @@ mod copy;
 mod copy_progress;
 mod create_target;
 mod cutover;
+mod delete;
 mod dirty;
 mod drop_new;
 mod drop_old;
@@ -13,7 +14,7 @@ mod hold;
 mod open_capture;
 mod open_reverse;
 mod preflight;
-pub(crate) mod survey;
+mod set_read_only;
 mod unwind;
 mod verify;
 
@@ -32,6 +33,7 @@ pub(crate) async fn run(context: &Context, kind: StepKind) -> Result<Value, Step
         StepKind::Preflight => output(preflight::run(context).await?),
         StepKind::CreateTarget => output(create_target::run(context).await?),
         StepKind::OpenCapture => output(open_capture::run(context).await?),
+        StepKind::SetReadOnly => output(set_read_only::run(context).await?),
         StepKind::Copy => output(copy::run(context).await?),
         StepKind::CatchUp => output(catch_up::run(context).await?),
         StepKind::BuildIndexes => output(build_indexes::run(context).await?),

@@ -8,10 +8,9 @@ use std::time::Duration;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::open_capture::CaptureOpened;
-use plans::table::quote_ident;
 use tokio_postgres::Client;
 
-use super::create_target::session_user;
+use super::create_target::guards;
 use crate::controller::CleanupRecord;
 use crate::error::{At, StepError};
 use crate::owned::Context;
@@ -20,7 +19,7 @@ use crate::pg::progress::{self, Progress};
 use crate::pg::replication::{CreatedSlot, ReplicationSession, SlotOptions};
 use crate::pg::shard::Shard;
 use crate::pg::snapshot::{self, Holders};
-use crate::pg::{epoch, guard, home};
+use crate::pg::{epoch, home};
 
 /// Creating a slot waits for every running transaction; after this long we say which.
 const SLOT_PATIENCE: Duration = Duration::from_secs(120);
@@ -41,7 +40,7 @@ pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
     )
     .await?;
     context.say("putting guards on the source's tables");
-    guards(context, &session, &source.name).await?;
+    guards(context, &session, 0, &source.name).await?;
     drop_slot(&session, context, Direction::Forward, &source.name).await?;
     publish(&session, context, Direction::Forward, &source.name).await?;
     context.say("creating the replication slot; it waits for transactions that run now");
@@ -96,27 +95,6 @@ pub(super) async fn record(
     Ok(())
 }
 
-async fn guards(context: &Context, session: &Client, shard: &str) -> Result<(), StepError> {
-    let dispatch = &context.dispatch;
-    let what = format!("shard {shard}: creating guards");
-    let token = context.token();
-    epoch::begin(session, &token, shard).await?;
-    guard::create_register(session, &dispatch.migration, 0)
-        .await
-        .at(&what)?;
-    guard::create_functions(session, &dispatch.migration, &dispatch.map)
-        .await
-        .at(&what)?;
-    epoch::commit(session, &what).await?;
-    let role = session_user(session).await.at(&what)?;
-    for table in &dispatch.tables {
-        let sql = guard::triggers_sql(&dispatch.migration, &dispatch.keys, table, &role);
-        let what = format!("shard {shard}: putting the guard on {}", table.table);
-        guard::with_short_locks(session, &token, &sql, &what).await?;
-    }
-    Ok(())
-}
-
 /// Creates the publication with the predicate as its row filter, unless it is there.
 pub(super) async fn publish(
     session: &Client,
@@ -126,13 +104,14 @@ pub(super) async fn publish(
 ) -> Result<(), StepError> {
     let name = context.dispatch.migration.publication(direction);
     let tables: Vec<String> = context
-        .dispatch
-        .tables
-        .iter()
+        .captured(direction)
         .map(|table| {
-            let column = quote_ident(&table.key_column);
-            let predicate = context.dispatch.keys.predicate(&column);
-            format!("only {} where {predicate}", table.table.sql())
+            let name = table.table.sql();
+            if table.has_key() {
+                format!("only {name} where {}", context.predicate(table))
+            } else {
+                format!("only {name}")
+            }
         })
         .collect();
     let sql = format!(

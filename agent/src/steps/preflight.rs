@@ -2,9 +2,11 @@
 
 use plans::failure::Severity;
 use plans::step::preflight::{Identity, Preflighted};
+use plans::shard_map::{KeyColumns, MapSettings, ThroughRef};
 use plans::survey::SurveyTask;
+use plans::table::{MovingTable, TableKey};
 
-use super::survey;
+use crate::inspect::survey;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::replication::ReplicationSession;
@@ -14,18 +16,14 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
     let dispatch = &context.dispatch;
     context.say("checking both shards");
     let task = SurveyTask {
-        id: dispatch.migration.to_string(),
+        map: dispatch.map.clone(),
         source: dispatch.source.clone(),
         target: dispatch.target.clone(),
-        tables: dispatch
-            .tables
-            .iter()
-            .map(|table| (table.table.to_string(), table.key_column.clone()))
-            .collect(),
-        // What the plan did not list was ignored there by intent.
-        ignore: vec!["*".to_owned()],
+        settings: listed(&dispatch.tables),
         keys: dispatch.keys.clone(),
-        key_type: plans::key_set::KeyType::Bigint,
+        key: dispatch.key.clone(),
+        mode: dispatch.mode,
+        again: true,
     };
     let survey = survey::run(&task).await?;
     if survey.schema_fingerprint != dispatch.schema_fingerprint {
@@ -59,6 +57,29 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
         source,
         target,
     })
+}
+
+/// The tables of the plan as a map lists them.
+fn listed(tables: &[MovingTable]) -> MapSettings {
+    let mut settings = MapSettings::default();
+    for table in tables {
+        let name = table.table.to_string();
+        match &table.key {
+            TableKey::Columns(columns) => {
+                let names = columns.iter().map(|column| column.name.clone()).collect();
+                settings.tables.insert(name, KeyColumns(names));
+            }
+            TableKey::Through(through) => {
+                let reference = ThroughRef {
+                    parent: through.parent.to_string(),
+                    columns: through.columns.iter().cloned().collect(),
+                };
+                settings.through.insert(name, reference);
+            }
+            TableKey::Reference => settings.reference.push(name),
+        }
+    }
+    settings
 }
 
 async fn identity(shard: &Shard) -> Result<Identity, StepError> {

@@ -30,6 +30,8 @@ pub(super) struct Batch {
     /// What the progress will be once this batch commits.
     next: Progress,
     rows: u64,
+    /// Those of them that are of moving tables, not of reference tables.
+    moving: u64,
     /// Markers whose transactions are in this batch, with the rows before each.
     pub(super) markers: Vec<(Marker, u64)>,
 }
@@ -45,6 +47,7 @@ impl Batch {
             dirty: Vec::new(),
             next: progress,
             rows: 0,
+            moving: 0,
             markers: Vec::new(),
         }
     }
@@ -63,9 +66,9 @@ impl Batch {
         self.rows >= FULL
     }
 
-    /// Rows in this batch so far.
-    pub(super) fn rows(&self) -> u64 {
-        self.rows
+    /// Moving rows in this batch so far.
+    pub(super) fn moving(&self) -> u64 {
+        self.moving
     }
 
     /// Takes a change; sends what is gathered when that is much, so memory does not grow with a
@@ -77,8 +80,10 @@ impl Batch {
         dirty: bool,
         commit_lsn: Lsn,
     ) -> Result<(), StepError> {
-        if dirty {
-            let relation = spec.tables[change.table()].table.to_string();
+        let table = &spec.tables[change.table()];
+        // Reference tables are written to all the time, also inside the cutover: they are never dirty.
+        if dirty && !table.is_reference() {
+            let relation = table.table.to_string();
             let keys = change
                 .keys
                 .iter()
@@ -87,6 +92,7 @@ impl Batch {
         }
         self.pending.push(change);
         self.rows += 1;
+        self.moving += u64::from(!table.is_reference());
         if self.pending.len() >= PIPELINE {
             self.send(spec, commit_lsn).await?;
         }
@@ -127,6 +133,7 @@ impl Batch {
         self.open = false;
         self.progress = self.next;
         self.rows = 0;
+        self.moving = 0;
         Ok(())
     }
 

@@ -287,7 +287,7 @@ impl Run<'_> {
             .iter()
             .any(|marker| marker.kind == Kind::Opened);
         self.batch.end_transaction(end, arriving.rows, opened);
-        let before = self.publish.borrow().applied + self.batch.rows();
+        let before = self.publish.borrow().applied + self.batch.moving();
         let marked = !arriving.markers.is_empty();
         self.batch
             .markers
@@ -301,14 +301,14 @@ impl Run<'_> {
     }
 
     async fn commit(&mut self) -> Result<(), StepError> {
-        let rows = self.batch.rows();
+        let moving = self.batch.moving();
         self.batch.commit(self.spec).await?;
         let progress = self.batch.progress;
         self.stream.confirm(progress.lsn);
         let markers = std::mem::take(&mut self.batch.markers);
         let lag = self.written.bytes_since(progress.lsn);
         self.publish.send_modify(|seen| {
-            seen.applied += rows;
+            seen.applied += moving;
             seen.status.lag_bytes = i64::try_from(lag).unwrap_or(i64::MAX);
             seen.status.transactions = progress.transactions;
             seen.status.changes = progress.changes;

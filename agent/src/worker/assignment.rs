@@ -44,12 +44,7 @@ impl Assignment {
         };
         let cancel = CancellationToken::new();
         let step = dispatch.step.clone();
-        let context = Context {
-            dispatch: Arc::new(dispatch),
-            owned: owned.clone(),
-            controller: controller.clone(),
-            cancel: cancel.clone(),
-        };
+        let context = Context::new(dispatch, owned.clone(), controller.clone(), cancel.clone());
         let task = tokio::spawn(perform(context));
         Self {
             owned,
@@ -157,7 +152,8 @@ async fn perform(context: Context) {
 
 /// Runs the step beside the change stream: it fails with the stream, and stops when it is told to.
 async fn run(context: &Context, kind: StepKind) -> Result<serde_json::Value, StepError> {
-    if let Some(direction) = context.dispatch.stream.filter(|_| needs_stream(kind)) {
+    let stream = context.dispatch.stream.filter(|_| context.online());
+    if let Some(direction) = stream.filter(|_| needs_stream(kind)) {
         context.ensure_stream(direction).await?;
     }
     if steps::ends_by_itself(kind) {
@@ -185,6 +181,7 @@ fn needs_stream(kind: StepKind) -> bool {
         | StepKind::Preflight
         | StepKind::CreateTarget
         | StepKind::OpenCapture
+        | StepKind::SetReadOnly
         | StepKind::Copy
         | StepKind::DropOld
         | StepKind::Unwind
@@ -197,7 +194,7 @@ async fn keep(context: &Context) {
     loop {
         let kept = async {
             take_over(context).await?;
-            match context.dispatch.stream {
+            match context.dispatch.stream.filter(|_| context.online()) {
                 Some(direction) => context.ensure_stream(direction).await,
                 None => Ok(()),
             }

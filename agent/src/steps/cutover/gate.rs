@@ -27,6 +27,7 @@ pub(super) async fn pass(context: &Context, parties: &Parties) -> Result<Facts, 
     context.ensure_stream(parties.direction).await?;
     let losing = parties.sides.origin.session("gate").await?;
     let gaining = parties.sides.destination.session("gate").await?;
+    share_out(context, parties, &losing, &gaining).await?;
     loop {
         let facts = facts(context, parties, &losing, &gaining).await?;
         match obstacle(context, parties, &losing).await? {
@@ -47,7 +48,7 @@ async fn obstacle(
     losing: &Client,
 ) -> Result<Option<String>, StepError> {
     let options = &context.dispatch.options;
-    let tables = &context.dispatch.tables;
+    let tables = &context.keyed();
     let budget = options.write_stop_budget_ms;
     let shard = parties.sides.origin.name.as_str();
     let obstacles = wait_out::obstacles(losing, tables, budget, shard).await?;
@@ -65,7 +66,24 @@ async fn obstacle(
     }))
 }
 
-async fn facts(
+/// Sequence values are shared out before anything is refused: afterwards neither shard issues the other's.
+pub(super) async fn share_out(
+    context: &Context,
+    parties: &Parties,
+    losing: &Client,
+    gaining: &Client,
+) -> Result<(), StepError> {
+    let token = context.token_for_cleanup();
+    let tables = context.keyed();
+    let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
+    for (session, shard) in [(losing, origin), (gaining, destination)] {
+        let share = shard.share(context.dispatch.sequences);
+        sequences::share_out(session, &token, &tables, share, &shard.name).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn facts(
     context: &Context,
     parties: &Parties,
     losing: &Client,
@@ -86,12 +104,15 @@ async fn facts(
             ));
         }
     }
-    guard::check(gaining, id, tables.len(), &destination.name).await?;
+    guard::check(gaining, id, tables, &destination.name).await?;
     check_identity(context, losing, &origin.name, parties.direction).await?;
+    let mut names = sequences::names(gaining, &destination.name).await?;
+    let there = sequences::names(losing, &origin.name).await?;
+    names.retain(|name| there.contains(name));
     Ok(Facts {
         fingerprint,
-        guards: guard::check(losing, id, tables.len(), &origin.name).await?,
-        sequences: sequences::names(gaining, &destination.name).await?,
+        guards: guard::check(losing, id, tables, &origin.name).await?,
+        sequences: names,
     })
 }
 

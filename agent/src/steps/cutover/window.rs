@@ -148,7 +148,7 @@ impl Attempt<'_> {
         fail_point::hit(fenced_point(self.parties.direction)).await?;
         let waiting = Instant::now();
         let (client, shard) = self.losing();
-        wait_out::wait_out(client, &self.context.dispatch.tables, self.deadline, shard).await?;
+        wait_out::wait_out(client, &self.context.keyed(), self.deadline, shard).await?;
         self.window.wait_out = millis(waiting);
 
         let draining = Instant::now();
@@ -179,7 +179,7 @@ impl Attempt<'_> {
 
     /// C6: dirty keys are equal on both sides; sequences are set past the losing shard's.
     async fn check(&self) -> Result<i64, StepError> {
-        let ((losing, origin), (gaining, destination)) = (self.losing(), self.gaining());
+        let ((losing, _), (gaining, _)) = (self.losing(), self.gaining());
         let sides = &self.parties.sides;
         let both = self.sessions.both();
         let (different, compared) = dirty::differences(self.context, sides, &both).await?;
@@ -192,11 +192,7 @@ impl Attempt<'_> {
                 "find out who wrote to the new shard; abort the migration and plan it again",
             ));
         }
-        let values = sequences::values(losing, &self.facts.sequences, origin).await?;
-        let token = &self.parties.sides.token;
-        epoch::continue_exclusive(gaining, token, self.witnessed, destination).await?;
-        sequences::advance(gaining, &values, destination).await?;
-        epoch::commit(gaining, &format!("shard {destination}: setting sequences")).await?;
+        carry_sequences(self.context, self.parties, self.facts, (losing, gaining), self.witnessed).await?;
         Ok(i64::try_from(compared).unwrap_or(i64::MAX))
     }
 
@@ -216,7 +212,7 @@ impl Attempt<'_> {
         register::set(client, token, self.fenced, Setting::Closed, shard).await?;
         fail_point::hit("cutover.sealed").await?;
         let waiting = Instant::now();
-        wait_out::wait_out(client, &self.context.dispatch.tables, self.deadline, shard).await?;
+        wait_out::wait_out(client, &self.context.keyed(), self.deadline, shard).await?;
         let waited = millis(waiting);
 
         let marker = Marker::new(token, self.number.0, Kind::Sealed);
@@ -235,7 +231,8 @@ impl Attempt<'_> {
             ));
         }
         self.end_stream().await;
-        self.last_look().await?;
+        let (client, _) = self.losing();
+        last_look(self.context, self.parties, client, self.facts, self.deadline).await?;
         self.window.wait_out += waited;
         self.window.seal = millis(sealing) - waited;
         Ok(())
@@ -246,62 +243,6 @@ impl Attempt<'_> {
         let stream: Option<Stream> = self.context.owned.stream.lock().await.take();
         if let Some(mut stream) = stream {
             stream.ended().await;
-        }
-    }
-
-    /// The last act on the losing shard: nothing has changed since the gate (R10), standbys have it (R6).
-    async fn last_look(&self) -> Result<(), StepError> {
-        let (client, shard) = self.losing();
-        let tables = &self.context.dispatch.tables;
-        self.standbys_flushed().await?;
-        // One connection, three questions at once.
-        let (now, fingerprint, ()) = tokio::try_join!(
-            guard::standing(client, &self.context.dispatch.migration, shard),
-            catalog::fingerprint(client, tables, shard),
-            gate::check_identity(self.context, client, shard, self.parties.direction),
-        )?;
-        if now != self.facts.guards || fingerprint != self.facts.fingerprint {
-            return Err(StepError::not_yet(
-                "schema.changed",
-                format!("shard {shard}: guards or tables changed during the cutover"),
-            ));
-        }
-        Ok(())
-    }
-
-    /// A standby that lacks the seal could be promoted and take writes to the moved keys.
-    async fn standbys_flushed(&self) -> Result<(), StepError> {
-        let (client, shard) = self.losing();
-        let what = format!("shard {shard}: asking how far its standbys are");
-        let row = client
-            .query_one("select pg_catalog.pg_current_wal_flush_lsn()", &[])
-            .await
-            .at(&what)?;
-        let flushed: Lsn = row.get(0);
-        loop {
-            let behind = client
-                .query(
-                    "select application_name from pg_catalog.pg_stat_replication r
-                     where not exists (select from pg_catalog.pg_replication_slots s
-                                       where s.active_pid = r.pid and s.slot_type = 'logical')
-                       and r.state = 'streaming' and coalesce(r.flush_lsn < $1, true)",
-                    &[&flushed],
-                )
-                .await
-                .at(&what)?;
-            let Some(first) = behind.first() else {
-                return Ok(());
-            };
-            if Instant::now() >= self.deadline {
-                let name: String = first.get(0);
-                return Err(StepError::not_yet(
-                    "standby.behind",
-                    format!(
-                        "shard {shard}: standby {name} has not flushed the seal within the write-stop budget"
-                    ),
-                ));
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
@@ -325,5 +266,82 @@ fn fenced_point(direction: Direction) -> &'static str {
     match direction {
         Direction::Forward => "cutover.fenced",
         Direction::Reverse => "rollback.fenced",
+    }
+}
+
+/// Sequences on the gaining shard are set past the losing shard's, in what began there with `witnessed`.
+pub(super) async fn carry_sequences(
+    context: &Context,
+    parties: &Parties,
+    facts: &Facts,
+    (losing, gaining): (&Client, &Client),
+    witnessed: i64,
+) -> Result<(), StepError> {
+    let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
+    let values = sequences::values(losing, &facts.sequences, &origin.name).await?;
+    let shard = destination.name.as_str();
+    epoch::continue_exclusive(gaining, &parties.sides.token, witnessed, shard).await?;
+    let share = destination.share(context.dispatch.sequences);
+    sequences::advance(gaining, &values, share, shard).await?;
+    epoch::commit(gaining, &format!("shard {shard}: setting sequences")).await
+}
+
+/// The last act on the losing shard: nothing has changed since the gate (R10), standbys have it (R6).
+pub(super) async fn last_look(
+    context: &Context,
+    parties: &Parties,
+    losing: &Client,
+    facts: &Facts,
+    deadline: Instant,
+) -> Result<(), StepError> {
+    let shard = parties.sides.origin.name.as_str();
+    standbys_flushed(losing, shard, deadline).await?;
+    // One connection, three questions at once.
+    let (now, fingerprint, ()) = tokio::try_join!(
+        guard::standing(losing, &context.dispatch.migration, shard),
+        catalog::fingerprint(losing, &context.dispatch.tables, shard),
+        gate::check_identity(context, losing, shard, parties.direction),
+    )?;
+    if now != facts.guards || fingerprint != facts.fingerprint {
+        return Err(StepError::not_yet(
+            "schema.changed",
+            format!("shard {shard}: guards or tables changed during the cutover"),
+        ));
+    }
+    Ok(())
+}
+
+/// A standby that lacks the seal could be promoted and take writes to the moved keys.
+async fn standbys_flushed(client: &Client, shard: &str, deadline: Instant) -> Result<(), StepError> {
+    let what = format!("shard {shard}: asking how far its standbys are");
+    let row = client
+        .query_one("select pg_catalog.pg_current_wal_flush_lsn()", &[])
+        .await
+        .at(&what)?;
+    let flushed: Lsn = row.get(0);
+    loop {
+        let behind = client
+            .query(
+                "select application_name from pg_catalog.pg_stat_replication r
+                 where not exists (select from pg_catalog.pg_replication_slots s
+                                   where s.active_pid = r.pid and s.slot_type = 'logical')
+                   and r.state = 'streaming' and coalesce(r.flush_lsn < $1, true)",
+                &[&flushed],
+            )
+            .await
+            .at(&what)?;
+        let Some(first) = behind.first() else {
+            return Ok(());
+        };
+        if Instant::now() >= deadline {
+            let name: String = first.get(0);
+            return Err(StepError::not_yet(
+                "standby.behind",
+                format!(
+                    "shard {shard}: standby {name} has not flushed the seal within the write-stop budget"
+                ),
+            ));
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

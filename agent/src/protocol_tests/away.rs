@@ -1,0 +1,126 @@
+//! Keys that a shard gave away stay refused, and come back without a moment in which nobody guards them (R12).
+
+use connect::Connected;
+use plans::id::{Epoch, MapName, MapVersion, MigrationId};
+use plans::key::Key;
+use plans::key_set::KeySet;
+use tokio_postgres::Client;
+
+use super::bench::{Bench, ITEM, state};
+use crate::pg::away::Away;
+use crate::pg::epoch::{self, Token};
+use crate::pg::{guard, register};
+
+const CLOSED: i64 = i64::MAX;
+
+fn keys(from: i64, to: i64) -> KeySet {
+    KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)))
+}
+
+async fn insert(session: &Client, tenant: i64, id: i64) -> Result<u64, tokio_postgres::Error> {
+    let sql = format!("insert into public.item values ({tenant}, {id}, 'x')");
+    session.execute(&sql, &[]).await
+}
+
+/// A shard whose move has ended: its keys [100, 200) were given away.
+async fn given(name: &str) -> (Bench, Connected) {
+    let bench = Bench::new(name, ITEM).await;
+    bench.guard(&bench.source, CLOSED).await;
+    let ours = bench.ours(&bench.source).await;
+    away(&bench, &bench.token, &bench.keys, &MapName::from("m"))
+        .give(&ours, 8)
+        .await
+        .expect("given");
+    (bench, ours)
+}
+
+fn away<'a>(bench: &'a Bench, token: &'a Token, keys: &'a KeySet, map: &'a MapName) -> Away<'a> {
+    Away {
+        token,
+        map,
+        keys,
+        tables: &bench.tables,
+        shard: "s",
+    }
+}
+
+/// Another move, whose keys come to the shard; its closed guard stands.
+async fn coming(bench: &Bench, ours: &Client, keys: &KeySet) -> Token {
+    let token = Token {
+        migration: MigrationId(format!("{}back", bench.token.migration)),
+        epoch: Epoch(1),
+        until: MapVersion(9),
+    };
+    epoch::enrol(ours, &token, "target", "m", "s").await.expect("enrolled");
+    let (id, map) = (&token.migration, MapName::from("m"));
+    guard::create_register(ours, id, CLOSED).await.expect("a register");
+    guard::create_functions(ours, id, &map, keys, &bench.tables).await.expect("functions");
+    guard::put(ours, &token, keys, &bench.tables, "s").await.expect("triggers");
+    token
+}
+
+#[tokio::test]
+async fn a_finished_move_hands_its_keys_to_one_guard_that_stays() {
+    let (bench, ours) = given("given").await;
+    let app = bench.source.session().await;
+    assert_eq!(state(insert(&app, 150, 1).await), "SM001");
+    insert(&app, 250, 1).await.expect("other keys pass");
+    let id = &bench.token.migration;
+    assert!(guard::standing(&ours, id, "s").await.expect("read").is_empty());
+    let second = keys(200, 300);
+    let token = coming(&bench, &ours, &second).await;
+    away(&bench, &token, &second, &MapName::from("m")).give(&ours, 9).await.expect("given");
+    let row = ours
+        .query_one("select count(*) from pg_trigger where tgname like 'shardwright_guard%'", &[])
+        .await
+        .expect("counted");
+    assert_eq!(row.get::<_, i64>(0), 3, "one guard holds both sets");
+    let error = insert(&app, 250, 2).await.expect_err("refused");
+    let detail = error.as_db_error().and_then(|db| db.detail()).unwrap_or_default().to_owned();
+    assert_eq!(detail, "map=m version>=9");
+}
+
+#[tokio::test]
+async fn keys_that_come_back_are_refused_until_their_register_is_open() {
+    let (bench, ours) = given("comeback").await;
+    let (app, back, map) = (bench.source.session().await, keys(120, 160), MapName::from("m"));
+    let token = coming(&bench, &ours, &back).await;
+    away(&bench, &token, &back, &map).take(&ours).await.expect("taken");
+    assert_eq!(state(insert(&app, 150, 1).await), "SM002", "its own guard refuses it");
+    assert_eq!(state(insert(&app, 110, 1).await), "SM001", "what stays away is refused");
+    register::begin_and_set(&ours, &token, 1, register::Setting::Open, "s").await.expect("opened");
+    insert(&app, 150, 1).await.expect("open");
+    assert_eq!(state(insert(&app, 170, 1).await), "SM001");
+}
+
+#[tokio::test]
+async fn keys_that_do_not_come_after_all_are_refused_as_before() {
+    let (bench, ours) = given("notafterall").await;
+    let (app, back, map) = (bench.source.session().await, keys(50, 160), MapName::from("m"));
+    let token = coming(&bench, &ours, &back).await;
+    let coming = away(&bench, &token, &back, &map);
+    coming.take(&ours).await.expect("taken");
+    // Done again after an interruption: nothing is forgotten.
+    coming.take(&ours).await.expect("taken");
+    coming.restore(&ours).await.expect("restored");
+    guard::drop_all(&ours, &token, "s").await.expect("dropped");
+    assert_eq!(state(insert(&app, 150, 1).await), "SM001");
+    insert(&app, 60, 1).await.expect("never given away");
+}
+
+#[tokio::test]
+async fn the_last_keys_that_come_back_leave_nothing_behind() {
+    let (bench, ours) = given("allback").await;
+    let (back, map) = (keys(0, 1000), MapName::from("m"));
+    let token = coming(&bench, &ours, &back).await;
+    away(&bench, &token, &back, &map).take(&ours).await.expect("taken");
+    guard::drop_all(&ours, &token, "s").await.expect("dropped");
+    let row = ours
+        .query_one(
+            "select (select count(*) from shardwright.away), count(*) from pg_trigger where tgname like 'shardwright_guard%'",
+            &[],
+        )
+        .await
+        .expect("counted");
+    assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (0, 0));
+}

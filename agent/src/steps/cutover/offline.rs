@@ -1,0 +1,108 @@
+//! The cutover of an offline move: the keys have been read-only since before the copy, so there is nothing to
+//! fence, to drain or to compare.
+//!
+//! Order: facts, begin in the store (C2), witness, register closed again under the attempt, wait-out, seal
+//! (C7), sequences, last look, flip (C9), open (C10).
+//! An attempt that fails before the flip is released in the store; the source stays read-only until the
+//! migration is resumed or aborted.
+
+use std::time::Duration;
+
+use plans::id::AttemptNo;
+use plans::step::cutover::{CutOver, Window};
+use plans::wire::{CutoverAnswer, CutoverAsk};
+use tokio::time::Instant;
+
+use super::gate::{self, Facts};
+use super::{
+    Begun, Parties, ask_controller, ask_until_answered, begin, finish_flipped, millis, open,
+    refused, tell_former, window,
+};
+use crate::error::StepError;
+use crate::owned::Context;
+use crate::pg::register::{self, Setting};
+use crate::pg::wait_out;
+
+pub(super) async fn run(context: &Context, mut parties: Parties) -> Result<CutOver, StepError> {
+    let losing = parties.sides.origin.session("gate").await?;
+    let gaining = parties.sides.destination.session("gate").await?;
+    gate::share_out(context, &parties, &losing, &gaining).await?;
+    let facts = gate::facts(context, &parties, &losing, &gaining).await?;
+    match begin(context, &mut parties).await? {
+        Begun::Flipped(attempt, version) => finish_flipped(context, parties, attempt, version).await,
+        Begun::Attempt(attempt) => match self::attempt(context, &parties, attempt, &facts).await {
+            Ok(done) => Ok(done),
+            Err(error) => Err(give_up(context, attempt, error).await),
+        },
+    }
+}
+
+async fn attempt(
+    context: &Context,
+    parties: &Parties,
+    number: AttemptNo,
+    facts: &Facts,
+) -> Result<CutOver, StepError> {
+    let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
+    let losing = origin.session("cutover").await?;
+    let gaining = destination.session("cutover").await?;
+    let token = &parties.sides.token;
+    let budget = Duration::from_millis(context.dispatch.options.write_stop_budget_ms.into());
+    let (started, deadline) = (Instant::now(), Instant::now() + budget);
+    let version = parties.version.0;
+    let witnessed = register::witness(&gaining, token, number.0, version, &destination.name).await?;
+    register::begin_and_set(&losing, token, number.0, Setting::Closed, &origin.name).await?;
+    fail_point::hit("cutover.fenced").await?;
+    wait_out::wait_out(&losing, &context.keyed(), deadline, &origin.name).await?;
+    let sealing = Instant::now();
+    fail_point::hit("cutover.before_seal").await?;
+    let answer = ask_controller(context, CutoverAsk::Seal { attempt: number }).await?;
+    if answer != CutoverAnswer::Granted {
+        return Err(refused("allow the seal", &answer));
+    }
+    fail_point::hit("cutover.sealed").await?;
+    window::carry_sequences(context, parties, facts, (&losing, &gaining), witnessed).await?;
+    window::last_look(context, parties, &losing, facts, deadline).await?;
+    let mut window = Window {
+        seal: millis(sealing),
+        ..Window::default()
+    };
+    let flipping = Instant::now();
+    let answer = ask_until_answered(context, &CutoverAsk::Flip { attempt: number }).await?;
+    let CutoverAnswer::Flipped { map_version } = answer else {
+        return Err(refused("flip the map", &answer));
+    };
+    window.flip = millis(flipping);
+    fail_point::hit("cutover.flipped").await?;
+    let opening = Instant::now();
+    open(parties, number, map_version, &gaining).await?;
+    window.open = millis(opening);
+    window.total = millis(started);
+    context.say(format!(
+        "shard {} owns the keys; map version {map_version}",
+        destination.name
+    ));
+    tell_former(parties, number, map_version, &losing).await?;
+    Ok(CutOver {
+        attempt: number.0,
+        map_version: map_version.0,
+        window,
+        dirty_keys: 0,
+    })
+}
+
+async fn give_up(context: &Context, attempt: AttemptNo, error: StepError) -> StepError {
+    if error.is_superseded() {
+        return error;
+    }
+    context.say(format!("attempt {attempt} is given up: {error}"));
+    let ask = CutoverAsk::Release {
+        attempt,
+        reason: error.to_string(),
+    };
+    match ask_until_answered(context, &ask).await {
+        Ok(CutoverAnswer::Released) => error,
+        Ok(answer) => refused("release the attempt", &answer),
+        Err(second) => second,
+    }
+}

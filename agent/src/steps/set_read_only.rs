@@ -1,0 +1,68 @@
+//! Offline: the moving keys are read-only on the source from here to the flip.
+//!
+//! Order: our schema and the migration's row, guards, the register closed, wait-out. Writers that were there
+//! before are waited for as long as they take; readers never notice.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::create_target::guards;
+use crate::controller::CleanupRecord;
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::register::{self, Setting};
+use crate::pg::{epoch, home, wait_out};
+
+/// One turn of waiting for writers, after which it is said again how many there are.
+const TURN: Duration = Duration::from_secs(5);
+
+pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+    let dispatch = &context.dispatch;
+    let source = context.source()?;
+    let shard = source.name.as_str();
+    let session = source.session("read-only").await?;
+    let token = context.token();
+    let record = |kind: &str, name: String| CleanupRecord {
+        shard: source.name.clone(),
+        kind: kind.to_owned(),
+        name,
+        policy: "always".to_owned(),
+    };
+    let records = [
+        record("schema", plans::names::SCHEMA.to_owned()),
+        record("guard", dispatch.migration.guard_function()),
+    ];
+    context
+        .controller
+        .record_cleanup(&dispatch.migration, &records)
+        .await?;
+    home::ensure(&session, shard).await?;
+    epoch::enrol(&session, &token, "source", dispatch.map.as_str(), shard).await?;
+    let sql = format!(
+        "update shardwright.move set read_only = true where migration = {}",
+        plans::table::quote_literal(dispatch.migration.as_str())
+    );
+    epoch::execute(&session, &token, &sql)
+        .await
+        .at(format_args!("shard {shard}: recording that the keys are read-only"))?;
+    context.say("putting guards on the source's tables");
+    guards(context, &session, 0, shard).await?;
+    register::begin_and_set(&session, &token, 0, Setting::Closed, shard).await?;
+    fail_point::hit("set_read_only.closed").await?;
+    let started = Instant::now();
+    let tables = context.keyed();
+    while let Err(error) = wait_out::wait_out(&session, &tables, Instant::now() + TURN, shard).await {
+        let waits = error.failure().is_some_and(|failure| failure.code == "wait_out.budget");
+        if !waits {
+            return Err(error);
+        }
+        let writers = wait_out::writers(&session, &tables, shard).await?;
+        context.say(format!(
+            "the keys are read-only; waiting for {} transaction(s) that began to write before",
+            writers.len()
+        ));
+    }
+    Ok(json!({ "waited_ms": started.elapsed().as_millis() as u64 }))
+}
