@@ -4,7 +4,7 @@ use plans::failure::Failure;
 use plans::id::MapName;
 use plans::plan::Plan;
 use plans::request::Request;
-use plans::shard_map::ShardMap;
+use plans::shard_map::{Mapping, ShardMap};
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
@@ -42,6 +42,9 @@ pub enum ApiError {
 pub(crate) struct Migration {
     pub(crate) id: String,
     pub(crate) state: MigrationState,
+    /// What holds it back before it starts.
+    #[serde(default)]
+    pub(crate) waiting_for: Option<String>,
     #[serde(default)]
     pub(crate) failure: Option<Failure>,
     #[serde(default)]
@@ -112,10 +115,13 @@ impl Api {
         Ok(())
     }
 
-    pub(crate) async fn register_map(&self, map: &MapName, shard: &str) -> Result<(), ApiError> {
-        let mappings = json!([{"keys": {"range": {}}, "shard": shard}]);
-        let body =
-            json!({"name": map, "strategy": "range", "key": ["bigint"], "mappings": mappings});
+    pub(crate) async fn register_map(&self, map: &ShardMap) -> Result<(), ApiError> {
+        let mapping = |mapping: &Mapping| json!({"keys": mapping.keys, "shard": mapping.shard});
+        let mappings: Vec<Value> = map.mappings.iter().map(mapping).collect();
+        let body = json!({
+            "name": map.name, "strategy": map.strategy, "key": map.key, "buckets": map.buckets,
+            "settings": map.settings, "mappings": mappings,
+        });
         self.post("/api/v1/maps", |call| call.json(&body)).await?;
         Ok(())
     }

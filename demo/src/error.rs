@@ -17,6 +17,9 @@ pub enum DemoError {
     /// A connection string.
     #[error(transparent)]
     Dsn(#[from] connect::DsnError),
+    /// Options that contradict each other.
+    #[error(transparent)]
+    Options(#[from] crate::options::OptionError),
     /// The shop's tables and rows.
     #[error(transparent)]
     Shop(#[from] ShopError),
@@ -117,6 +120,7 @@ impl DemoError {
                 Some("run it again with --keep and look at the logs".to_owned())
             }
             Self::Dsn(_)
+            | Self::Options(_)
             | Self::Shop(_)
             | Self::Baseline(_)
             | Self::Api(_)

@@ -1,4 +1,4 @@
-//! The demonstration: a shard that an application writes to is split in two, and a ledger proves the result.
+//! The demonstration: shards that an application writes to are split, merged, moved, and a ledger proves the result.
 //!
 //! Order: private servers and programs ([`run`]), a shop with rows ([`shop`]), clients that write and remember
 //! what was acknowledged ([`workload`], [`ledger`]), a migration by the ordinary interface, and a checker that
@@ -14,6 +14,7 @@ mod leftovers;
 mod options;
 mod points;
 mod report;
+mod scenario;
 pub mod shop;
 pub mod workload;
 
@@ -22,6 +23,9 @@ pub use drive::run;
 pub use error::DemoError;
 pub use leftovers::{Leftovers, LeftoversError, Standing};
 pub use options::{
-    Kill, Moment, OptionError, Options, Process, Then, Trouble, TroubleKind, parse_step,
+    Kill, Moment, Operation, OptionError, Options, Process, Task, Then, Trouble, TroubleKind,
+    parse_measure, parse_shape, parse_step, parse_strategy,
 };
-pub use report::{Clients, Compared, Killed, Orphaned, Outcome, Report, Troubled, Versions};
+pub use report::{
+    Balance, Clients, Compared, Killed, Moved, Orphaned, Outcome, Report, Troubled, Versions,
+};

@@ -1,5 +1,6 @@
 //! What a demo run is to do.
 
+use plans::request::Mode;
 use plans::step::{FORWARD, StepKind};
 use std::fmt;
 use std::path::PathBuf;
@@ -8,6 +9,8 @@ use std::str::FromStr;
 /// Settings of a run; every one has a default.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// Which operation, on which kind of map.
+    pub task: Task,
     /// Size of the shop: 1 is about two million rows.
     pub scale: f64,
     /// Clients side by side.
@@ -41,6 +44,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            task: Task::default(),
             scale: 1.0,
             clients: 8,
             rate: 800.0,
@@ -61,6 +65,8 @@ impl Default for Options {
 
 const TRANSACTIONS: f64 = 20_500.0;
 const FEWEST_TRANSACTIONS: u64 = 1_500;
+const MOVING_ONLINE: u64 = 1_000;
+const MOVING_OFFLINE: u64 = 100;
 
 impl Options {
     /// Acknowledged transactions to reach at least.
@@ -74,10 +80,40 @@ impl Options {
         let scaled = (self.scale.clamp(0.0, 1.0) * TRANSACTIONS) as u64;
         self.transactions.unwrap_or(scaled.max(FEWEST_TRANSACTIONS))
     }
+
+    /// Acknowledged transactions on moving keys to reach at least when an operation ends.
+    #[must_use]
+    pub fn goal_on_moving_keys(&self) -> u64 {
+        match self.task.mode {
+            Mode::Online => MOVING_ONLINE,
+            Mode::Offline => MOVING_OFFLINE,
+        }
+    }
+
+    /// Whether the run is disturbed on purpose.
+    fn disturbed(&self) -> bool {
+        let steps = self.abort_at.len() + self.pause_in.len() + self.troubles.len();
+        self.kill.is_some() || self.orphan.is_some() || self.rollback || steps > 0
+    }
+
+    /// Whether each shard has a server of its own, and the control store another.
+    pub(crate) fn apart(&self) -> bool {
+        self.task == Task::default() || self.disturbed()
+    }
+
+    /// Checks that the options do not contradict each other.
+    pub(crate) fn check(&self) -> Result<(), OptionError> {
+        let disturbed = "only an online split in two parts can be disturbed";
+        let task = self.task.problem();
+        let wrong = task.or((self.disturbed() && !self.task.is_plain_split()).then_some(disturbed));
+        wrong.map_or(Ok(()), |reason| Err(OptionError::Contradiction { reason }))
+    }
 }
 
+mod task;
 mod trouble;
 
+pub use task::{Operation, Task, parse_measure, parse_shape, parse_strategy};
 pub use trouble::{Moment, Then, Trouble, TroubleKind};
 
 /// A process that takes part in a migration.
@@ -146,6 +182,36 @@ pub enum OptionError {
     Process {
         /// What was given.
         text: String,
+    },
+    /// No such operation.
+    #[error("{text:?} is not an operation: split, merge, move, isolate, drain or rebalance")]
+    Operation {
+        /// What was given.
+        text: String,
+    },
+    /// No such strategy.
+    #[error("{text:?} is not a strategy: range, hash or list")]
+    Strategy {
+        /// What was given.
+        text: String,
+    },
+    /// No such shape of a key.
+    #[error("{text:?} is not a key of the demo: bigint, text,bigint or timestamptz")]
+    Shape {
+        /// What was given.
+        text: String,
+    },
+    /// No such measure.
+    #[error("{text:?} is not a measure: rows, bytes or writes")]
+    Measure {
+        /// What was given.
+        text: String,
+    },
+    /// Options that exclude each other.
+    #[error("{reason}")]
+    Contradiction {
+        /// Which, and why.
+        reason: &'static str,
     },
     /// No such trouble.
     #[error("{text:?} is not a trouble: password, disk or down")]

@@ -2,6 +2,9 @@
 
 use crate::checker::Checked;
 use crate::leftovers::Leftovers;
+use crate::options::{Operation, Task};
+use plans::request::Mode;
+use plans::shard_map::Strategy;
 use plans::step::StepKind;
 use plans::step::copy::Copied;
 use plans::step::cutover::Window;
@@ -9,8 +12,11 @@ use plans::step::verify::Verified;
 use serde::{Deserialize, Serialize};
 
 mod incident;
+mod operation;
+mod text;
 
 pub use incident::{Killed, Orphaned, Troubled};
+pub use operation::{Balance, Moved};
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,10 +35,22 @@ pub enum Outcome {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
+    /// Which operation.
+    #[serde(default)]
+    pub operation: Operation,
+    /// How the map divides keys.
+    #[serde(default = "by_range")]
+    pub strategy: Strategy,
+    /// Whether the application went on writing to the moving keys.
+    #[serde(default)]
+    pub mode: Mode,
     /// How it ended.
     pub result: Outcome,
     /// Migrations submitted; more than one if one was unwound before the flip.
     pub attempts: u32,
+    /// The moves of the operation, in the plan's order.
+    #[serde(default)]
+    pub moves: Vec<Moved>,
     /// Rows that were copied.
     pub rows_moved: i64,
     /// Bytes that were copied.
@@ -44,7 +62,7 @@ pub struct Report {
     pub largest_chunk_bytes: i64,
     /// Wall time of the copy, seconds.
     pub copy_seconds: f64,
-    /// How long writes to the moving keys were refused, milliseconds.
+    /// How long writes to the moving keys were refused, milliseconds; of several moves the longest.
     pub window_ms: Window,
     /// The same for the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,6 +90,12 @@ pub struct Report {
     /// What was seen while nothing of ours ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orphan: Option<Orphaned>,
+    /// Reads of moving keys that succeeded while the keys were read-only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads_while_read_only: Option<u64>,
+    /// The load of the shards, where the operation evens it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balance: Option<Balance>,
     /// What the clients met.
     pub clients: Clients,
     /// Where ledger and logs are; gone after the run unless they are kept.
@@ -123,10 +147,20 @@ impl From<client::Stats> for Clients {
     }
 }
 
+fn by_range() -> Strategy {
+    Strategy::Range
+}
+
 impl Report {
     /// An empty report.
-    pub(crate) fn begun(evidence: String) -> Self {
+    pub(crate) fn begun(task: &Task, evidence: String) -> Self {
         Self {
+            operation: task.operation,
+            strategy: task.strategy,
+            mode: task.mode,
+            moves: Vec::new(),
+            reads_while_read_only: None,
+            balance: None,
             result: Outcome::Failed,
             attempts: 0,
             rows_moved: 0,
@@ -150,19 +184,30 @@ impl Report {
         }
     }
 
+    /// Adds what a copy has reported.
     pub(crate) fn copied(&mut self, copied: &Copied) {
-        self.rows_moved = copied.rows;
-        self.bytes_copied = copied.bytes;
-        self.bytes_copied_twice = copied.bytes_twice;
-        self.largest_chunk_bytes = copied.largest_chunk_bytes;
-        self.copy_seconds = copied.seconds;
+        self.rows_moved += copied.rows;
+        self.bytes_copied += copied.bytes;
+        self.bytes_copied_twice += copied.bytes_twice;
+        self.largest_chunk_bytes = self.largest_chunk_bytes.max(copied.largest_chunk_bytes);
+        self.copy_seconds += copied.seconds;
     }
 
+    /// Adds what a comparison has reported.
     pub(crate) fn verified(&mut self, verified: &Verified) {
-        self.verify = Compared {
-            rows_compared: verified.rows_compared,
-            different: verified.different,
-        };
+        self.verify.rows_compared += verified.rows_compared;
+        self.verify.different += verified.different;
+    }
+
+    /// Forgets the figures of the moves, to add them up again.
+    pub(crate) fn clear_figures(&mut self) {
+        self.rows_moved = 0;
+        self.bytes_copied = 0;
+        self.bytes_copied_twice = 0;
+        self.largest_chunk_bytes = 0;
+        self.copy_seconds = 0.0;
+        self.window_ms = Window::default();
+        self.verify = Compared::default();
     }
 
     /// Everything that is not as it must be; empty after a good run.
@@ -198,100 +243,10 @@ impl Report {
         if self.kill.as_ref().is_some_and(|kill| !kill.fired) {
             problems.push("the kill did not happen".to_owned());
         }
+        if self.reads_while_read_only == Some(0) {
+            problems.push("no read succeeded while the keys were read-only".to_owned());
+        }
+        problems.extend(self.balance.as_ref().and_then(Balance::problem));
         problems
     }
-
-    /// The report in plain words, for a terminal.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let Self {
-            ledger,
-            window_ms: w,
-            ..
-        } = self;
-        let phases = &ledger.by_phase;
-        let mut lines = vec![self.headline()];
-        if let Some(kill) = self.kill.as_ref().filter(|kill| kill.fired) {
-            lines.push(format!(
-                "Killed       {} with SIGKILL in step {} (at {}), started again after {} ms.",
-                kill.process, kill.step, kill.fail_point, kill.restarted_after_ms
-            ));
-        }
-        for trouble in &self.troubles {
-            lines.push(format!(
-                "Trouble      {} in step {}: the migration failed after {} ms ({}) and was mended.",
-                trouble.kind, trouble.step, trouble.failed_after_ms, trouble.failure.code
-            ));
-        }
-        if let Some(orphan) = &self.orphan {
-            lines.push(orphan.text());
-        }
-        lines.extend([
-            format!(
-                "Copied       {} rows, {:.1} MiB in {:.1} s while the application was writing; {:.1} MiB twice.",
-                self.rows_moved, mebibytes(self.bytes_copied), self.copy_seconds, mebibytes(self.bytes_copied_twice)
-            ),
-            format!(
-                "Compared     {} rows by the migration itself; {} differ.",
-                self.verify.rows_compared, self.verify.different
-            ),
-            format!(
-                "Write stop   {:.0} ms for the moving keys, none for the others: wait-out {:.0}, drain {:.0}, check {:.0}, seal {:.0}, flip {:.0}, open {:.0}.",
-                w.total, w.wait_out, w.drain, w.check, w.seal, w.flip, w.open
-            ),
-        ]);
-        if let Some(back) = &self.rollback_window_ms {
-            lines.push(format!("Way back     {:.0} ms of write stop.", back.total));
-        }
-        lines.extend([
-            format!(
-                "Ledger       {} transactions acknowledged, {} of them on moving keys (before {}, copy {}, catch up {}, cutover {}, after {}).",
-                ledger.acknowledged, ledger.acknowledged_on_moving_keys,
-                phases.before, phases.copy, phases.catch_up, phases.cutover, phases.after
-            ),
-            format!(
-                "             lost {}, duplicated {}, phantom {}, misplaced {}, wrong values {}, failed {}; in doubt after a crash {}.",
-                ledger.lost, ledger.duplicated, ledger.phantom, ledger.misplaced, ledger.wrong, ledger.failed, ledger.in_doubt
-            ),
-            format!(
-                "Clients      {} retries, {} refusals by the fence, {} newer maps taken over, {} unknown commits looked up.",
-                self.clients.retries, self.clients.not_owner + self.clients.not_open,
-                self.clients.refreshes, self.clients.commits_unknown
-            ),
-            format!(
-                "Shard map    version {} -> {}.",
-                self.map_version.before, self.map_version.after
-            ),
-            format!("Left behind  {}", self.leftovers),
-            format!("Evidence     {}", self.evidence),
-        ]);
-        let problems = self.problems();
-        if !problems.is_empty() {
-            lines.push(format!("NOT AS IT MUST BE: {}.", problems.join("; ")));
-        }
-        lines.join("\n")
-    }
-
-    fn headline(&self) -> String {
-        let what = match self.result {
-            Outcome::Completed => "The shard was split while the application kept writing.",
-            Outcome::Unwound => {
-                "The migration was aborted before the flip; the source was never changed."
-            }
-            Outcome::RolledBack => {
-                "The shard was split, then the keys were given back to the source."
-            }
-            Outcome::Failed => "The migration stopped.",
-        };
-        match self.attempts {
-            0 | 1 => what.to_owned(),
-            attempts => format!("{what} It took {attempts} attempts."),
-        }
-    }
-}
-
-fn mebibytes(bytes: i64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
-    let bytes = bytes as f64;
-    bytes / 1_048_576.0
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
+#[allow(dead_code, reason = "the library's own tests use more of it")]
 #[path = "../../client/tests/map_server/mod.rs"]
 mod map_server;
 
@@ -11,9 +12,10 @@ use connect::{Dsn, Session};
 use demo::checker::{self, Checked, Input};
 use demo::ledger::{Baseline, Ledger, Phase};
 use demo::shop::{self, Shop};
-use demo::workload::{Settings, Workload};
+use demo::workload::{Mix, Settings, Workload};
 use map_server::{MapServer, whole};
 use plans::id::ShardName;
+use plans::key_set::KeySet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,11 +42,18 @@ impl Fleet {
         let shop = Shop::new(0.01, 7);
         for cluster in &clusters {
             let server = Dsn::parse(&cluster.dsn("postgres", "postgres")).unwrap();
-            shop::prepare(&server, "secret").await.unwrap();
+            shop::prepare(&server, "secret", &[shop::DATABASE])
+                .await
+                .unwrap();
         }
         let admin = dsn(&clusters[0], "postgres");
-        shop.load(&admin).await.unwrap();
-        let baseline = Baseline::read(&admin, shop.moving()).await.unwrap();
+        let all = KeySet::range(None, None);
+        shop.load(&admin, &all, None).await.unwrap();
+        let first = [("a".into(), admin)];
+        let owners = whole("a").mappings;
+        let baseline = Baseline::read(&first, shop.shape, owners, shop.upper_half())
+            .await
+            .unwrap();
         let name = format!("shardwright-ledger-{test}-{}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&dir).unwrap();
@@ -74,6 +83,12 @@ impl Fleet {
             clients: 6,
             rate: 2_000.0,
             seed: 1,
+            mix: Arc::new(Mix {
+                moving: (self.shop.split_at()..=self.shop.tenants).collect(),
+                staying: (1..self.shop.split_at()).collect(),
+                share: 0.5,
+                skewed: true,
+            }),
         };
         // Says why a transaction failed, in the output of a test that fails.
         let _ = tracing_subscriber::fmt().with_test_writer().try_init();
@@ -126,7 +141,7 @@ impl Fleet {
         let function = "create function guard() returns trigger language plpgsql as $$
             begin raise exception 'not here' using errcode = 'SM001'; end $$";
         self.sql(0, function).await;
-        for (table, key) in shop::TABLES {
+        for (table, key) in tables() {
             let condition = |row: &str| format!("({row}.{key} >= {split})");
             let (new, old) = (condition("new"), condition("old"));
             let sql = format!(
@@ -151,8 +166,7 @@ impl Fleet {
         assert!(copy.success());
         let drop_guard = "drop function guard() cascade";
         self.sql(1, drop_guard).await;
-        let stay = shop::TABLES
-            .iter()
+        let stay = tables()
             .rev()
             .map(|(table, key)| format!("delete from {table} where {key} < {split};"))
             .collect::<String>();
@@ -179,8 +193,7 @@ impl Fleet {
 
     async fn drop_old(&self) {
         let split = self.shop.split_at();
-        let gone = shop::TABLES
-            .iter()
+        let gone = tables()
             .rev()
             .map(|(table, key)| format!("delete from {table} where {key} >= {split};"))
             .collect::<String>();
@@ -193,6 +206,15 @@ impl Drop for Fleet {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.dir);
     }
+}
+
+/// The tables and their key columns.
+fn tables() -> impl DoubleEndedIterator<Item = (&'static str, &'static str)> {
+    let key = |table| match table {
+        "tenants" => (table, "id"),
+        other => (other, "tenant_id"),
+    };
+    shop::TABLES.into_iter().map(key)
 }
 
 fn dsn(cluster: &Cluster, user: &str) -> Dsn {

@@ -4,8 +4,7 @@ use super::expected::Expected;
 use super::observed::{Observed, RowKey};
 use super::{ByPhase, Checked};
 use crate::ledger::{Effect, Entry, Outcome, Phase};
-use crate::shop::FIRST_BALANCE;
-use plans::key_set::Key;
+use crate::shop::{FIRST_BALANCE, Shape};
 use std::collections::{HashMap, HashSet};
 
 /// What the transactions that are there add up to.
@@ -13,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 struct Sums {
     accounts: HashMap<RowKey, (i64, i64)>,
     seen: HashMap<RowKey, i64>,
-    /// Items of each order, by tenant and operation.
+    /// Items of each order, by key and operation.
     orders: HashMap<RowKey, i64>,
     logged: HashSet<RowKey>,
     cancelled: HashSet<RowKey>,
@@ -26,9 +25,9 @@ pub(super) fn compare(expected: Expected, observed: Observed) -> Checked {
     };
     let mut sums = Sums::default();
     for entry in expected.entries.values() {
-        let key = (entry.tenant, entry.op);
+        let key = own(entry, entry.op);
         let there = observed.marks.get(&key).copied().unwrap_or(0);
-        let moving = expected.baseline.moving.contains(&Key::Int(entry.tenant));
+        let moving = expected.baseline.moving.contains(&entry.key);
         judge(&mut checked, entry, there, moving);
         let stands = match entry.outcome {
             Outcome::Acknowledged => true,
@@ -39,14 +38,19 @@ pub(super) fn compare(expected: Expected, observed: Observed) -> Checked {
             sums.add(entry);
         }
     }
-    let unknown = observed.marks.iter().filter(|((tenant, op), _)| {
+    let unknown = observed.marks.iter().filter(|((key, op), _)| {
         let entry = expected.entries.get(op);
-        entry.is_none_or(|entry| entry.tenant != *tenant)
+        entry.is_none_or(|entry| Shape::name(&entry.key) != *key)
     });
     checked.phantom += unknown.map(|(_, rows)| rows.unsigned_abs()).sum::<u64>();
     sums.compare(&observed, &mut checked);
     compare_bases(&expected, &observed, &mut checked);
     checked
+}
+
+/// A row of the transaction's key.
+fn own(entry: &Entry, number: i64) -> RowKey {
+    (Shape::name(&entry.key), number)
 }
 
 /// One transaction against the number of its ledger rows on the owner.
@@ -85,23 +89,22 @@ impl ByPhase {
 
 impl Sums {
     fn add(&mut self, entry: &Entry) {
-        let own = (entry.tenant, entry.op);
         for effect in &entry.effects {
             match effect {
                 Effect::Account { id, delta } => {
-                    let account = self.accounts.entry((entry.tenant, *id)).or_default();
+                    let account = self.accounts.entry(own(entry, *id)).or_default();
                     account.0 += delta;
                     account.1 += 1;
                 }
-                Effect::Touched { id } => *self.seen.entry((entry.tenant, *id)).or_default() += 1,
+                Effect::Touched { id } => *self.seen.entry(own(entry, *id)).or_default() += 1,
                 Effect::Ordered { items } => {
-                    self.orders.insert(own, *items);
+                    self.orders.insert(own(entry, entry.op), *items);
                 }
                 Effect::Cancelled { op } => {
-                    self.cancelled.insert((entry.tenant, *op));
+                    self.cancelled.insert(own(entry, *op));
                 }
                 Effect::Logged => {
-                    self.logged.insert(own);
+                    self.logged.insert(own(entry, entry.op));
                 }
             }
         }

@@ -26,7 +26,8 @@ impl Expected {
             reason,
         };
         let file = std::fs::File::open(path).map_err(failed)?;
-        let mut baseline = None;
+        let mut baseline: Option<Baseline> = None;
+        let mut moving = None;
         let mut entries = HashMap::new();
         let mut crashes: HashMap<ShardName, u64> = HashMap::new();
         for (index, text) in BufReader::new(file).lines().enumerate() {
@@ -35,6 +36,7 @@ impl Expected {
                 .map_err(|error| malformed(index + 1, error.to_string()))?;
             match line {
                 Line::Baseline(first) => baseline = Some(first),
+                Line::Moving(keys) => moving = Some(keys),
                 Line::Crash(crash) => {
                     let known = crashes.entry(crash.shard).or_default();
                     *known = (*known).max(crash.number);
@@ -47,7 +49,8 @@ impl Expected {
                 }
             }
         }
-        let baseline = baseline.ok_or_else(|| malformed(1, "no baseline".to_owned()))?;
+        let mut baseline = baseline.ok_or_else(|| malformed(1, "no baseline".to_owned()))?;
+        baseline.moving = moving.unwrap_or(baseline.moving);
         doubt(&mut entries, &crashes);
         Ok(Self { baseline, entries })
     }
@@ -93,7 +96,7 @@ mod tests {
     fn entry(op: i64, synchronous: bool, since: u64, until: u64) -> (i64, Entry) {
         let entry = Entry {
             op,
-            tenant: 1,
+            key: 1.into(),
             client: 1,
             phase: Phase::Before,
             outcome: Outcome::Acknowledged,

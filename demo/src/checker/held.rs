@@ -1,57 +1,72 @@
-//! While a migration holds, a former owner keeps the rows of the keys it gave away, equal to the owner's.
+//! While a migration holds, a former owner keeps the rows of the keys that it gave away, equal to the owner's.
 
 use super::observed::Reader;
-use super::{CheckError, key_column, owned_by, predicate};
-use crate::shop::TABLES;
+use super::{CheckError, predicate};
+use crate::ledger::Baseline;
+use crate::shop::{Shape, TABLES};
 use connect::Dsn;
 use plans::id::ShardName;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
 use std::collections::BTreeMap;
 
-/// Tables of which some shard holds other rows than the keys' owner; a shard without any of the keys is not
-/// a former owner and counts for nothing.
+/// Tables of which some former owner has other rows than the owner, counted for each pair of the two; one that has
+/// none of the rows any more counts for nothing.
 pub(super) async fn diverged(
+    baseline: &Baseline,
     map: &ShardMap,
     shards: &BTreeMap<ShardName, Dsn>,
 ) -> Result<u64, CheckError> {
     let mut diverged = 0;
-    for owner in shards.keys() {
-        let keys = owned_by(map, owner);
-        if keys.is_empty() {
-            continue;
-        }
-        let truth = digests(owner, &shards[owner], &keys).await?;
-        for (other, dsn) in shards.iter().filter(|(name, _)| *name != owner) {
-            let copy = digests(other, dsn, &keys).await?;
-            let former = copy.values().any(|(rows, _)| *rows > 0);
-            if former {
-                let differ = truth
-                    .iter()
-                    .filter(|(table, digest)| copy.get(*table) != Some(digest));
-                diverged += differ.fold(0, |sum, _| sum + 1);
-            }
+    for ((former, owner), keys) in handed_over(baseline, map) {
+        let truth = digests(&owner, &shards[&owner], baseline.shape, &keys).await?;
+        let copy = digests(&former, &shards[&former], baseline.shape, &keys).await?;
+        if copy.values().any(|(rows, _)| *rows > 0) {
+            let differ = truth
+                .iter()
+                .filter(|(table, digest)| copy.get(*table) != Some(digest));
+            diverged += differ.fold(0, |sum, _| sum + 1);
         }
     }
     Ok(diverged)
+}
+
+/// The keys that have another owner than at first, by both.
+fn handed_over(
+    baseline: &Baseline,
+    map: &ShardMap,
+) -> BTreeMap<(ShardName, ShardName), Vec<KeySet>> {
+    let mut pairs: BTreeMap<(ShardName, ShardName), Vec<KeySet>> = BTreeMap::new();
+    for former in &baseline.owners {
+        for owner in map.mappings.iter().filter(|m| m.shard != former.shard) {
+            let keys = former.keys.intersection(&owner.keys);
+            if !keys.is_empty() {
+                let pair = (former.shard.clone(), owner.shard.clone());
+                pairs.entry(pair).or_default().push(keys);
+            }
+        }
+    }
+    pairs
 }
 
 /// Rows and the sum of their digests, by table.
 async fn digests(
     shard: &ShardName,
     dsn: &Dsn,
-    keys: &[&KeySet],
+    shape: Shape,
+    keys: &[KeySet],
 ) -> Result<BTreeMap<&'static str, (i64, String)>, CheckError> {
     let reader = Reader::open(shard, dsn).await?;
+    let keys: Vec<&KeySet> = keys.iter().collect();
     let mut digests = BTreeMap::new();
-    for (table, _) in TABLES {
+    for table in TABLES {
         if !reader.has(table).await? {
             continue;
         }
         let sql = format!(
             "select count(*), coalesce(sum(hashtextextended(t::text, 0)), 0)::text \
              from public.{table} t where {}",
-            predicate(keys, &key_column(table))
+            predicate(shape, &keys, table)
         );
         for row in reader.rows(table, &sql).await? {
             digests.insert(table, (row.get(0), row.get(1)));

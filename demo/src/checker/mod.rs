@@ -10,15 +10,16 @@ mod held;
 mod observed;
 
 use crate::ledger::BaselineError;
+use crate::shop::Shape;
 use connect::{ConnectError, Dsn};
 use expected::Expected;
-use observed::Observed;
+use observed::{Observed, Scope};
 use plans::id::ShardName;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What to compare.
 #[derive(Debug, Clone)]
@@ -145,8 +146,8 @@ pub enum CheckError {
 /// # Errors
 /// [`CheckError`] when something cannot be read; a deviation is never an error.
 pub async fn check(input: &Input) -> Result<Checked, CheckError> {
-    let ledger = input.ledger.clone();
-    let expected = read_ledger(&ledger)?;
+    let expected = Expected::read(&input.ledger)?;
+    let shape = expected.baseline.shape;
     for mapping in &input.map.mappings {
         if !input.shards.contains_key(&mapping.shard) {
             return Err(CheckError::MissingShard {
@@ -158,18 +159,24 @@ pub async fn check(input: &Input) -> Result<Checked, CheckError> {
     for (shard, dsn) in &input.shards {
         let owned = owned_by(&input.map, shard);
         let reader = observed::Reader::open(shard, dsn).await?;
-        observed.read(&reader, &owned, input.hold).await?;
+        let mine = |table: &str| predicate(shape, &owned, table);
+        let scope = Scope {
+            shape,
+            owns: !owned.is_empty(),
+            hold: input.hold,
+        };
+        observed.read(&reader, &scope, &mine).await?;
         reader.close().await;
     }
-    let mut checked = compare::compare(expected, observed);
-    if input.hold {
-        checked.diverged = held::diverged(&input.map, &input.shards).await?;
-    }
-    Ok(checked)
-}
-
-fn read_ledger(path: &Path) -> Result<Expected, CheckError> {
-    Expected::read(path)
+    let diverged = if input.hold {
+        held::diverged(&expected.baseline, &input.map, &input.shards).await?
+    } else {
+        0
+    };
+    Ok(Checked {
+        diverged,
+        ..compare::compare(expected, observed)
+    })
 }
 
 /// The keys of a shard.
@@ -178,20 +185,11 @@ fn owned_by<'m>(map: &'m ShardMap, shard: &ShardName) -> Vec<&'m KeySet> {
     mappings.map(|mapping| &mapping.keys).collect()
 }
 
-/// SQL that is true for keys in one of the sets.
-fn predicate(sets: &[&KeySet], column: &str) -> String {
+/// SQL that is true for rows of `table` (alias `t`) with keys in one of the sets.
+fn predicate(shape: Shape, sets: &[&KeySet], table: &str) -> String {
     if sets.is_empty() {
         return "false".to_owned();
     }
-    let parts: Vec<String> = sets.iter().map(|set| set.predicate(column)).collect();
+    let parts: Vec<String> = sets.iter().map(|set| shape.predicate(set, table)).collect();
     format!("({})", parts.join(" or "))
-}
-
-/// The column with the shard key, over alias `t`.
-fn key_column(table: &str) -> String {
-    let column = crate::shop::TABLES
-        .iter()
-        .find(|(name, _)| *name == table)
-        .map_or("tenant_id", |(_, column)| *column);
-    format!("t.{}", plans::table::quote_ident(column))
 }

@@ -1,25 +1,35 @@
 //! What the shards hold, read by SQL.
 
-use super::{CheckError, key_column, predicate};
+use super::CheckError;
 use crate::ledger::base_digest_sql;
-use crate::shop::{FIRST_BALANCE, TABLES};
+use crate::shop::{FIRST_BALANCE, Shape, TABLES};
 use connect::{Connected, Dsn, Session};
 use plans::id::ShardName;
-use plans::key_set::KeySet;
 use std::collections::HashMap;
 use tokio_postgres::Row;
 
-/// A row by its tenant and its own number.
-pub(super) type RowKey = (i64, i64);
+/// A row by its shard key, as [`Shape::name`] has it, and its own number.
+pub(super) type RowKey = (String, i64);
+
+/// What is read of a shard.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scope {
+    /// What the shard key looks like.
+    pub(super) shape: Shape,
+    /// Whether the shard owns any key.
+    pub(super) owns: bool,
+    /// Rows of keys that the shard does not own are no strays.
+    pub(super) hold: bool,
+}
 
 /// Everything that the owners hold and the ledger speaks of.
 #[derive(Debug, Default)]
 pub(super) struct Observed {
-    /// Ledger rows by tenant and operation: how many.
+    /// Ledger rows by key and operation: how many.
     pub(super) marks: HashMap<RowKey, i64>,
-    /// Orders of the workload by tenant and operation: how many, and their items.
+    /// Orders of the workload by key and operation: how many, and their items.
     pub(super) orders: HashMap<RowKey, (i64, i64)>,
-    /// Events of the workload by tenant and operation: how many.
+    /// Events of the workload by key and operation: how many.
     pub(super) logged: HashMap<RowKey, i64>,
     /// Accounts that are not as at first: balance and changes.
     pub(super) accounts: HashMap<RowKey, (i64, i64)>,
@@ -69,17 +79,16 @@ impl Reader {
 }
 
 impl Observed {
-    /// Adds what one shard holds: of the keys in `owned` everything, of others only their number.
+    /// Adds what one shard holds: everything of the keys that `mine` is true for, of others only their number.
     pub(super) async fn read(
         &mut self,
         reader: &Reader,
-        owned: &[&KeySet],
-        hold: bool,
+        scope: &Scope,
+        mine: &impl Fn(&str) -> String,
     ) -> Result<(), CheckError> {
-        let mine = |table: &str| predicate(owned, &key_column(table));
-        for (table, _) in TABLES {
+        for table in TABLES {
             if !reader.has(table).await? {
-                if owned.is_empty() {
+                if !scope.owns {
                     continue;
                 }
                 return reader
@@ -87,7 +96,7 @@ impl Observed {
                     .await
                     .map(|_| ());
             }
-            if !hold {
+            if !scope.hold {
                 let condition = mine(table);
                 let sql = format!("select count(*) from public.{table} t where not {condition}");
                 let rows = reader.rows(table, &sql).await?;
@@ -95,11 +104,12 @@ impl Observed {
                 self.misplaced += strays.unsigned_abs();
             }
         }
-        if owned.is_empty() {
+        if !scope.owns {
             return Ok(());
         }
-        self.read_workload(reader, &mine).await?;
-        for (table, sql) in base_digest_sql(mine) {
+        self.read_workload(reader, scope.shape, mine).await?;
+        self.read_values(reader, scope.shape, mine).await?;
+        for (table, sql) in base_digest_sql(scope.shape, mine) {
             for row in reader.rows(table, &sql).await? {
                 let digest: String = row.get(1);
                 let base = self.bases.entry(table).or_default();
@@ -113,42 +123,55 @@ impl Observed {
     async fn read_workload(
         &mut self,
         reader: &Reader,
+        shape: Shape,
         mine: &impl Fn(&str) -> String,
     ) -> Result<(), CheckError> {
-        let condition = mine("ledger");
-        let sql = format!(
-            "select tenant_id, op, count(*) from public.ledger t where {condition} group by 1, 2"
-        );
-        for row in reader.rows("ledger", &sql).await? {
+        let sql = |table: &str, more: &str, rows: &str| {
+            let name = shape.fill("{key_name}");
+            let condition = mine(table);
+            format!(
+                "select {name}, op, count(*) {more} from public.{table} t where {rows} and {condition} group by 1, 2"
+            )
+        };
+        for row in reader.rows("ledger", &sql("ledger", "", "true")).await? {
             *self.marks.entry(key(&row)).or_default() += row.get::<_, i64>(2);
         }
-        let condition = mine("orders");
-        let sql = format!(
-            "select tenant_id, op, count(*), sum((select count(*) from public.order_items i \
-                where i.tenant_id = t.tenant_id and i.order_id = t.id))::bigint \
-             from public.orders t where op is not null and {condition} group by 1, 2"
+        let equal: Vec<String> = shape
+            .columns_of("orders")
+            .iter()
+            .map(|(column, _)| format!("i.{column} = t.{column}"))
+            .collect();
+        let items = format!(
+            ", sum((select count(*) from public.order_items i where {} and i.order_id = t.id))::bigint",
+            equal.join(" and ")
         );
-        for row in reader.rows("orders", &sql).await? {
-            self.orders.insert(key(&row), (row.get(2), row.get(3)));
+        let of_workload = "t.op is not null";
+        for row in reader
+            .rows("orders", &sql("orders", &items, of_workload))
+            .await?
+        {
+            let sum = self.orders.entry(key(&row)).or_default();
+            sum.0 += row.get::<_, i64>(2);
+            sum.1 += row.get::<_, i64>(3);
         }
-        let sql = format!(
-            "select tenant_id, op, count(*) from public.events t \
-             where op is not null and {} group by 1, 2",
-            mine("events")
-        );
-        for row in reader.rows("events", &sql).await? {
-            self.logged.insert(key(&row), row.get(2));
+        for row in reader
+            .rows("events", &sql("events", "", of_workload))
+            .await?
+        {
+            *self.logged.entry(key(&row)).or_default() += row.get::<_, i64>(2);
         }
-        self.read_values(reader, mine).await
+        Ok(())
     }
 
     async fn read_values(
         &mut self,
         reader: &Reader,
+        shape: Shape,
         mine: &impl Fn(&str) -> String,
     ) -> Result<(), CheckError> {
+        let name = shape.fill("{key_name}");
         let sql = format!(
-            "select tenant_id, id, balance, changes from public.accounts t \
+            "select {name}, id, balance, changes from public.accounts t \
              where (changes <> 0 or balance <> {FIRST_BALANCE}) and {}",
             mine("accounts")
         );
@@ -156,7 +179,7 @@ impl Observed {
             self.accounts.insert(key(&row), (row.get(2), row.get(3)));
         }
         let sql = format!(
-            "select tenant_id, id, seen from public.events t where seen <> 0 and {}",
+            "select {name}, id, seen from public.events t where seen <> 0 and {}",
             mine("events")
         );
         for row in reader.rows("events", &sql).await? {

@@ -4,7 +4,6 @@ use super::Run;
 use super::progress::say;
 use crate::checker::{self, Checked, Input};
 use crate::error::DemoError;
-use crate::fleet::SOURCE;
 use crate::leftovers::Leftovers;
 use crate::report::{Outcome, Report};
 use crate::workload::Workload;
@@ -63,7 +62,7 @@ impl Run<'_> {
     /// Everything that is judged when nothing writes any more.
     pub(super) async fn check(&self, report: &mut Report) -> Result<(), DemoError> {
         say("checking every row against the ledger");
-        report.map_version.after = self.api.map(&self.map_name).await?.version.0;
+        report.map_version.after = self.api.map(&self.scenario.map.name).await?.version.0;
         report.clients = self.map.stats().into();
         report.ledger = match report.result {
             // A migration that stopped keeps its copy, which need not be level.
@@ -75,13 +74,23 @@ impl Run<'_> {
                 self.verdict_of_program().await?
             }
         };
-        // A completed move leaves the source's guard for good; an unwound or rolled back one leaves nothing.
-        let gave_away: &[ShardName] = match report.result {
-            Outcome::Completed => &[SOURCE.into()],
-            Outcome::Unwound | Outcome::RolledBack | Outcome::Failed => &[],
-        };
-        report.leftovers = self.leftovers(gave_away).await?;
+        self.balance_after(report).await?;
+        report.leftovers = self.leftovers(&self.gave_away(report).await?).await?;
         Ok(())
+    }
+
+    /// Shards that own less than at first: a completed move leaves the source's guard for good; an unwound or
+    /// rolled back one leaves nothing.
+    async fn gave_away(&self, report: &Report) -> Result<Vec<ShardName>, DemoError> {
+        match report.result {
+            Outcome::Completed => {}
+            Outcome::Unwound | Outcome::RolledBack | Outcome::Failed => return Ok(Vec::new()),
+        }
+        let first = &self.scenario.map;
+        let now = self.api.map(&first.name).await?;
+        let shards = first.shards().into_iter();
+        let smaller = shards.filter(|shard| !now.owned_by(shard).covers(&first.owned_by(shard)));
+        Ok(smaller.collect())
     }
 
     /// The verdict by the checker in this process.
@@ -90,7 +99,7 @@ impl Run<'_> {
             .flush()
             .map_err(DemoError::io("write the ledger"))?;
         let input = Input {
-            map: self.api.map(&self.map_name).await?,
+            map: self.api.map(&self.scenario.map.name).await?,
             shards: self.fleet.admins()?.into_iter().collect(),
             ledger: self.fleet.dir().join("ledger.jsonl"),
             hold,
@@ -109,7 +118,11 @@ impl Run<'_> {
             .map_err(DemoError::io("write the ledger"))?;
         let mut command = tokio::process::Command::new(&program);
         command.kill_on_drop(true);
-        command.args(["check", "--map-url", &self.api.map_url(&self.map_name)]);
+        command.args([
+            "check",
+            "--map-url",
+            &self.api.map_url(&self.scenario.map.name),
+        ]);
         command
             .arg("--ledger")
             .arg(self.fleet.dir().join("ledger.jsonl"));

@@ -4,17 +4,14 @@ use super::follow::Follower;
 use super::hand::Hand;
 use super::progress::say;
 use super::stop::Stop;
-use super::{Run, check};
+use super::{Run, check, operate};
 use crate::api::Migration;
 use crate::error::DemoError;
-use crate::fleet::{SOURCE, TARGET};
 use crate::ledger::Phase;
 use crate::options::{Trouble, TroubleKind};
 use crate::report::{Outcome, Report};
-use crate::shop::TABLES;
 use crate::workload::Workload;
-use plans::key_set::{Key, KeyRange};
-use plans::request::{Options, Part, Request, Split};
+use plans::request::Options;
 use plans::state::migration::MigrationState;
 use plans::step::StepKind;
 use plans::step::copy::Copied;
@@ -30,13 +27,8 @@ impl Run<'_> {
         workload: &Workload,
         report: &mut Report,
     ) -> Result<Outcome, DemoError> {
-        let plan = self.api.plan(&self.request()).await?;
-        say(&format!(
-            "planned: about {} rows, {} tables, keys {} to shard {TARGET}",
-            plan.estimate.rows,
-            plan.moving.tables.len(),
-            plan.moving.keys
-        ));
+        let plan = self.api.plan(&self.scenario.request).await?;
+        operate::tell(&plan);
         self.ledger.enter(Phase::Copy);
         let id = self.api.submit(&plan).await?;
         let mut follower = Follower::new(&self.api, &self.ledger, id);
@@ -145,40 +137,17 @@ impl Run<'_> {
         figures(&migration, report);
         Ok(Outcome::Completed)
     }
+}
 
-    /// Attempts are few where the run waits until they are spent.
-    fn behaviour(&self) -> Options {
-        let down = |trouble: &Trouble| trouble.kind == TroubleKind::Down;
-        match self.options.troubles.iter().any(down) {
-            true => Options {
-                max_attempts: 2,
-                ..Options::default()
-            },
-            false => Options::default(),
-        }
-    }
-
-    fn request(&self) -> Request {
-        let split = Key::Int(self.shop.split_at());
-        let part = |shard: &str, from: Option<&Key>, to: Option<&Key>| Part {
-            shard: shard.into(),
-            keys: KeyRange {
-                from: from.cloned(),
-                to: to.cloned(),
-            },
-        };
-        let own = |(table, key): (&str, &str)| (table.to_owned(), key.to_owned());
-        Request::Split(Split {
-            map: self.map_name.clone(),
-            source: SOURCE.into(),
-            into: vec![
-                part(SOURCE, None, Some(&split)),
-                part(TARGET, Some(&split), None),
-            ],
-            tables: TABLES.into_iter().map(own).collect(),
-            ignore: Vec::new(),
-            options: self.behaviour(),
-        })
+/// Attempts are few where the run waits until they are spent.
+pub(super) fn behaviour(options: &crate::options::Options) -> Options {
+    let down = |trouble: &Trouble| trouble.kind == TroubleKind::Down;
+    match options.troubles.iter().any(down) {
+        true => Options {
+            max_attempts: 2,
+            ..Options::default()
+        },
+        false => Options::default(),
     }
 }
 
@@ -209,6 +178,7 @@ fn is_flipped(migration: &Migration) -> bool {
 
 /// What the steps that are done have reported.
 fn figures(migration: &Migration, report: &mut Report) {
+    report.clear_figures();
     if let Some(copied) = migration.output::<Copied>(StepKind::Copy) {
         report.copied(&copied);
     }

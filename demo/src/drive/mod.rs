@@ -1,12 +1,14 @@
 //! A run from the first server to the report.
 //!
-//! Order: fleet, shop, baseline, workload, migration (again if it unwound unasked), workload's end, check.
+//! Order: fleet, shop, baseline, workload, migration (again if it unwound unasked) or operation, workload's end, check.
 //! The workload writes all the while; each gate waits until enough was acknowledged in its phase.
 
+mod balance;
 mod check;
 mod follow;
 mod hand;
 mod migrate;
+mod operate;
 mod orphan;
 mod progress;
 mod stop;
@@ -15,15 +17,15 @@ mod trouble;
 
 use crate::api::Api;
 use crate::error::DemoError;
-use crate::fleet::{Fleet, SOURCE};
+use crate::fleet::Fleet;
 use crate::ledger::{Baseline, Ledger, Phase};
 use crate::options::Options;
 use crate::report::{Outcome, Report};
-use crate::shop::Shop;
-use crate::workload::{Settings, Workload};
+use crate::scenario::Scenario;
+use crate::workload::{Mix, Settings, Workload};
 use client::{Map, ShardAccess};
 use hand::Hand;
-use plans::id::{MapName, ShardName};
+use plans::id::ShardName;
 use progress::say;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,8 +33,6 @@ use stop::Stop;
 use strike::Strike;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The map of the demo.
-const MAP: &str = "tenants";
 /// Migrations submitted at most, when they unwind unasked.
 const ATTEMPTS: u32 = 3;
 
@@ -40,10 +40,10 @@ const ATTEMPTS: u32 = 3;
 #[derive(Debug)]
 struct Run<'r> {
     options: &'r Options,
-    shop: Shop,
+    scenario: Scenario,
+    mix: Arc<Mix>,
     fleet: Arc<Fleet>,
     api: Api,
-    map_name: MapName,
     map: Map,
     ledger: Arc<Ledger>,
 }
@@ -54,6 +54,7 @@ struct Run<'r> {
 /// [`DemoError`] when it could not run to its end, or when its end is not as it must be
 /// ([`DemoError::Unclean`], after the report was written).
 pub async fn run(options: Options) -> Result<Report, DemoError> {
+    options.check()?;
     let mut terminate =
         signal(SignalKind::terminate()).map_err(DemoError::io("listen for signals"))?;
     let report = tokio::select! {
@@ -78,9 +79,11 @@ pub async fn run(options: Options) -> Result<Report, DemoError> {
 async fn whole(options: &Options) -> Result<Report, DemoError> {
     // Clusters of runs that were killed are nobody's any more.
     cluster::sweep(&cluster::temporary_base())?;
-    say("starting two shards and the control store");
-    let fleet = Arc::new(Fleet::start(options).await?);
-    let ended = with_fleet(options, Arc::clone(&fleet)).await;
+    let scenario = Scenario::new(options, migrate::behaviour(options));
+    let shards = scenario.shards.len();
+    say(&format!("starting {shards} shards and the control store"));
+    let fleet = Arc::new(Fleet::start(options, &scenario.shards).await?);
+    let ended = with_fleet(options, scenario, Arc::clone(&fleet)).await;
     if ended
         .as_ref()
         .map_or(true, |report| !report.problems().is_empty())
@@ -93,49 +96,70 @@ async fn whole(options: &Options) -> Result<Report, DemoError> {
     Ok(report)
 }
 
-async fn with_fleet(options: &Options, fleet: Arc<Fleet>) -> Result<Report, DemoError> {
+async fn with_fleet(
+    options: &Options,
+    scenario: Scenario,
+    fleet: Arc<Fleet>,
+) -> Result<Report, DemoError> {
     let strike = Strike::prepare(options, &fleet)?;
     let hand = Hand::prepare(options, &fleet)?;
     let mut armed = hand.armed().to_vec();
     armed.extend(strike.as_ref().map(Strike::armed));
     fleet.start_programs(&armed).await?;
-    let shop = Shop::new(options.scale, options.seed);
-    say(&format!("loading a shop of {} tenants", shop.tenants));
-    let source = fleet.admins()?.remove(0).1;
-    shop.load(&source).await?;
-    let baseline = Baseline::read(&source, shop.moving()).await?;
-    let file = fleet.dir().join("ledger.jsonl");
-    let ledger = Ledger::create(&file, baseline).map_err(DemoError::io("create the ledger"))?;
+    let ledger = load(&scenario, &fleet).await?;
 
     let api = Api::new(&fleet.url());
     follow::ready(&api).await?;
-    let map_name = MapName::from(MAP);
     for (name, dsn) in fleet.shards() {
         api.register_shard(name, &dsn).await?;
     }
-    api.register_map(&map_name, SOURCE).await?;
-    let map = Map::connect(&fleet.url(), &map_name, access(&fleet)?).await?;
+    api.register_map(&scenario.map).await?;
+    let map = Map::connect(&fleet.url(), &scenario.map.name, access(&fleet)?).await?;
     let run = Run {
         options,
-        shop,
+        mix: Arc::new(scenario.mix()),
+        scenario,
         fleet,
         api,
-        map_name,
         map,
         ledger: Arc::new(ledger),
     };
     run.drive(strike, &hand).await
 }
 
+/// Fills the shards that own keys, and begins the ledger.
+async fn load(scenario: &Scenario, fleet: &Fleet) -> Result<Ledger, DemoError> {
+    let shop = scenario.shop;
+    say(&format!("loading a shop of {} tenants", shop.tenants));
+    let admins = fleet.admins()?;
+    let mut loads = Vec::new();
+    for (shard, dsn) in &admins {
+        let owned = scenario.owned_by(shard.as_str());
+        if !owned.is_empty() {
+            loads.push(async move { shop.load(dsn, &owned, scenario.busy()).await });
+        }
+    }
+    futures::future::try_join_all(loads).await?;
+    let owners = scenario.map.mappings.clone();
+    let moving = scenario.moving.clone();
+    let baseline = Baseline::read(&admins, shop.shape, owners, moving).await?;
+    let file = fleet.dir().join("ledger.jsonl");
+    Ledger::create(&file, baseline).map_err(DemoError::io("create the ledger"))
+}
+
 impl Run<'_> {
     async fn drive(&self, strike: Option<Strike>, hand: &Hand) -> Result<Report, DemoError> {
-        let mut report = Report::begun(self.evidence());
+        let mut report = Report::begun(&self.scenario.task, self.evidence());
         report.map_version.before = self.map.current().version.0;
         let workload = self.start_workload();
         let ticker = progress::ticker(Arc::clone(&self.ledger));
         self.moving(Phase::Before, self.goal(10)).await?;
         let struck = strike.map(|strike| strike.start(&self.fleet, &self.ledger, self.api.clone()));
-        self.migrations(hand, &workload, &mut report).await?;
+        if self.scenario.task.is_plain_split() {
+            self.migrations(hand, &workload, &mut report).await?;
+        } else {
+            self.operation(&workload, &mut report).await?;
+        }
         drop(ticker);
         self.acknowledged(self.ledger.tally().acknowledged + 200)
             .await?;
@@ -194,12 +218,13 @@ impl Run<'_> {
             clients: self.options.clients,
             rate: self.options.rate,
             seed: self.options.seed,
+            mix: Arc::clone(&self.mix),
         };
         say(&format!(
             "{} clients write, at most {} transactions a second",
             settings.clients, settings.rate
         ));
-        Workload::start(settings, self.shop, &self.map, &self.ledger)
+        Workload::start(settings, self.scenario.shop, &self.map, &self.ledger)
     }
 
     /// A part of the run's goal, for a gate; at least 20.

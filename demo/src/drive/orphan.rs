@@ -74,8 +74,9 @@ impl Run<'_> {
 
     /// Commits a write to a moving row that changes nothing; `None` if it was taken, else the SQLSTATE.
     async fn try_write(&self, session: &Connected) -> Result<Option<String>, DemoError> {
+        let moving = self.mix.moving.first().copied().unwrap_or_default();
         let sql = "update public.tenants set plan = plan where id = $1";
-        match session.execute(sql, &[&self.shop.split_at()]).await {
+        match session.execute(sql, &[&moving]).await {
             Ok(_) => Ok(None),
             Err(error) => match error.code() {
                 Some(code) => Ok(Some(code.code().to_owned())),

@@ -1,6 +1,7 @@
-//! Everything that a run starts: two shards, the control store, the controller and two agents.
+//! Everything that a run starts: the shards, the control store, the controller and two agents.
 //!
-//! Order: clusters, then the controller, then the agents; in reverse at the end.
+//! Order: clusters, then the controller, then the agents; in reverse at the end. Shards have a server each where
+//! servers are killed or the write stop is to be measured; elsewhere they are databases of two servers.
 //! Dropping the fleet ends the programs and removes clusters and files, unless they are kept.
 
 mod child;
@@ -26,7 +27,10 @@ use tokio::sync::Mutex;
 pub(crate) const SOURCE: &str = "a";
 /// The shard that takes the moving keys.
 pub(crate) const TARGET: &str = "b";
-const STORE_DATABASE: &str = "postgres";
+/// Where the control store is.
+const ADMIN_DATABASE: &str = "postgres";
+/// The most servers that shards have together.
+const MOST_SERVERS: usize = 2;
 const ADMIN: &str = "postgres";
 const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
 
@@ -35,13 +39,23 @@ const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
 pub(crate) struct Fleet {
     // Dropped in this order: programs before servers.
     children: Mutex<Vec<Child>>,
-    source: Arc<Cluster>,
-    target: Arc<Cluster>,
-    store: Arc<Cluster>,
+    servers: Vec<Arc<Cluster>>,
+    homes: Vec<Home>,
+    /// The control store's.
+    store: Home,
     disk: Option<Disk>,
     folder: Folder,
     port: u16,
     programs: PathBuf,
+}
+
+/// Where a shard lives.
+#[derive(Debug, Clone)]
+struct Home {
+    shard: &'static str,
+    /// Its place among the servers.
+    server: usize,
+    database: String,
 }
 
 /// The run's own files.
@@ -52,42 +66,36 @@ struct Folder {
 }
 
 impl Fleet {
-    /// Starts the servers, with the application's role and an empty database on each shard.
-    pub(crate) async fn start(options: &Options) -> Result<Self, DemoError> {
+    /// Starts the servers, with the application's role and an empty database for each shard.
+    pub(crate) async fn start(
+        options: &Options,
+        shards: &[&'static str],
+    ) -> Result<Self, DemoError> {
         let folder = Folder::create(options.keep)?;
-        let keep = options.keep;
         let small = |trouble: &Trouble| trouble.kind == TroubleKind::Disk;
         let disk = match options.troubles.iter().any(small) {
             true => Some(Disk::mount(&folder.path.join("disk"))?),
             false => None,
         };
-        let launch = |name: &'static str| {
-            let disk = disk.as_ref().filter(|_| name == "target");
-            let settings = settings(name, keep, disk);
-            tokio::task::spawn_blocking(move || Cluster::launch(settings))
-        };
-        let (source, target, store) =
-            futures::join!(launch("source"), launch("target"), launch("store"));
-        let started = |joined: Result<Result<Cluster, ClusterError>, _>| match joined {
-            Ok(cluster) => Ok(Arc::new(cluster?)),
-            Err(error) => Err(DemoError::io("start a server")(std::io::Error::other::<
-                tokio::task::JoinError,
-            >(error))),
-        };
+        let (names, homes, store) = places(options.apart(), shards);
         let fleet = Self {
             children: Mutex::default(),
-            source: started(source)?,
-            target: started(target)?,
-            store: started(store)?,
+            servers: launch(&names, options.keep, disk.as_ref()).await?,
+            homes,
+            store,
             port: free_port()?,
             programs: programs(options)?,
             disk,
             folder,
         };
         let password = fleet.make_password()?;
-        for cluster in [&fleet.source, &fleet.target] {
+        for (index, cluster) in fleet.servers.iter().enumerate() {
+            let own = fleet.homes.iter().filter(|home| home.server == index);
+            let databases: Vec<&str> = own.map(|home| home.database.as_str()).collect();
             let server = Dsn::parse(&cluster.dsn("postgres", ADMIN))?;
-            shop::prepare(&server, &password).await?;
+            if !databases.is_empty() {
+                shop::prepare(&server, &password, &databases).await?;
+            }
         }
         Ok(fleet)
     }
@@ -157,22 +165,23 @@ impl Fleet {
 
     /// A server by its part in the migration; `None` for a program.
     pub(crate) fn server(&self, process: Process) -> Option<Arc<Cluster>> {
-        match process {
-            Process::Source => Some(Arc::clone(&self.source)),
-            Process::Target => Some(Arc::clone(&self.target)),
-            Process::Store => Some(Arc::clone(&self.store)),
-            Process::Agent | Process::Controller => None,
-        }
+        let index = match process {
+            Process::Source => self.home(SOURCE).server,
+            Process::Target => self.home(TARGET).server,
+            Process::Store => self.store.server,
+            Process::Agent | Process::Controller => return None,
+        };
+        Some(Arc::clone(&self.servers[index]))
     }
 
     /// The server that the keys come to.
     pub(crate) fn target(&self) -> Arc<Cluster> {
-        Arc::clone(&self.target)
+        Arc::clone(&self.servers[self.home(TARGET).server])
     }
 
     /// The operator's password on the target, as the connection string refers to it.
     pub(crate) fn target_password(&self) -> Result<String, DemoError> {
-        let file = self.target.password_file();
+        let file = self.target().password_file();
         std::fs::read_to_string(file).map_err(DemoError::io("read the target's password"))
     }
 
@@ -202,11 +211,12 @@ impl Fleet {
     }
 
     /// The shards by name, with the operator's connection strings.
-    pub(crate) fn shards(&self) -> [(&'static str, String); 2] {
-        [
-            (SOURCE, self.source.dsn(DATABASE, ADMIN)),
-            (TARGET, self.target.dsn(DATABASE, ADMIN)),
-        ]
+    pub(crate) fn shards(&self) -> Vec<(&'static str, String)> {
+        let dsn = |home: &Home| {
+            let server = &self.servers[home.server];
+            (home.shard, server.dsn(&home.database, ADMIN))
+        };
+        self.homes.iter().map(dsn).collect()
     }
 
     /// The shards by name, with the operator's connection strings, parsed.
@@ -217,27 +227,30 @@ impl Fleet {
 
     /// The application's connection string for a shard.
     pub(crate) fn app(&self, shard: &str) -> Result<Dsn, DemoError> {
-        let cluster = if shard == SOURCE {
-            &self.source
-        } else {
-            &self.target
-        };
+        let home = self.home(shard);
+        let cluster = &self.servers[home.server];
         let password = self.password_file();
         let text = format!(
-            "host={} port={} user={APP_ROLE} dbname={DATABASE} password='${{file:{}}}'",
+            "host={} port={} user={APP_ROLE} dbname={} password='${{file:{}}}'",
             cluster.host(),
             cluster.port(),
+            home.database,
             password.display()
         );
         Ok(Dsn::parse(&text)?)
+    }
+
+    /// The home of a shard; a name that no shard has means the last.
+    fn home(&self, shard: &str) -> &Home {
+        let known = self.homes.iter().find(|home| home.shard == shard);
+        known.unwrap_or(&self.homes[self.homes.len() - 1])
     }
 
     /// The ends of all logs, for a run that failed.
     pub(crate) fn logs(&self) -> String {
         let programs = ["controller"].into_iter().chain(AGENTS);
         let files = programs.map(|name| self.dir().join(format!("{name}.log")));
-        let servers = [&self.source, &self.target, &self.store];
-        let files = files.chain(servers.map(|cluster| cluster.log_file()));
+        let files = files.chain(self.servers.iter().map(|cluster| cluster.log_file()));
         files.map(|file| child::tail(&file)).collect()
     }
 
@@ -247,7 +260,7 @@ impl Fleet {
             return Err(DemoError::ProgramMissing { path });
         }
         let log = self.dir().join(format!("{name}.log"));
-        let servers = self.source.binaries().dir().to_owned();
+        let servers = self.servers[0].binaries().dir().to_owned();
         Ok(Child::new(path, args, log, servers))
     }
 
@@ -256,7 +269,7 @@ impl Fleet {
     }
 
     fn store_dsn(&self) -> String {
-        self.store.dsn(STORE_DATABASE, ADMIN)
+        self.servers[self.store.server].dsn(&self.store.database, ADMIN)
     }
 
     fn password_file(&self) -> PathBuf {
@@ -296,6 +309,46 @@ impl Drop for Folder {
             tracing::warn!(path = %self.path.display(), %error, "folder not removed");
         }
     }
+}
+
+/// The servers by name, and who lives where. Not apart, the store is a database beside shards.
+fn places(apart: bool, shards: &[&'static str]) -> (Vec<&'static str>, Vec<Home>, Home) {
+    let home = |(index, shard): (usize, &&'static str)| Home {
+        shard,
+        server: index % MOST_SERVERS,
+        database: match apart {
+            true => DATABASE.to_owned(),
+            false => format!("{DATABASE}_{shard}"),
+        },
+    };
+    let homes = shards.iter().enumerate().map(home).collect();
+    let store = |server| Home {
+        shard: "store",
+        server,
+        database: ADMIN_DATABASE.to_owned(),
+    };
+    match apart {
+        true => (vec!["source", "target", "store"], homes, store(2)),
+        false => (vec!["left", "right"], homes, store(1)),
+    }
+}
+
+async fn launch(
+    names: &[&'static str],
+    keep: bool,
+    disk: Option<&Disk>,
+) -> Result<Vec<Arc<Cluster>>, DemoError> {
+    let launch = |name: &'static str| {
+        let disk = disk.filter(|_| name == "target");
+        let settings = settings(name, keep, disk);
+        tokio::task::spawn_blocking(move || Cluster::launch(settings))
+    };
+    let launched = futures::future::join_all(names.iter().copied().map(launch)).await;
+    let started = |joined: Result<Result<Cluster, ClusterError>, tokio::task::JoinError>| {
+        let joined = joined.map_err(std::io::Error::other);
+        Ok(Arc::new(joined.map_err(DemoError::io("start a server"))??))
+    };
+    launched.into_iter().map(started).collect()
 }
 
 fn settings(name: &str, keep: bool, disk: Option<&Disk>) -> cluster::Options {

@@ -1,15 +1,22 @@
 //! What the shards held before the workload began, in the columns that it never changes.
 
+use crate::shop::Shape;
 use connect::{ConnectError, Dsn, Session};
+use plans::id::ShardName;
 use plans::key_set::KeySet;
+use plans::shard_map::Mapping;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The first rows of every table.
+/// The first rows of every table, and who had them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baseline {
-    /// The keys that are going to move.
+    /// What the shard key looks like.
+    pub shape: Shape,
+    /// The keys that are going to move, as far as that is known.
     pub moving: KeySet,
+    /// The first owners.
+    pub owners: Vec<Mapping>,
     /// Tables by name.
     pub tables: BTreeMap<String, TableBase>,
 }
@@ -30,8 +37,10 @@ pub enum BaselineError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// A query failed.
-    #[error("could not digest table {table}")]
+    #[error("could not digest table {table} on shard {shard}")]
     Query {
+        /// The shard.
+        shard: ShardName,
         /// The table.
         table: String,
         /// The server's words.
@@ -43,13 +52,13 @@ pub enum BaselineError {
 /// First rows of each table: which they are, and what in them never changes.
 const BASES: [(&str, &str, &str); 5] = [
     ("tenants", "true", "t"),
-    ("accounts", "true", "(t.tenant_id, t.id, t.email)"),
+    ("accounts", "true", "({key_name}, t.id, t.email)"),
     ("orders", "t.op is null", "t"),
     ("order_items", "t.op is null", "t"),
     (
         "events",
         "t.op is null",
-        "(t.tenant_id, t.id, t.kind, t.payload, t.body)",
+        "({key_name}, t.id, t.kind, t.payload, t.body)",
     ),
 ];
 
@@ -57,9 +66,11 @@ const BASES: [(&str, &str, &str); 5] = [
 ///
 /// Columns: number of rows (bigint), digest (text).
 pub fn base_digest_sql(
+    shape: Shape,
     condition: impl Fn(&str) -> String,
 ) -> impl Iterator<Item = (&'static str, String)> {
     BASES.into_iter().map(move |(table, first, constant)| {
+        let constant = shape.fill(constant);
         let sql = format!(
             "select count(*), coalesce(sum(hashtextextended({constant}::text, 0)), 0)::text \
              from public.{table} t where {first} and {}",
@@ -70,29 +81,45 @@ pub fn base_digest_sql(
 }
 
 impl Baseline {
-    /// Reads the one shard that holds everything so far.
+    /// Reads the shards that own keys; together they hold everything so far.
     ///
     /// # Errors
-    /// [`BaselineError`], naming the table.
-    pub async fn read(shard: &Dsn, moving: KeySet) -> Result<Self, BaselineError> {
-        let session = connect::connect(shard, &Session::named("demo")).await?;
-        let mut tables = BTreeMap::new();
-        for (table, sql) in base_digest_sql(|_| "true".to_owned()) {
-            let row =
-                session
-                    .query_one(&sql, &[])
-                    .await
-                    .map_err(|source| BaselineError::Query {
-                        table: table.to_owned(),
-                        source,
-                    })?;
-            let base = TableBase {
-                rows: row.get(0),
-                digest: row.get(1),
-            };
-            tables.insert(table.to_owned(), base);
+    /// [`BaselineError`], naming shard and table.
+    pub async fn read(
+        shards: &[(ShardName, Dsn)],
+        shape: Shape,
+        owners: Vec<Mapping>,
+        moving: KeySet,
+    ) -> Result<Self, BaselineError> {
+        let mut sums: BTreeMap<String, (i64, i128)> = BTreeMap::new();
+        for (shard, dsn) in shards {
+            if !owners.iter().any(|mapping| &mapping.shard == shard) {
+                continue;
+            }
+            let session = connect::connect(dsn, &Session::named("demo")).await?;
+            for (table, sql) in base_digest_sql(shape, |_| "true".to_owned()) {
+                let failed = |source| BaselineError::Query {
+                    shard: shard.clone(),
+                    table: table.to_owned(),
+                    source,
+                };
+                let row = session.query_one(&sql, &[]).await.map_err(failed)?;
+                let digest: String = row.get(1);
+                let sum = sums.entry(table.to_owned()).or_default();
+                sum.0 += row.get::<_, i64>(0);
+                sum.1 += digest.parse::<i128>().unwrap_or_default();
+            }
+            session.close().await;
         }
-        session.close().await;
-        Ok(Self { moving, tables })
+        let base = |(table, (rows, digest)): (String, (i64, i128))| {
+            let digest = digest.to_string();
+            (table, TableBase { rows, digest })
+        };
+        Ok(Self {
+            shape,
+            moving,
+            owners,
+            tables: sums.into_iter().map(base).collect(),
+        })
     }
 }

@@ -2,6 +2,8 @@
 
 use super::Baseline;
 use plans::id::ShardName;
+use plans::key::Key;
+use plans::key_set::KeySet;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -11,6 +13,8 @@ use std::fmt;
 pub enum Line {
     /// What was there before; the first line.
     Baseline(Baseline),
+    /// The keys that move, known better than when the file was begun.
+    Moving(KeySet),
     /// A transaction.
     Entry(Entry),
     /// A server was killed.
@@ -117,8 +121,8 @@ pub enum Effect {
 pub struct Entry {
     /// Its number, unique in the run.
     pub op: i64,
-    /// Its tenant.
-    pub tenant: i64,
+    /// The shard key of its rows.
+    pub key: Key,
     /// Its client.
     pub client: i32,
     /// When it began.

@@ -2,7 +2,8 @@
 
 use super::{Baseline, Crash, Entry, Line, Outcome, Phase};
 use plans::id::ShardName;
-use plans::key_set::{Key, KeySet};
+use plans::key::Key;
+use plans::key_set::KeySet;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -21,10 +22,18 @@ pub struct Tally {
     pub moving_by_phase: [u64; 5],
 }
 
+impl Tally {
+    fn add(&mut self, moving: bool, phase: usize, count: u64) {
+        if moving {
+            self.moving += count;
+            self.moving_by_phase[phase] += count;
+        }
+    }
+}
+
 /// The file of one run.
 #[derive(Debug)]
 pub struct Ledger {
-    moving: KeySet,
     state: Mutex<State>,
     crashes: Mutex<HashMap<ShardName, Crashes>>,
     phase: AtomicU64,
@@ -33,7 +42,10 @@ pub struct Ledger {
 #[derive(Debug)]
 struct State {
     file: BufWriter<File>,
+    moving: KeySet,
     tally: Tally,
+    /// Acknowledged transactions of each key, by phase.
+    by_key: HashMap<Key, [u64; 5]>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,10 +62,14 @@ impl Ledger {
     pub fn create(path: &Path, baseline: Baseline) -> io::Result<Self> {
         let moving = baseline.moving.clone();
         let file = BufWriter::new(File::create(path)?);
-        let tally = Tally::default();
-        let ledger = Self {
+        let state = State {
+            file,
             moving,
-            state: Mutex::new(State { file, tally }),
+            tally: Tally::default(),
+            by_key: HashMap::new(),
+        };
+        let ledger = Self {
+            state: Mutex::new(state),
             crashes: Mutex::default(),
             phase: AtomicU64::new(0),
         };
@@ -80,18 +96,46 @@ impl Ledger {
     /// The file system's.
     pub fn record(&self, entry: Entry) -> io::Result<()> {
         let acknowledged = entry.outcome == Outcome::Acknowledged;
-        let moving = self.moving.contains(&Key::Int(entry.tenant));
+        let key = entry.key.clone();
         let index = entry.phase.index();
         self.write(&Line::Entry(entry))?;
         if acknowledged {
-            let tally = &mut self.lock().tally;
-            tally.acknowledged += 1;
-            if moving {
-                tally.moving += 1;
-                tally.moving_by_phase[index] += 1;
-            }
+            let mut state = self.lock();
+            let moving = state.moving.contains(&key);
+            state.tally.acknowledged += 1;
+            state.tally.add(moving, index, 1);
+            state.by_key.entry(key).or_default()[index] += 1;
         }
         Ok(())
+    }
+
+    /// Says which keys move, once a plan has decided it; what was counted before is counted again.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn moves(&self, keys: &KeySet) -> io::Result<()> {
+        self.write(&Line::Moving(keys.clone()))?;
+        let mut state = self.lock();
+        let mut tally = Tally {
+            acknowledged: state.tally.acknowledged,
+            ..Tally::default()
+        };
+        for (key, counts) in &state.by_key {
+            for (index, count) in counts.iter().enumerate() {
+                tally.add(keys.contains(key), index, *count);
+            }
+        }
+        state.moving = keys.clone();
+        state.tally = tally;
+        Ok(())
+    }
+
+    /// Acknowledged transactions of each key so far.
+    #[must_use]
+    pub fn by_key(&self) -> Vec<(Key, u64)> {
+        let state = self.lock();
+        let sum = |(key, counts): (&Key, &[u64; 5])| (key.clone(), counts.iter().sum());
+        state.by_key.iter().map(sum).collect()
     }
 
     /// What was counted so far.

@@ -1,33 +1,34 @@
 //! The demo's application: a shop of many tenants, its tables and its rows.
 //!
 //! Order: tables, rows made by the server itself, then keys, foreign keys, triggers and grants.
-//! About two million rows at scale 1, half of them under keys that move.
+//! About two million rows at scale 1. A shard gets the rows of the keys that it owns.
+
+mod shape;
 
 use connect::{ConnectError, Dsn, Session};
-use plans::key_set::{Key, KeyRange, KeySet};
+use plans::key::Key;
+use plans::key_set::KeySet;
+pub use shape::Shape;
 use tokio_postgres::Client;
 
-/// The database of the shop, on each shard.
+/// The database of the shop, on a server of its own.
 pub const DATABASE: &str = "shop";
 /// The application's role; not a superuser.
 pub const APP_ROLE: &str = "app";
-/// Sharded tables and their key columns, parents before children.
-pub const TABLES: [(&str, &str); 6] = [
-    ("tenants", "id"),
-    ("accounts", "tenant_id"),
-    ("orders", "tenant_id"),
-    ("order_items", "tenant_id"),
-    ("events", "tenant_id"),
-    ("ledger", "tenant_id"),
+/// Sharded tables, parents before children.
+pub const TABLES: [&str; 6] = [
+    "tenants",
+    "accounts",
+    "orders",
+    "order_items",
+    "events",
+    "ledger",
 ];
 /// What every account holds at first.
 pub const FIRST_BALANCE: i64 = 100_000;
 
 const TENANTS: f64 = 2_000.0;
 const FEWEST_TENANTS: i64 = 20;
-const ACCOUNTS: i64 = 50;
-const ORDERS: i64 = 200;
-const EVENTS: i64 = 100;
 /// Of a tenant's events, the ones whose number is a multiple of this have a text beyond 8 KiB.
 const LONG_EVERY: i64 = 50;
 
@@ -48,17 +49,45 @@ pub enum ShopError {
     },
 }
 
-/// How large the shop is, and which of its keys move.
+/// Rows that every tenant has at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PerTenant {
+    /// Accounts.
+    pub accounts: i64,
+    /// Orders, with three items or four.
+    pub orders: i64,
+    /// Events.
+    pub events: i64,
+    /// Events of a busy tenant.
+    pub busy_events: i64,
+}
+
+impl Default for PerTenant {
+    fn default() -> Self {
+        Self {
+            accounts: 50,
+            orders: 200,
+            events: 100,
+            busy_events: 100,
+        }
+    }
+}
+
+/// How large the shop is, and what its keys look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shop {
-    /// Tenants have the keys 1 to this number; it is even.
+    /// Tenants are numbered from 1 to this number; it is even.
     pub tenants: i64,
     /// Makes the texts differ from run to run.
     pub seed: u64,
+    /// What the key of a tenant looks like.
+    pub shape: Shape,
+    /// Rows of a tenant.
+    pub rows: PerTenant,
 }
 
 impl Shop {
-    /// A shop of about `scale` times two million rows.
+    /// A shop of about `scale` times two million rows, with numbers as keys.
     #[must_use]
     pub fn new(scale: f64, seed: u64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "a small number of tenants")]
@@ -66,34 +95,39 @@ impl Shop {
         Self {
             tenants: (half * 2).max(FEWEST_TENANTS),
             seed,
+            shape: Shape::default(),
+            rows: PerTenant::default(),
         }
     }
 
-    /// The first key that moves.
+    /// The key of a tenant.
+    #[must_use]
+    pub fn key(&self, tenant: i64) -> Key {
+        self.shape.key(tenant)
+    }
+
+    /// The first tenant of the upper half.
     #[must_use]
     pub fn split_at(&self) -> i64 {
         self.tenants / 2 + 1
     }
 
-    /// The keys that move: the upper half.
+    /// The upper half of the numbers, for a split of a range in two.
     #[must_use]
-    pub fn moving(&self) -> KeySet {
-        KeySet::Range(KeyRange {
-            from: Some(Key::Int(self.split_at())),
-            to: None,
-        })
+    pub fn upper_half(&self) -> KeySet {
+        KeySet::range(Some(self.key(self.split_at())), None)
     }
 
     /// The account number `index` of a tenant.
     #[must_use]
     pub fn account(&self, tenant: i64, index: i64) -> i64 {
-        tenant + self.tenants * (index.rem_euclid(ACCOUNTS))
+        tenant + self.tenants * (index.rem_euclid(self.rows.accounts))
     }
 
     /// A short event of a tenant, by number.
     #[must_use]
     pub fn event(&self, tenant: i64, index: i64) -> i64 {
-        tenant + self.tenants * (index.rem_euclid(EVENTS))
+        tenant + self.tenants * (index.rem_euclid(self.rows.events))
     }
 
     /// An event of a tenant whose text is stored out of line.
@@ -102,11 +136,17 @@ impl Shop {
         self.event(tenant, index * LONG_EVERY)
     }
 
-    /// Creates tables, rows and constraints. Takes some seconds per million rows.
+    /// Creates tables, the rows of `owned` and constraints; tenants in `busy` have more events than others.
+    /// Takes some seconds per million rows.
     ///
     /// # Errors
     /// [`ShopError`], naming what was under way.
-    pub async fn load(&self, admin: &Dsn) -> Result<(), ShopError> {
+    pub async fn load(
+        &self,
+        admin: &Dsn,
+        owned: &KeySet,
+        busy: Option<&KeySet>,
+    ) -> Result<(), ShopError> {
         let session = connect::connect(admin, &Session::named("demo")).await?;
         let run = async |action, sql: &str| {
             session
@@ -119,32 +159,49 @@ impl Shop {
             "set search_path = public; set synchronous_commit = off; set maintenance_work_mem = '128MB'",
         )
         .await?;
-        run("create the tables", include_str!("schema.sql")).await?;
-        run("make the rows", &self.rows()).await?;
-        run("add the constraints", include_str!("constraints.sql")).await?;
+        let constraints = self.shape.fill(include_str!("constraints.sql"));
+        run("create the tables", &self.schema()).await?;
+        run("make the rows", &self.data(owned, busy)).await?;
+        run("add the constraints", &constraints).await?;
         run("collect statistics", "vacuum analyze").await?;
         run("write a checkpoint", "checkpoint").await?;
         session.close().await;
         Ok(())
     }
 
-    fn rows(&self) -> String {
+    /// The statements that create the tables, without their constraints.
+    #[must_use]
+    pub fn schema(&self) -> String {
+        self.shape.fill(include_str!("schema.sql"))
+    }
+
+    fn data(&self, owned: &KeySet, busy: Option<&KeySet>) -> String {
         let text = |number: i64| number.to_string();
-        include_str!("data.sql")
+        let busy = busy.map_or("false".to_owned(), |keys| self.shape.among(keys, "t"));
+        let most = self.rows.events.max(self.rows.busy_events);
+        self.shape
+            .fill(include_str!("data.sql"))
+            .replace("{mine}", &self.shape.among(owned, "t"))
+            .replace("{busy}", &busy)
             .replace("{tenants}", &text(self.tenants))
-            .replace("{accounts}", &text(ACCOUNTS))
-            .replace("{orders}", &text(ORDERS))
-            .replace("{events}", &text(EVENTS))
+            .replace("{accounts}", &text(self.rows.accounts))
+            .replace("{orders}", &text(self.rows.orders))
+            .replace("{events}", &text(self.rows.events))
+            .replace("{most_events}", &text(most))
             .replace("{balance}", &text(FIRST_BALANCE))
             .replace("{seed}", &self.seed.to_string())
     }
 }
 
-/// Creates the application's role and the empty database on a new cluster.
+/// Creates the application's role and empty databases on a new cluster.
 ///
 /// # Errors
 /// [`ShopError`], naming what was under way.
-pub async fn prepare(server: &Dsn, app_password: &str) -> Result<(), ShopError> {
+pub async fn prepare(
+    server: &Dsn,
+    app_password: &str,
+    databases: &[&str],
+) -> Result<(), ShopError> {
     let session = connect::connect(server, &Session::named("demo")).await?;
     let password = plans::table::quote_literal(app_password);
     create(
@@ -152,7 +209,10 @@ pub async fn prepare(server: &Dsn, app_password: &str) -> Result<(), ShopError> 
         &format!("create role {APP_ROLE} login password {password}"),
     )
     .await?;
-    create(&session, &format!("create database {DATABASE}")).await?;
+    for database in databases {
+        let database = plans::table::quote_ident(database);
+        create(&session, &format!("create database {database}")).await?;
+    }
     session.close().await;
     Ok(())
 }
@@ -162,7 +222,7 @@ async fn create(session: &Client, sql: &str) -> Result<(), ShopError> {
         .batch_execute(sql)
         .await
         .map_err(|source| ShopError::Statement {
-            action: "create the role and the database",
+            action: "create the role and the databases",
             source,
         })
 }

@@ -2,8 +2,10 @@
 
 use super::plan::{Kind, Plan};
 use crate::ledger::Effect;
+use crate::shop::Shape;
 use client::Transaction;
 use rand::Rng;
+use tokio_postgres::types::ToSql;
 
 /// Why a transaction did not reach its commit.
 #[derive(Debug, thiserror::Error)]
@@ -19,132 +21,184 @@ pub(super) enum JobError {
     Missing { kind: &'static str, changed: u64 },
 }
 
-/// The lock is held until the transaction ends: who looks for an operation waits for its end first.
-const MARK: &str = "insert into ledger (tenant_id, op, client, kind) \
-    select $1::bigint, $2::bigint, $3::integer, $4::text from ( \
-        select pg_advisory_xact_lock($3::integer, ($2::bigint % 1000000000)::integer)) as held";
-const ADD: &str = "update accounts set balance = balance + $3, changes = changes + 1 \
-    where tenant_id = $1 and id = $2";
-const DEPOSIT: &str = "with mark as ( \
-        insert into ledger (tenant_id, op, client, kind) \
-        select $1::bigint, $4::bigint, $5::integer, 'deposit' from ( \
-            select pg_advisory_xact_lock($5::integer, ($4::bigint % 1000000000)::integer)) as held) \
-    update accounts set balance = balance + $3::bigint, changes = changes + 1 \
-    where tenant_id = $1::bigint and id = $2::bigint";
 const HOLD: &str = "select pg_advisory_xact_lock($1::integer, ($2::bigint % 1000000000)::integer)";
-const FIND: &str = "select 1 from ledger where tenant_id = $1 and op = $2";
 
-/// Runs the plan's statements; the changes that stand if it commits.
-pub(super) async fn run(tx: &Transaction, plan: &Plan) -> Result<Vec<Effect>, JobError> {
-    if let Kind::Deposit { account, amount } = plan.kind {
-        let (op, client) = (plan.op, plan.client);
-        let changed = tx
-            .execute(DEPOSIT, &[&plan.tenant, &account, &amount, &op, &client])
+/// The statements of the jobs, over the key's columns. Tenant is `$1` where not said otherwise.
+#[derive(Debug)]
+pub(super) struct Statements {
+    mark: String,
+    add: String,
+    deposit: String,
+    find: String,
+    detour: String,
+    touch: String,
+    log: String,
+    cancel: String,
+    order: String,
+    items: String,
+}
+
+impl Statements {
+    pub(super) fn new(shape: Shape) -> Self {
+        // The lock is held until the transaction ends: who looks for an operation waits for its end first.
+        let mark = "insert into ledger ({keys}, op, client, kind) \
+            select {key_of_1}, $2::bigint, $3::integer, $4::text from ( \
+                select pg_advisory_xact_lock($3::integer, ($2::bigint % 1000000000)::integer)) as held";
+        let add = "update accounts set balance = balance + $3::bigint, changes = changes + 1 \
+            where {is_1} and id = $2::bigint";
+        let deposit = "with mark as ( \
+                insert into ledger ({keys}, op, client, kind) \
+                select {key_of_1}, $4::bigint, $5::integer, 'deposit' from ( \
+                    select pg_advisory_xact_lock($5::integer, ($4::bigint % 1000000000)::integer)) as held) \
+            update accounts set balance = balance + $3::bigint, changes = changes + 1 \
+            where {is_1} and id = $2::bigint";
+        let detour = "update accounts set balance = balance + 1, changes = changes + 1 \
+            where {is_1} and id = (select min(id) from accounts where {is_1})";
+        let touch = "update events set seen = seen + 1 where {is_1} and id = $2::bigint";
+        let log = "insert into events ({keys}, op, kind, payload, body) \
+            values ({key_of_1}, $2::bigint, 'workload', jsonb_build_object('op', $2::bigint), $3::text)";
+        let order = "insert into orders ({keys}, account_id, op, quantity, price, status) \
+            values ({key_of_1}, $2::bigint, $3::bigint, $4::integer, $5::bigint / 100.0, 'OPEN') returning id";
+        let items = "insert into order_items ({keys}, order_id, line, op, sku, quantity, cents) \
+            select {key_of_1}, $2::bigint, line, $3::bigint, 'sku-' || line, $4::integer, $5::bigint \
+            from generate_series(1, 2) line";
+        let of = |text: &str| shape.fill(text);
+        Self {
+            mark: of(mark),
+            add: of(add),
+            deposit: of(deposit),
+            find: of("select 1 from ledger where {is_1} and op = $2::bigint"),
+            detour: of(detour),
+            touch: of(touch),
+            log: of(log),
+            cancel: of("delete from orders where {is_1} and op = $2::bigint"),
+            order: of(order),
+            items: of(items),
+        }
+    }
+}
+
+/// One transaction to be, and where it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Job<'j> {
+    pub(super) tx: &'j Transaction,
+    pub(super) plan: &'j Plan,
+    pub(super) sql: &'j Statements,
+}
+
+impl Job<'_> {
+    /// Runs the plan's statements; the changes that stand if it commits.
+    pub(super) async fn run(self) -> Result<Vec<Effect>, JobError> {
+        let plan = self.plan;
+        if let Kind::Deposit { account, amount } = plan.kind {
+            let (op, client) = (plan.op, plan.client);
+            let params: [&(dyn ToSql + Sync); 5] = [&plan.tenant, &account, &amount, &op, &client];
+            self.one(&self.sql.deposit, &params).await?;
+            return finish(plan, vec![account_effect(account, amount)]);
+        }
+        self.mark(plan.op).await?;
+        if let Some(op) = plan.detour {
+            self.detour(op).await?;
+        }
+        let effects = self.change().await?;
+        finish(plan, effects)
+    }
+
+    /// True if the operation is on this shard; waits until a transaction that may still write it has ended.
+    pub(super) async fn is_there(self) -> Result<bool, JobError> {
+        let Self { tx, plan, sql } = self;
+        // The lock comes in a statement before the one that looks, whose snapshot is then new enough.
+        tx.query(HOLD, &[&plan.client, &plan.op]).await?;
+        let found = tx.query(&sql.find, &[&plan.tenant, &plan.op]).await?;
+        Ok(!found.is_empty())
+    }
+
+    async fn mark(self, op: i64) -> Result<(), JobError> {
+        let Self { tx, plan, sql } = self;
+        let kind = plan.kind.name();
+        tx.execute(&sql.mark, &[&plan.tenant, &op, &plan.client, &kind])
             .await?;
-        one(plan, changed)?;
-        return finish(plan, vec![account_effect(account, amount)]);
+        Ok(())
     }
-    mark(tx, plan, plan.op).await?;
-    if let Some(op) = plan.detour {
-        detour(tx, plan, op).await?;
+
+    /// Changes that are taken back to a savepoint before the transaction goes on.
+    async fn detour(self, op: i64) -> Result<(), JobError> {
+        self.tx.savepoint("detour").await?;
+        self.mark(op).await?;
+        self.tx
+            .execute(&self.sql.detour, &[&self.plan.tenant])
+            .await?;
+        self.tx.rollback_to("detour").await?;
+        Ok(())
     }
-    let effects = change(tx, plan).await?;
-    finish(plan, effects)
-}
 
-/// True if the operation is on this shard; waits until a transaction that may still write it has ended.
-pub(super) async fn is_there(tx: &Transaction, plan: &Plan) -> Result<bool, JobError> {
-    // The lock comes in a statement before the one that looks, whose snapshot is then new enough.
-    tx.query(HOLD, &[&plan.client, &plan.op]).await?;
-    let found = tx.query(FIND, &[&plan.tenant, &plan.op]).await?;
-    Ok(!found.is_empty())
-}
-
-async fn mark(tx: &Transaction, plan: &Plan, op: i64) -> Result<(), JobError> {
-    let kind = plan.kind.name();
-    tx.execute(MARK, &[&plan.tenant, &op, &plan.client, &kind])
-        .await?;
-    Ok(())
-}
-
-/// Changes that are taken back to a savepoint before the transaction goes on.
-async fn detour(tx: &Transaction, plan: &Plan, op: i64) -> Result<(), JobError> {
-    tx.savepoint("detour").await?;
-    mark(tx, plan, op).await?;
-    let all = "update accounts set balance = balance + 1, changes = changes + 1 \
-        where tenant_id = $1 and id = (select min(id) from accounts where tenant_id = $1)";
-    tx.execute(all, &[&plan.tenant]).await?;
-    tx.rollback_to("detour").await?;
-    Ok(())
-}
-
-async fn change(tx: &Transaction, plan: &Plan) -> Result<Vec<Effect>, JobError> {
-    let tenant = plan.tenant;
-    match plan.kind {
-        Kind::Order {
-            account,
-            quantity,
-            cents,
-        } => order(tx, plan, (account, quantity, cents)).await,
-        Kind::Transfer { from, to, amount } => {
-            let mut legs = [(from, -amount), (to, amount)];
-            legs.sort_unstable();
-            for (account, delta) in legs {
-                one(plan, tx.execute(ADD, &[&tenant, &account, &delta]).await?)?;
+    async fn change(self) -> Result<Vec<Effect>, JobError> {
+        let Self { tx, plan, sql } = self;
+        let tenant = plan.tenant;
+        match plan.kind {
+            Kind::Order {
+                account,
+                quantity,
+                cents,
+            } => self.order(account, quantity, cents).await,
+            Kind::Transfer { from, to, amount } => {
+                let mut legs = [(from, -amount), (to, amount)];
+                legs.sort_unstable();
+                for (account, delta) in legs {
+                    self.one(&sql.add, &[&tenant, &account, &delta]).await?;
+                }
+                Ok(legs.map(|(id, delta)| account_effect(id, delta)).to_vec())
             }
-            Ok(legs.map(|(id, delta)| account_effect(id, delta)).to_vec())
-        }
-        Kind::Touch { event } => {
-            let sql = "update events set seen = seen + 1 where tenant_id = $1 and id = $2";
-            one(plan, tx.execute(sql, &[&tenant, &event]).await?)?;
-            Ok(vec![Effect::Touched { id: event }])
-        }
-        Kind::Deposit { account, amount } => {
-            one(plan, tx.execute(ADD, &[&tenant, &account, &amount]).await?)?;
-            Ok(vec![account_effect(account, amount)])
-        }
-        Kind::Log { long } => {
-            let body = long.then(long_text);
-            let sql = "insert into events (tenant_id, op, kind, payload, body) \
-                values ($1, $2::bigint, 'workload', jsonb_build_object('op', $2::bigint), $3)";
-            one(plan, tx.execute(sql, &[&tenant, &plan.op, &body]).await?)?;
-            Ok(vec![Effect::Logged])
-        }
-        Kind::Cancel { order } => {
-            let sql = "delete from orders where tenant_id = $1 and op = $2";
-            // An asynchronous commit that a crash took back leaves no order to cancel.
-            let gone = tx.execute(sql, &[&tenant, &order.op]).await?;
-            Ok(if gone == 1 {
-                vec![Effect::Cancelled { op: order.op }]
-            } else {
-                Vec::new()
-            })
+            Kind::Touch { event } => {
+                self.one(&sql.touch, &[&tenant, &event]).await?;
+                Ok(vec![Effect::Touched { id: event }])
+            }
+            Kind::Deposit { account, amount } => {
+                self.one(&sql.add, &[&tenant, &account, &amount]).await?;
+                Ok(vec![account_effect(account, amount)])
+            }
+            Kind::Log { long } => {
+                let body = long.then(long_text);
+                self.one(&sql.log, &[&tenant, &plan.op, &body]).await?;
+                Ok(vec![Effect::Logged])
+            }
+            Kind::Cancel { order } => {
+                // An asynchronous commit that a crash took back leaves no order to cancel.
+                let gone = tx.execute(&sql.cancel, &[&tenant, &order.op]).await?;
+                Ok(if gone == 1 {
+                    vec![Effect::Cancelled { op: order.op }]
+                } else {
+                    Vec::new()
+                })
+            }
         }
     }
-}
 
-async fn order(
-    tx: &Transaction,
-    plan: &Plan,
-    (account, quantity, cents): (i64, i32, i64),
-) -> Result<Vec<Effect>, JobError> {
-    let sql = "insert into orders (tenant_id, account_id, op, quantity, price, status) \
-        values ($1, $2, $3, $4, $5::bigint / 100.0, 'OPEN') returning id";
-    let tenant = plan.tenant;
-    let rows = tx
-        .query(sql, &[&tenant, &account, &plan.op, &quantity, &cents])
-        .await?;
-    let items = "insert into order_items (tenant_id, order_id, line, op, sku, quantity, cents) \
-        select $1::bigint, $2::bigint, line, $3::bigint, 'sku-' || line, $4::integer, $5::bigint from generate_series(1, 2) line";
-    let id: i64 = rows.first().map_or(0, |row| row.get(0));
-    tx.execute(items, &[&tenant, &id, &plan.op, &quantity, &cents])
-        .await?;
-    let delta = -(cents * i64::from(quantity));
-    one(plan, tx.execute(ADD, &[&tenant, &account, &delta]).await?)?;
-    Ok(vec![
-        Effect::Ordered { items: 2 },
-        account_effect(account, delta),
-    ])
+    async fn order(self, account: i64, quantity: i32, cents: i64) -> Result<Vec<Effect>, JobError> {
+        let Self { tx, plan, sql } = self;
+        let tenant = plan.tenant;
+        let params: [&(dyn ToSql + Sync); 5] = [&tenant, &account, &plan.op, &quantity, &cents];
+        let rows = tx.query(&sql.order, &params).await?;
+        let id: i64 = rows.first().map_or(0, |row| row.get(0));
+        let params: [&(dyn ToSql + Sync); 5] = [&tenant, &id, &plan.op, &quantity, &cents];
+        tx.execute(&sql.items, &params).await?;
+        let delta = -(cents * i64::from(quantity));
+        self.one(&sql.add, &[&tenant, &account, &delta]).await?;
+        Ok(vec![
+            Effect::Ordered { items: 2 },
+            account_effect(account, delta),
+        ])
+    }
+
+    /// A statement that must change one row.
+    async fn one(self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<(), JobError> {
+        let changed = self.tx.execute(sql, params).await?;
+        if changed == 1 {
+            return Ok(());
+        }
+        let kind = self.plan.kind.name();
+        Err(JobError::Missing { kind, changed })
+    }
 }
 
 fn finish(plan: &Plan, effects: Vec<Effect>) -> Result<Vec<Effect>, JobError> {
@@ -153,14 +207,6 @@ fn finish(plan: &Plan, effects: Vec<Effect>) -> Result<Vec<Effect>, JobError> {
     } else {
         Ok(effects)
     }
-}
-
-fn one(plan: &Plan, changed: u64) -> Result<(), JobError> {
-    if changed == 1 {
-        return Ok(());
-    }
-    let kind = plan.kind.name();
-    Err(JobError::Missing { kind, changed })
 }
 
 fn account_effect(id: i64, delta: i64) -> Effect {

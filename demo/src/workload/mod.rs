@@ -1,11 +1,15 @@
 //! The application's clients: concurrent transactions through the client library, each written to the ledger.
 //!
 //! Order for each transaction: choose tenant and kind, run it, settle an unknown commit by looking for it,
-//! write the line. Half of the transactions go to moving keys; within each half a few tenants are hot.
+//! write the line. [`Mix`] says which tenants are chosen; [`Readers`] read beside the clients that write.
 
 mod job;
 mod plan;
+mod readers;
 mod worker;
+
+pub use plan::Mix;
+pub use readers::Readers;
 
 use crate::ledger::Ledger;
 use crate::shop::Shop;
@@ -24,6 +28,8 @@ pub struct Settings {
     pub rate: f64,
     /// Makes the choices repeatable, as far as concurrency allows.
     pub seed: u64,
+    /// Which tenants they choose.
+    pub mix: Arc<Mix>,
 }
 
 /// Running clients. Dropping it ends them in the middle.

@@ -59,23 +59,44 @@ pub(super) struct Placed {
     pub(super) op: i64,
 }
 
-/// Chooses a tenant: either half as likely as the other, low numbers of each half hotter.
-pub(super) fn tenant(shop: &Shop, rng: &mut StdRng) -> i64 {
-    let half = shop.tenants / 2;
-    let skewed: f64 = rng.random_range(0.0..1.0);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        reason = "a small number of tenants"
-    )]
-    let index = (skewed.powi(3) * half as f64) as i64;
-    let upper = rng.random_bool(0.5);
-    1 + index.min(half - 1) + if upper { half } else { 0 }
+/// Which tenants the clients choose, and how often.
+#[derive(Debug, Clone)]
+pub struct Mix {
+    /// Tenants whose keys move.
+    pub moving: Vec<i64>,
+    /// The others.
+    pub staying: Vec<i64>,
+    /// Share of the transactions that go to moving keys.
+    pub share: f64,
+    /// Whether the first of the moving tenants, and of the others, are hotter than the last.
+    pub skewed: bool,
+}
+
+impl Mix {
+    /// Chooses a tenant.
+    pub(super) fn tenant(&self, rng: &mut StdRng) -> i64 {
+        let drawn: f64 = rng.random_range(0.0..1.0);
+        let moves = self.staying.is_empty() || rng.random_bool(self.share);
+        let tenants = if moves && !self.moving.is_empty() {
+            &self.moving
+        } else {
+            &self.staying
+        };
+        let place = if self.skewed { drawn.powi(3) } else { drawn };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_precision_loss,
+            clippy::cast_sign_loss,
+            reason = "a small number of tenants"
+        )]
+        let index = (place * tenants.len() as f64) as usize;
+        tenants[index.min(tenants.len() - 1)]
+    }
 }
 
 /// Chooses what to do for `tenant`.
 pub(super) fn kind(shop: &Shop, tenant: i64, rng: &mut StdRng) -> Kind {
-    let account = |rng: &mut StdRng| shop.account(tenant, rng.random_range(0..50));
+    let account = |rng: &mut StdRng| shop.account(tenant, rng.random_range(0..shop.rows.accounts));
     match rng.random_range(0..100) {
         0..30 => Kind::Order {
             account: account(rng),
@@ -102,7 +123,7 @@ pub(super) fn kind(shop: &Shop, tenant: i64, rng: &mut StdRng) -> Kind {
             event: shop.long_event(tenant, rng.random_range(0..2)),
         },
         72..76 => Kind::Touch {
-            event: shop.event(tenant, rng.random_range(0..100)),
+            event: shop.event(tenant, rng.random_range(0..shop.rows.events)),
         },
         76..90 => Kind::Deposit {
             account: account(rng),

@@ -1,13 +1,14 @@
 //! One client: transaction after transaction, each with its line in the ledger.
 
+use super::job::{Job, JobError, Statements};
 use super::plan::{self, Kind, Placed, Plan};
-use super::{Run, Settings, job};
+use super::{Mix, Run, Settings};
 use crate::ledger::{Effect, Entry, Ledger, Outcome, Phase};
 use crate::shop::Shop;
 use client::{ClientError, Map, TransactionOptions};
 use futures::FutureExt;
 use plans::id::ShardName;
-use plans::key_set::Key;
+use plans::key::Key;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::io;
@@ -34,6 +35,8 @@ pub(super) struct Shared {
 pub(super) struct Worker {
     client: i32,
     shop: Shop,
+    mix: Arc<Mix>,
+    sql: Arc<Statements>,
     shared: Shared,
     rng: StdRng,
     next_op: i64,
@@ -55,6 +58,8 @@ impl Worker {
         Self {
             client: number,
             shop,
+            mix: Arc::clone(&settings.mix),
+            sql: Arc::new(Statements::new(shop.shape)),
             shared,
             rng: StdRng::seed_from_u64(settings.seed.wrapping_add(u64::from(client))),
             next_op: i64::from(number) * OPS_PER_CLIENT,
@@ -115,7 +120,7 @@ impl Worker {
                 .swap_remove(rng.random_range(0..self.placed.len()));
             (order.tenant, Kind::Cancel { order })
         } else {
-            let tenant = plan::tenant(&self.shop, rng);
+            let tenant = self.mix.tenant(rng);
             (tenant, plan::kind(&self.shop, tenant, rng))
         };
         let op = self.next_op;
@@ -160,7 +165,7 @@ impl Worker {
     }
 
     async fn once(&self, plan: &Plan, last: &Arc<Mutex<Attempt>>) -> Result<(), ClientError> {
-        let key = Key::Int(plan.tenant);
+        let key = self.key(plan);
         let ledger = &self.shared.ledger;
         let work = |tx: &client::Transaction| {
             let shard = tx.shard().clone();
@@ -171,16 +176,17 @@ impl Worker {
                 since,
             };
             *last.lock().unwrap_or_else(PoisonError::into_inner) = begun;
-            (last.clone(), plan.clone())
+            (last.clone(), plan.clone(), Arc::clone(&self.sql))
         };
         self.shared
             .map
             .with_shard(&key, plan.options, |tx| {
-                let (last, plan) = work(tx);
+                let (last, plan, sql) = work(tx);
                 async move {
-                    let effects = job::run(tx, &plan).await?;
+                    let (plan, sql) = (&plan, &sql);
+                    let effects = Job { tx, plan, sql }.run().await?;
                     last.lock().unwrap_or_else(PoisonError::into_inner).effects = effects;
-                    Ok::<_, job::JobError>(())
+                    Ok::<_, JobError>(())
                 }
                 .boxed()
             })
@@ -188,15 +194,23 @@ impl Worker {
     }
 
     async fn is_there(&self, plan: &Plan) -> Result<bool, ClientError> {
-        let key = Key::Int(plan.tenant);
+        let key = self.key(plan);
         let plain = TransactionOptions::default();
         self.shared
             .map
             .with_shard(&key, plain, |tx| {
-                let plan = plan.clone();
-                async move { job::is_there(tx, &plan).await }.boxed()
+                let (plan, sql) = (plan.clone(), Arc::clone(&self.sql));
+                async move {
+                    let (plan, sql) = (&plan, &sql);
+                    Job { tx, plan, sql }.is_there().await
+                }
+                .boxed()
             })
             .await
+    }
+
+    fn key(&self, plan: &Plan) -> Key {
+        self.shop.key(plan.tenant)
     }
 
     fn entry(&self, plan: &Plan, phase: Phase, outcome: Outcome, attempt: Attempt) -> Entry {
@@ -204,7 +218,7 @@ impl Worker {
         let until = crashes.map_or(0, |shard| self.shared.ledger.crashes(shard).0);
         Entry {
             op: plan.op,
-            tenant: plan.tenant,
+            key: self.key(plan),
             client: self.client,
             phase,
             outcome,
@@ -221,5 +235,5 @@ fn given_up(error: &ClientError) -> bool {
     let source = std::error::Error::source(error);
     source
         .and_then(|cause| cause.downcast_ref())
-        .is_some_and(|cause| matches!(cause, job::JobError::GivenUp))
+        .is_some_and(|cause| matches!(cause, JobError::GivenUp))
 }

@@ -1,0 +1,90 @@
+//! The load of the shards before and after a rebalance, counted by the demo itself.
+//!
+//! Rows and bytes are counted on the shards, writes by the owners of the keys that they were acknowledged for.
+
+use super::Run;
+use crate::error::DemoError;
+use crate::options::Operation;
+use crate::report::{Balance, Report};
+use crate::scenario::THRESHOLD_PERCENT;
+use crate::shop::{ShopError, TABLES};
+use connect::Session;
+use plans::id::ShardName;
+use plans::request::Measure;
+use plans::shard_map::ShardMap;
+use std::collections::BTreeMap;
+
+type Loads = BTreeMap<ShardName, u64>;
+
+impl Run<'_> {
+    /// The load before the operation, if it is to be evened out.
+    pub(super) async fn balance_before(&self) -> Result<Option<Balance>, DemoError> {
+        let task = &self.scenario.task;
+        if task.operation != Operation::Rebalance {
+            return Ok(None);
+        }
+        Ok(Some(Balance {
+            by: task.by.clone(),
+            threshold_percent: THRESHOLD_PERCENT,
+            before: self.loads(&self.scenario.map).await?,
+            after: Loads::new(),
+        }))
+    }
+
+    /// The load when nothing writes any more.
+    pub(super) async fn balance_after(&self, report: &mut Report) -> Result<(), DemoError> {
+        let Some(balance) = &mut report.balance else {
+            return Ok(());
+        };
+        let first = &self.scenario.map;
+        balance.after = self.loads(&self.api.map(&first.name).await?).await?;
+        if balance.by == Measure::Writes {
+            balance.before = self.loads(first).await?;
+        }
+        Ok(())
+    }
+
+    async fn loads(&self, map: &ShardMap) -> Result<Loads, DemoError> {
+        match self.scenario.task.by {
+            Measure::Writes => Ok(self.writes(map)),
+            Measure::Rows | Measure::Query(_) => self.counted("count(*)").await,
+            Measure::Bytes => {
+                self.counted("coalesce(sum(pg_column_size(t.*)), 0)::bigint")
+                    .await
+            }
+        }
+    }
+
+    /// Transactions acknowledged so far, by the owners that `map` names.
+    fn writes(&self, map: &ShardMap) -> Loads {
+        let shards = self.scenario.shards.iter();
+        let mut loads: Loads = shards.map(|shard| (ShardName::from(*shard), 0)).collect();
+        for (key, count) in self.ledger.by_key() {
+            let owner = map.locate(&key).map(|mapping| mapping.shard.clone());
+            if let Some(load) = owner.and_then(|owner| loads.get_mut(&owner)) {
+                *load += count;
+            }
+        }
+        loads
+    }
+
+    async fn counted(&self, figure: &str) -> Result<Loads, DemoError> {
+        let mut loads = Loads::new();
+        for (shard, dsn) in self.fleet.admins()? {
+            let session = connect::connect(&dsn, &Session::named("demo")).await;
+            let session = session.map_err(ShopError::from)?;
+            let load = loads.entry(shard).or_default();
+            for table in TABLES {
+                let sql = format!("select {figure} from public.{table} t");
+                let row = session.query_one(&sql, &[]).await;
+                let row = row.map_err(|source| ShopError::Statement {
+                    action: "count the load of a shard",
+                    source,
+                })?;
+                *load += row.get::<_, i64>(0).unsigned_abs();
+            }
+            session.close().await;
+        }
+        Ok(loads)
+    }
+}

@@ -1,0 +1,328 @@
+//! An operation of one move or many, from the plan to the end of its last move.
+//!
+//! Order: plan, submit, then look at all moves again and again: those that wait at the gate are approved once enough
+//! was written in their phase; when all have flipped, both copies are checked and the operation is finished. A move that
+//! waits for another one to be finished gets its way.
+
+use super::progress::say;
+use super::{Run, check, follow};
+use crate::api::Migration;
+use crate::error::DemoError;
+use crate::ledger::Phase;
+use crate::report::{Moved, Outcome, Report};
+use crate::workload::{Readers, Workload};
+use plans::plan::{Plan, PlannedMove};
+use plans::request::Mode;
+use plans::state::migration::MigrationState as State;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use plans::step::copy::Copied;
+use plans::step::cutover::{CutOver, Window};
+use plans::step::verify::Verified;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Without any change of any move.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Says what is going to happen.
+pub(super) fn tell(plan: &Plan) {
+    for planned in &plan.moves {
+        let moving = &planned.moving;
+        say(&format!(
+            "planned: {} of shard {} to shard {}, about {} rows, {} tables ({})",
+            moving.keys,
+            moving.source,
+            moving.target,
+            planned.estimate.rows,
+            moving.tables.len(),
+            planned.why
+        ));
+    }
+    plan.notes.iter().for_each(|note| say(note));
+}
+
+/// The moves of a plan under way.
+#[derive(Debug)]
+struct Moves {
+    operation: String,
+    planned: Vec<PlannedMove>,
+    ids: Vec<String>,
+    told: String,
+    changed: Instant,
+    approved: BTreeSet<String>,
+    finished: BTreeSet<String>,
+    held: bool,
+    /// Reads that had succeeded when the keys became read-only, and when they were no longer.
+    reads: (Option<u64>, Option<u64>),
+}
+
+impl Run<'_> {
+    /// Plans, submits and follows the operation to its end; the figures go into the report.
+    pub(super) async fn operation(
+        &self,
+        workload: &Workload,
+        report: &mut Report,
+    ) -> Result<(), DemoError> {
+        report.attempts = 1;
+        report.balance = self.balance_before().await?;
+        let plan = self.api.plan(&self.scenario.request).await?;
+        tell(&plan);
+        let no_keys = self.scenario.map.no_keys();
+        let all = plan.moves.iter();
+        let keys = all.fold(no_keys, |all, planned| all.union(&planned.moving.keys));
+        self.ledger
+            .moves(&keys)
+            .map_err(DemoError::io("write the ledger"))?;
+        let readers = self.readers();
+        self.ledger.enter(Phase::Copy);
+        let id = self.api.submit(&plan).await?;
+        let mut moves = Moves::new(id, &plan);
+        report.result = match self.follow(&mut moves, &readers, workload, report).await {
+            Err(stopped @ DemoError::Stopped { .. }) => {
+                say(&stopped.to_string());
+                Outcome::Failed
+            }
+            ended => ended.map(|()| Outcome::Completed)?,
+        };
+        if self.scenario.task.mode == Mode::Offline {
+            let (from, to) = moves.reads;
+            report.reads_while_read_only = Some(to.unwrap_or(0) - from.unwrap_or(0));
+        }
+        Ok(())
+    }
+
+    fn readers(&self) -> Readers {
+        let mix = Arc::clone(&self.mix);
+        let shop = self.scenario.shop;
+        Readers::start(self.options.seed, mix, shop, self.map.clone())
+    }
+
+    /// Looks at all moves until each is completed.
+    async fn follow(
+        &self,
+        moves: &mut Moves,
+        readers: &Readers,
+        workload: &Workload,
+        report: &mut Report,
+    ) -> Result<(), DemoError> {
+        loop {
+            let all = self.look(moves).await?;
+            moves.tell(&all);
+            moves.fill(&all, report);
+            moves.count_reads(&all, readers);
+            if let Some(stopped) = all.iter().find(|m| is_stopped(m)) {
+                return Err(DemoError::Stopped {
+                    id: stopped.id.clone(),
+                    state: stopped.state,
+                    reason: stopped.reason(),
+                });
+            }
+            self.keep_phase(&all);
+            if all.iter().all(|m| m.state == State::Completed) {
+                return self.enough(Phase::After).await;
+            }
+            self.push(moves, &all, workload).await?;
+            moves.limit()?;
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// The moves as they are now; the controller may be away for a while.
+    async fn look(&self, moves: &Moves) -> Result<Vec<Migration>, DemoError> {
+        loop {
+            let calls = moves.ids.iter().map(|id| self.api.migration(id));
+            match futures::future::try_join_all(calls).await {
+                Err(crate::api::ApiError::Unreachable { .. }) => moves.limit()?,
+                all => return Ok(all?),
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    fn keep_phase(&self, all: &[Migration]) {
+        if all.iter().all(is_flipped) {
+            self.ledger.enter(Phase::After);
+        } else if self.ledger.phase() == Phase::Copy
+            && all.iter().all(|m| m.is_done(StepKind::Copy))
+        {
+            self.ledger.enter(Phase::CatchUp);
+        }
+    }
+
+    /// Does what the operator would do now.
+    async fn push(
+        &self,
+        moves: &mut Moves,
+        all: &[Migration],
+        workload: &Workload,
+    ) -> Result<(), DemoError> {
+        for migration in all.iter().filter(|m| m.state == State::Waiting) {
+            if moves.approved.insert(migration.id.clone()) {
+                self.ledger.enter(Phase::CatchUp);
+                self.moving(Phase::CatchUp, self.goal(2)).await?;
+                self.ledger.enter(Phase::Cutover);
+                self.command(&migration.id, "approve").await?;
+            }
+        }
+        let online = self.scenario.task.mode == Mode::Online;
+        let flipped = all.iter().all(is_flipped);
+        if online && flipped && !moves.held {
+            moves.held = true;
+            self.enough(Phase::After).await?;
+            check::held(self, workload).await?;
+        }
+        // Who waits for another move to be finished could wait for ever.
+        let stuck = all
+            .iter()
+            .all(|m| m.state == State::Planned || is_flipped(m));
+        if online && (flipped || stuck) {
+            for migration in all.iter().filter(|m| m.state == State::Flipped) {
+                if moves.finished.insert(migration.id.clone()) {
+                    self.command(&migration.id, "finish").await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until enough was written to moving keys, some of it in this phase.
+    async fn enough(&self, phase: Phase) -> Result<(), DemoError> {
+        self.moving(phase, self.goal(2)).await?;
+        let goal = self.options.goal_on_moving_keys();
+        let what = format!("{goal} transactions on moving keys");
+        follow::until(&what, || self.ledger.tally().moving >= goal).await
+    }
+
+    async fn command(&self, id: &str, verb: &str) -> Result<(), DemoError> {
+        say(&format!("{verb} {id}"));
+        let begun = Instant::now();
+        loop {
+            match self.api.command(id, verb).await {
+                Err(crate::api::ApiError::Unreachable { .. }) if begun.elapsed() < LIMIT => {}
+                done => return Ok(done?),
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+}
+
+impl Moves {
+    fn new(operation: String, plan: &Plan) -> Self {
+        let count = plan.moves.len();
+        let ids = match count {
+            1 => vec![operation.clone()],
+            _ => (1..=count)
+                .map(|number| format!("{operation}x{number}"))
+                .collect(),
+        };
+        Self {
+            operation,
+            planned: plan.moves.clone(),
+            ids,
+            told: String::new(),
+            changed: Instant::now(),
+            approved: BTreeSet::new(),
+            finished: BTreeSet::new(),
+            held: false,
+            reads: (None, None),
+        }
+    }
+
+    fn limit(&self) -> Result<(), DemoError> {
+        if self.changed.elapsed() < LIMIT {
+            return Ok(());
+        }
+        Err(DemoError::Stalled {
+            what: format!("operation {} ({})", self.operation, self.told),
+            seconds: LIMIT.as_secs(),
+        })
+    }
+
+    /// Prints what has changed.
+    fn tell(&mut self, all: &[Migration]) {
+        let lines: Vec<String> = all.iter().map(line).collect();
+        let line = lines.join("; ");
+        if line != self.told {
+            say(&line);
+            self.told = line;
+            self.changed = Instant::now();
+        }
+    }
+
+    fn count_reads(&mut self, all: &[Migration], readers: &Readers) {
+        let read_only = |m: &Migration| m.is_done(StepKind::SetReadOnly) && !is_flipped(m);
+        let (from, to) = &mut self.reads;
+        if all.iter().any(read_only) {
+            let now = readers.succeeded();
+            from.get_or_insert(now);
+            *to = Some(now);
+        }
+    }
+
+    /// What the steps that are done have reported.
+    fn fill(&self, all: &[Migration], report: &mut Report) {
+        report.clear_figures();
+        report.moves.clear();
+        for (migration, planned) in all.iter().zip(&self.planned) {
+            let copied = migration
+                .output::<Copied>(StepKind::Copy)
+                .unwrap_or_default();
+            let cut = migration.output::<CutOver>(StepKind::Cutover);
+            let window = cut.map_or_else(Window::default, |cut| cut.window);
+            report.copied(&copied);
+            if let Some(verified) = migration.output::<Verified>(StepKind::Verify) {
+                report.verified(&verified);
+            }
+            report.moves.push(Moved {
+                id: migration.id.clone(),
+                source: planned.moving.source.clone(),
+                target: planned.moving.target.clone(),
+                keys: planned.moving.keys.to_string(),
+                state: migration.state.to_string(),
+                rows: copied.rows,
+                window_ms: window.total,
+            });
+            if window.total > report.window_ms.total {
+                report.window_ms = window;
+            }
+        }
+    }
+}
+
+fn is_flipped(migration: &Migration) -> bool {
+    matches!(migration.state, State::Flipped | State::Completed)
+}
+
+fn is_stopped(migration: &Migration) -> bool {
+    matches!(
+        migration.state,
+        State::Failed | State::Unwound | State::RolledBack
+    )
+}
+
+/// A move in one line.
+fn line(migration: &Migration) -> String {
+    let mut line = format!("{} {}", migration.id, migration.state);
+    for step in &migration.steps {
+        let busy = matches!(
+            step.state,
+            StepState::Running | StepState::Backoff | StepState::Failed
+        );
+        if busy {
+            line.push_str(&format!(", {} {}", step.kind, step.state));
+        }
+        if busy
+            && step.state != StepState::Running
+            && let Some(failure) = &step.failure
+        {
+            line.push_str(&format!(": {}", failure.message));
+        }
+    }
+    if let Some(reason) = &migration.waiting_for {
+        line.push_str(&format!(" (waits for {reason})"));
+    }
+    line
+}

@@ -1,0 +1,73 @@
+//! The moves of an operation, and what became of the balance.
+
+use plans::id::ShardName;
+use plans::request::Measure;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One move.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moved {
+    /// The migration.
+    pub id: String,
+    /// Where the keys were.
+    pub source: ShardName,
+    /// Where they went.
+    pub target: ShardName,
+    /// The keys, for people.
+    pub keys: String,
+    /// How it ended.
+    pub state: String,
+    /// Rows that were copied.
+    pub rows: i64,
+    /// How long writes to its keys were refused, milliseconds.
+    pub window_ms: f64,
+}
+
+impl Moved {
+    pub(super) fn text(&self) -> String {
+        format!(
+            "Move         {}: {} from shard {} to shard {}, {} rows, write stop {:.0} ms, {}.",
+            self.id, self.keys, self.source, self.target, self.rows, self.window_ms, self.state
+        )
+    }
+}
+
+/// The load of each shard before and after.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Balance {
+    /// What was counted: rows by the checker's own queries, or acknowledged transactions of the keys' owners.
+    pub by: Measure,
+    /// How much more than its fair share a shard may carry, percent.
+    pub threshold_percent: u32,
+    /// At the beginning.
+    pub before: BTreeMap<ShardName, u64>,
+    /// At the end.
+    pub after: BTreeMap<ShardName, u64>,
+}
+
+impl Balance {
+    /// The load of the heaviest shard, percent of the fair share.
+    #[must_use]
+    pub fn heaviest_percent(loads: &BTreeMap<ShardName, u64>) -> u64 {
+        let total: u64 = loads.values().sum();
+        let shards = u64::try_from(loads.len()).unwrap_or(1);
+        let heaviest = loads.values().max().copied().unwrap_or_default();
+        (heaviest * shards * 100).checked_div(total).unwrap_or(100)
+    }
+
+    pub(super) fn problem(&self) -> Option<String> {
+        let heaviest = Self::heaviest_percent(&self.after);
+        let off = heaviest > 100 + u64::from(self.threshold_percent);
+        off.then(|| format!("a shard carries {heaviest} % of its fair share"))
+    }
+
+    pub(super) fn text(&self) -> String {
+        format!(
+            "Balance      the heaviest shard carried {} % of its fair share, now {} %; up to {} % was asked for.",
+            Self::heaviest_percent(&self.before),
+            Self::heaviest_percent(&self.after),
+            100 + self.threshold_percent
+        )
+    }
+}

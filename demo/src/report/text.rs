@@ -1,0 +1,124 @@
+//! The report in plain words.
+
+use super::{Balance, Moved, Outcome, Report};
+use plans::request::Mode;
+
+impl Report {
+    /// The report in plain words, for a terminal.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut lines = vec![self.headline()];
+        self.incidents(&mut lines);
+        lines.extend(self.moves.iter().map(Moved::text));
+        self.figures(&mut lines);
+        lines.extend(self.balance.as_ref().map(Balance::text));
+        self.verdict(&mut lines);
+        lines.push(format!(
+            "Shard map    version {} -> {}.",
+            self.map_version.before, self.map_version.after
+        ));
+        lines.push(format!("Left behind  {}", self.leftovers));
+        lines.push(format!("Evidence     {}", self.evidence));
+        let problems = self.problems();
+        if !problems.is_empty() {
+            lines.push(format!("NOT AS IT MUST BE: {}.", problems.join("; ")));
+        }
+        lines.join("\n")
+    }
+
+    fn headline(&self) -> String {
+        let meanwhile = match self.mode {
+            Mode::Online => "while the application kept writing",
+            Mode::Offline => "while the application kept reading",
+        };
+        let what = match self.result {
+            Outcome::Completed => format!("{} {meanwhile}.", self.operation.done()),
+            Outcome::Unwound => {
+                "The migration was aborted before the flip; the source was never changed."
+                    .to_owned()
+            }
+            Outcome::RolledBack => {
+                "The shard was split, then the keys were given back to the source.".to_owned()
+            }
+            Outcome::Failed => "The migration stopped.".to_owned(),
+        };
+        match self.attempts {
+            0 | 1 => what,
+            attempts => format!("{what} It took {attempts} attempts."),
+        }
+    }
+
+    fn incidents(&self, lines: &mut Vec<String>) {
+        if let Some(kill) = self.kill.as_ref().filter(|kill| kill.fired) {
+            lines.push(format!(
+                "Killed       {} with SIGKILL in step {} (at {}), started again after {} ms.",
+                kill.process, kill.step, kill.fail_point, kill.restarted_after_ms
+            ));
+        }
+        for trouble in &self.troubles {
+            lines.push(format!(
+                "Trouble      {} in step {}: the migration failed after {} ms ({}) and was mended.",
+                trouble.kind, trouble.step, trouble.failed_after_ms, trouble.failure.code
+            ));
+        }
+        lines.extend(self.orphan.iter().map(super::Orphaned::text));
+    }
+
+    fn figures(&self, lines: &mut Vec<String>) {
+        let w = &self.window_ms;
+        let meanwhile = match self.mode {
+            Mode::Online => "writing",
+            Mode::Offline => "reading",
+        };
+        lines.push(format!(
+            "Copied       {} rows, {:.1} MiB in {:.1} s while the application was {meanwhile}; {:.1} MiB twice.",
+            self.rows_moved,
+            mebibytes(self.bytes_copied),
+            self.copy_seconds,
+            mebibytes(self.bytes_copied_twice)
+        ));
+        lines.push(format!(
+            "Compared     {} rows by the migration itself; {} differ.",
+            self.verify.rows_compared, self.verify.different
+        ));
+        lines.push(format!(
+            "Write stop   {:.0} ms for the moving keys, none for the others: wait-out {:.0}, drain {:.0}, check {:.0}, seal {:.0}, flip {:.0}, open {:.0}.",
+            w.total, w.wait_out, w.drain, w.check, w.seal, w.flip, w.open
+        ));
+        if let Some(back) = &self.rollback_window_ms {
+            lines.push(format!("Way back     {:.0} ms of write stop.", back.total));
+        }
+        lines.extend(self.reads_while_read_only.map(|reads| {
+            format!(
+                "Read only    {reads} reads of moving keys succeeded while they were read-only."
+            )
+        }));
+    }
+
+    fn verdict(&self, lines: &mut Vec<String>) {
+        let ledger = &self.ledger;
+        let phases = &ledger.by_phase;
+        lines.push(format!(
+            "Ledger       {} transactions acknowledged, {} of them on moving keys (before {}, copy {}, catch up {}, cutover {}, after {}).",
+            ledger.acknowledged, ledger.acknowledged_on_moving_keys,
+            phases.before, phases.copy, phases.catch_up, phases.cutover, phases.after
+        ));
+        lines.push(format!(
+            "             lost {}, duplicated {}, phantom {}, misplaced {}, wrong values {}, failed {}; in doubt after a crash {}.",
+            ledger.lost, ledger.duplicated, ledger.phantom, ledger.misplaced, ledger.wrong, ledger.failed, ledger.in_doubt
+        ));
+        lines.push(format!(
+            "Clients      {} retries, {} refusals by the fence, {} newer maps taken over, {} unknown commits looked up.",
+            self.clients.retries,
+            self.clients.not_owner + self.clients.not_open,
+            self.clients.refreshes,
+            self.clients.commits_unknown
+        ));
+    }
+}
+
+fn mebibytes(bytes: i64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+    let bytes = bytes as f64;
+    bytes / 1_048_576.0
+}

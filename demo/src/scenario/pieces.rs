@@ -1,0 +1,79 @@
+//! All keys of a shop in equal pieces: ranges in key order, virtual shards in a row, listed keys in turn.
+
+use super::MAP;
+use crate::options::Task;
+use crate::shop::Shop;
+use plans::id::{MapName, MapVersion, ShardName};
+use plans::key::Key;
+use plans::key_set::KeySet;
+use plans::shard_map::{MapSettings, Mapping, MappingState, ShardMap, Strategy};
+
+/// Virtual shards of each shard of a hash map.
+const BUCKETS_PER_SHARD: u32 = 64;
+
+/// All keys in equal pieces.
+pub(super) struct Pieces<'p> {
+    task: &'p Task,
+    /// The keys of all tenants in key order.
+    keys: Vec<Key>,
+    /// Virtual shards in all.
+    buckets: u32,
+}
+
+impl<'p> Pieces<'p> {
+    pub(super) fn new(task: &'p Task, shop: &Shop, live: usize) -> Self {
+        let mut keys: Vec<Key> = (1..=shop.tenants).map(|tenant| shop.key(tenant)).collect();
+        keys.sort();
+        let live = u32::try_from(live.next_power_of_two()).unwrap_or(1);
+        let buckets = match task.strategy {
+            Strategy::Hash => BUCKETS_PER_SHARD * live,
+            Strategy::Range | Strategy::List => 0,
+        };
+        Self {
+            task,
+            keys,
+            buckets,
+        }
+    }
+
+    /// All keys in `count` pieces.
+    pub(super) fn of(&self, count: usize) -> Vec<KeySet> {
+        let range = |index: usize| {
+            let bound = |at: usize| self.keys.get(at * self.keys.len() / count).cloned();
+            let from = (index > 0).then(|| bound(index)).flatten();
+            KeySet::range(from, bound(index + 1))
+        };
+        let share = |index: usize| {
+            let count = u32::try_from(count).unwrap_or(1);
+            self.buckets * u32::try_from(index).unwrap_or_default() / count
+        };
+        let list =
+            |index: usize| KeySet::list(self.keys.iter().skip(index).step_by(count).cloned());
+        let piece = |index: usize| match self.task.strategy {
+            Strategy::Range => range(index),
+            Strategy::Hash => KeySet::buckets(self.buckets, share(index), share(index + 1)),
+            Strategy::List => list(index),
+        };
+        (0..count).map(piece).collect()
+    }
+
+    pub(super) fn map(&self, owners: &[&str]) -> ShardMap {
+        let mapping = |(keys, shard): (KeySet, &&str)| Mapping {
+            keys,
+            shard: ShardName::from(*shard),
+            state: MappingState::Active,
+        };
+        let mappings = self.of(owners.len()).into_iter().zip(owners);
+        ShardMap {
+            name: MapName::from(MAP),
+            strategy: self.task.strategy,
+            key: self.task.shape.types(),
+            buckets: self.buckets,
+            version: MapVersion(1),
+            incarnation: String::new(),
+            migration: None,
+            settings: MapSettings::default(),
+            mappings: mappings.map(mapping).collect(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The request of each operation.
+
+use super::pieces::Pieces;
+use super::{MAP, SHARDS, THRESHOLD_PERCENT, WATCH_SECONDS};
+use crate::options::{Operation, Task};
+use crate::shop::Shop;
+use plans::id::ShardName;
+use plans::key::Key;
+use plans::key_set::KeySet;
+use plans::request::{
+    Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options as Behaviour, Part, Rebalance,
+    Request, Selection, Split, Tables,
+};
+use plans::shard_map::ShardMap;
+
+/// What all requests have.
+pub(super) struct Settings {
+    pub(super) tables: Tables,
+    pub(super) behaviour: Behaviour,
+}
+
+impl Settings {
+    /// The keys that move, and the request that moves them.
+    pub(super) fn request(
+        self,
+        task: &Task,
+        shop: &Shop,
+        pieces: &Pieces<'_>,
+        map: &ShardMap,
+    ) -> (KeySet, Request) {
+        let [a, b, c, _] = SHARDS.map(ShardName::from);
+        match task.operation {
+            Operation::Split => self.split(task, pieces, map),
+            Operation::Merge if task.into_live => {
+                (map.owned_by(&b), self.merge(vec![a.clone(), b], a))
+            }
+            Operation::Merge => {
+                let all = map.owned_by(&a).union(&map.owned_by(&b));
+                (all, self.merge(vec![a, b], c))
+            }
+            Operation::Move => {
+                let keys = pieces.of(4).swap_remove(0);
+                (keys.clone(), self.moves(a, b, &keys))
+            }
+            Operation::Isolate => {
+                let key = shop.key(2);
+                let keys = map.no_keys().only(&key).unwrap_or_else(|| map.no_keys());
+                (keys, self.isolate(key, b))
+            }
+            Operation::Drain => (map.owned_by(&c), self.drain(c)),
+            Operation::Rebalance => (map.owned_by(&a), self.rebalance(task)),
+        }
+    }
+
+    fn split(self, task: &Task, pieces: &Pieces<'_>, map: &ShardMap) -> (KeySet, Request) {
+        let parts = pieces.of(usize::try_from(task.parts).unwrap_or(2));
+        let others = parts.iter().skip(1);
+        let moving = others.fold(map.no_keys(), |all, keys| all.union(keys));
+        let part = |(keys, shard): (&KeySet, &str)| Part {
+            shard: shard.into(),
+            keys: Some(selection(keys)),
+            share: None,
+        };
+        let request = Request::Split(Split {
+            map: map.name.clone(),
+            source: SHARDS[0].into(),
+            into: parts.iter().zip(SHARDS).map(part).collect(),
+            even: None,
+            tables: self.tables,
+            ignore: Vec::new(),
+            options: self.behaviour,
+        });
+        (moving, request)
+    }
+
+    fn merge(self, sources: Vec<ShardName>, into: ShardName) -> Request {
+        Request::Merge(Merge {
+            map: MAP.into(),
+            sources,
+            into,
+            tables: self.tables,
+            ignore: Vec::new(),
+            options: self.behaviour,
+        })
+    }
+
+    fn moves(self, source: ShardName, target: ShardName, keys: &KeySet) -> Request {
+        Request::Move(MoveKeys {
+            map: MAP.into(),
+            moves: vec![KeyMove {
+                source,
+                target,
+                keys: Some(selection(keys)),
+                mode: None,
+            }],
+            tables: self.tables,
+            ignore: Vec::new(),
+            options: self.behaviour,
+        })
+    }
+
+    fn isolate(self, key: Key, target: ShardName) -> Request {
+        Request::Isolate(Isolate {
+            map: MAP.into(),
+            key,
+            target,
+            tables: self.tables,
+            ignore: Vec::new(),
+            options: self.behaviour,
+        })
+    }
+
+    fn drain(self, source: ShardName) -> Request {
+        Request::Drain(Drain {
+            map: MAP.into(),
+            source,
+            targets: Vec::new(),
+            by: Measure::Rows,
+            drop_tables: false,
+            tables: self.tables,
+            ignore: Vec::new(),
+            options: self.behaviour,
+        })
+    }
+
+    fn rebalance(self, task: &Task) -> Request {
+        Request::Rebalance(Rebalance {
+            map: MAP.into(),
+            by: task.by.clone(),
+            onto: Vec::new(),
+            threshold_percent: THRESHOLD_PERCENT,
+            max_bytes: None,
+            watch_seconds: WATCH_SECONDS,
+            tables: self.tables,
+            ignore: Vec::new(),
+            options: self.behaviour,
+        })
+    }
+}
+
+/// The keys as a request names them.
+fn selection(keys: &KeySet) -> Selection {
+    match keys {
+        KeySet::Range(ranges) => match ranges.as_slice() {
+            [only] => Selection {
+                from: only.from.clone(),
+                to: only.to.clone(),
+                ..Selection::default()
+            },
+            several => Selection {
+                ranges: Some(several.to_vec()),
+                ..Selection::default()
+            },
+        },
+        KeySet::Hash(buckets) => Selection {
+            buckets: Some(buckets.ranges.clone()),
+            ..Selection::default()
+        },
+        KeySet::List(keys) => Selection {
+            values: Some(keys.iter().cloned().collect()),
+            ..Selection::default()
+        },
+    }
+}

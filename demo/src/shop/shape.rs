@@ -1,0 +1,160 @@
+//! What a tenant's key looks like in the shop's tables: a number, a region and a number, or an hour.
+//!
+//! Tenants are counted from 1 whatever their keys are; SQL texts have placeholders that a shape fills.
+
+use plans::key::{Key, KeyType};
+use plans::key_set::KeySet;
+use serde::{Deserialize, Serialize};
+
+/// The regions that tenants of a composite key are spread over.
+const REGIONS: [&str; 4] = ["ap", "eu", "sa", "us"];
+const FIRST_HOUR: &str = "2024-01-01 00:00:00+00";
+/// 2024-01-01 as PostgreSQL counts microseconds.
+const FIRST_HOUR_MICROS: i64 = 757_382_400_000_000;
+const HOUR_MICROS: i64 = 3_600_000_000;
+
+/// The columns of the shard key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// `tenant_id bigint`.
+    #[default]
+    Number,
+    /// `(region text, tenant_id bigint)`.
+    Region,
+    /// `hour timestamptz`: the shop's tenants are hours of a log.
+    Hour,
+}
+
+impl Shape {
+    /// Types of the key's columns.
+    #[must_use]
+    pub fn types(self) -> Vec<KeyType> {
+        self.columns().iter().map(|(_, kind)| *kind).collect()
+    }
+
+    /// The key's columns in a table, with their types.
+    #[must_use]
+    pub fn columns_of(self, table: &str) -> Vec<(&'static str, KeyType)> {
+        let own = |(name, kind): &(&'static str, KeyType)| match (table, *name) {
+            ("tenants", "tenant_id") => ("id", *kind),
+            (_, name) => (name, *kind),
+        };
+        self.columns().iter().map(own).collect()
+    }
+
+    fn columns(self) -> &'static [(&'static str, KeyType)] {
+        match self {
+            Self::Number => &[("tenant_id", KeyType::Bigint)],
+            Self::Region => &[("region", KeyType::Text), ("tenant_id", KeyType::Bigint)],
+            Self::Hour => &[("hour", KeyType::Timestamptz)],
+        }
+    }
+
+    /// The key of a tenant.
+    #[must_use]
+    pub fn key(self, tenant: i64) -> Key {
+        match self {
+            Self::Number => Key::Int(tenant),
+            Self::Region => {
+                let region = usize::try_from(tenant.rem_euclid(4)).unwrap_or_default();
+                Key::Row(vec![REGIONS[region].into(), Key::Int(tenant)])
+            }
+            Self::Hour => Key::Timestamp(FIRST_HOUR_MICROS + tenant * HOUR_MICROS),
+        }
+    }
+
+    /// SQL for the values of a tenant's key columns; `tenant` is an expression of type bigint.
+    fn values(self, tenant: &str) -> Vec<String> {
+        match self {
+            Self::Number => vec![tenant.to_owned()],
+            Self::Region => {
+                let regions = REGIONS.map(|region| format!("'{region}'")).join(", ");
+                let region = format!("(array[{regions}])[(1 + {tenant} % 4)::integer]");
+                vec![region, tenant.to_owned()]
+            }
+            Self::Hour => vec![format!(
+                "(timestamptz '{FIRST_HOUR}' + {tenant} * interval '1 hour')"
+            )],
+        }
+    }
+
+    /// SQL that is true for tenants in `keys`; `tenant` is an expression of type bigint.
+    #[must_use]
+    pub fn among(self, keys: &KeySet, tenant: &str) -> String {
+        let columns: Vec<(String, KeyType)> =
+            self.values(tenant).into_iter().zip(self.types()).collect();
+        keys.predicate(&columns)
+    }
+
+    /// SQL that is true for rows of `table` (alias `t`) in `keys`.
+    #[must_use]
+    pub fn predicate(self, keys: &KeySet, table: &str) -> String {
+        let columns: Vec<(String, KeyType)> = self
+            .columns_of(table)
+            .into_iter()
+            .map(|(name, kind)| (format!("t.\"{name}\""), kind))
+            .collect();
+        keys.predicate(&columns)
+    }
+
+    /// The text by which the ledger names a key: its values as PostgreSQL prints them.
+    #[must_use]
+    pub fn name(key: &Key) -> String {
+        let values: Vec<String> = key.values().iter().map(Key::text).collect();
+        values.join("/")
+    }
+
+    /// `text` with its placeholders filled: `{ids}` and `{keys}` for the key's columns in `tenants` and elsewhere,
+    /// `{key_of_t}` and `{key_of_1}` for the key of tenant `t` and `$1`, `{is_1}` for rows of tenant `$1`, `{key_name}` for
+    /// a row's key (alias `t`) as [`Shape::name`] has it.
+    #[must_use]
+    pub fn fill(self, text: &str) -> String {
+        let list = |table: &str, part: &dyn Fn(&str, KeyType) -> String| {
+            let columns = self.columns_of(table);
+            columns
+                .iter()
+                .map(|(name, kind)| part(name, *kind))
+                .collect::<Vec<_>>()
+        };
+        let define = |name: &str, kind: KeyType| format!("{name} {} not null", kind.sql_name());
+        let name = |name: &str, _: KeyType| name.to_owned();
+        let text_of = |name: &str, _: KeyType| format!("t.{name}::text");
+        let first = self.values("$1::bigint");
+        let equal: Vec<String> = list("", &name)
+            .into_iter()
+            .zip(&first)
+            .map(|(column, value)| format!("{column} = {value}"))
+            .collect();
+        text.replace("{id_columns}", &list("tenants", &define).join(",\n    "))
+            .replace("{key_columns}", &list("", &define).join(",\n    "))
+            .replace("{ids}", &list("tenants", &name).join(", "))
+            .replace("{keys}", &list("", &name).join(", "))
+            .replace("{key_of_t}", &self.values("t").join(", "))
+            .replace("{key_of_1}", &first.join(", "))
+            .replace("{is_1}", &equal.join(" and "))
+            .replace("{key_name}", &list("", &text_of).join(" || '/' || "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_postgresql_prints() {
+        let names =
+            [Shape::Number, Shape::Region, Shape::Hour].map(|shape| Shape::name(&shape.key(5)));
+        assert_eq!(names, ["5", "eu/5", "2024-01-01 05:00:00+00"]);
+    }
+
+    #[test]
+    fn placeholders_are_filled_for_every_shape() {
+        let text = "select {key_name} from ledger t where {is_1}";
+        assert_eq!(
+            Shape::Number.fill(text),
+            "select t.tenant_id::text from ledger t where tenant_id = $1::bigint"
+        );
+        assert!(!Shape::Region.fill(text).contains('{'));
+    }
+}

@@ -1,0 +1,73 @@
+//! Readers beside the clients that write: they show whether moving keys can be read all the while.
+
+use super::Mix;
+use crate::shop::Shop;
+use client::{Map, TransactionOptions};
+use futures::FutureExt;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// Between two reads.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// A running reader of moving keys. Dropping it ends it.
+#[derive(Debug)]
+pub struct Readers {
+    task: JoinHandle<()>,
+    succeeded: Arc<AtomicU64>,
+}
+
+impl Readers {
+    /// Starts to read.
+    #[must_use]
+    pub fn start(seed: u64, mix: Arc<Mix>, shop: Shop, map: Map) -> Self {
+        let succeeded = Arc::new(AtomicU64::new(0));
+        let moving = Mix {
+            staying: Vec::new(),
+            ..mix.as_ref().clone()
+        };
+        let task = tokio::spawn(read(seed, moving, shop, map, Arc::clone(&succeeded)));
+        Self { task, succeeded }
+    }
+
+    /// Reads of moving keys that found their tenant, so far.
+    #[must_use]
+    pub fn succeeded(&self) -> u64 {
+        self.succeeded.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn read(seed: u64, mix: Mix, shop: Shop, map: Map, succeeded: Arc<AtomicU64>) {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let sql = shop
+        .shape
+        .fill("select id from accounts where {is_1} limit 1");
+    loop {
+        let tenant = mix.tenant(&mut rng);
+        let plain = TransactionOptions::default();
+        let found = map
+            .with_shard(&shop.key(tenant), plain, |tx| {
+                let sql = sql.clone();
+                async move { tx.query(&sql, &[&tenant]).await }.boxed()
+            })
+            .await;
+        match found {
+            Ok(rows) if !rows.is_empty() => {
+                succeeded.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(_) => tracing::warn!(tenant, "a moving tenant has no account"),
+            Err(error) => tracing::warn!(tenant, %error, "a moving tenant was not read"),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
