@@ -5,6 +5,7 @@ use plans::rebalance::{AllowedSet, Balance, Item, Shard};
 /// Bytes that at least have to move: those of items that must leave their shards, and, per shard that is over its
 /// limit without them, the cheapest bytes of its other items, in fractions, that carry the excess.
 ///
+/// Pinned items count as if they could leave, and room elsewhere as if there were enough: the true least is higher.
 /// `before` is the balance that the rebalance reports of the fleet as it is.
 #[must_use]
 pub fn least_bytes(

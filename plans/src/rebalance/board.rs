@@ -27,6 +27,8 @@ pub(super) struct Board<'a> {
     pub(super) place: Vec<u32>,
     /// Per set of allowed shards: the greatest fair share in it.
     greatest_fair: Vec<u128>,
+    /// Per set of allowed shards: their load per capacity if all of them were equally loaded; see `set_levels`.
+    pub(super) levels: Vec<Ratio>,
     /// Bytes that would move.
     spent: u128,
 }
@@ -66,6 +68,7 @@ impl<'a> Board<'a> {
             held,
             place,
             greatest_fair,
+            levels: Vec::new(),
             spent: 0,
         })
     }
@@ -95,6 +98,26 @@ impl<'a> Board<'a> {
         } else {
             None
         }
+    }
+
+    /// Whether the item is still where it must not stay.
+    pub(super) fn stranded(&self, item: u32) -> bool {
+        self.place[at(item)] == self.items[at(item)].shard && self.must_leave(item).is_some()
+    }
+
+    /// Computes `levels` from what the shards carry now and what is to come to each set of allowed shards.
+    pub(super) fn set_levels(&mut self, coming: &[u128]) {
+        let level = |(set, coming): (&AllowedSet, &u128)| {
+            let open = self.shard_indices().filter(|shard| self.accepts(*shard));
+            let (load, weight) = open.filter(|shard| set.contains(*shard)).map(at).fold(
+                (*coming, 0),
+                |(load, weight), shard| {
+                    (load + self.load[shard], weight + self.goals[shard].weight)
+                },
+            );
+            Ratio::new(load, weight)
+        };
+        self.levels = self.allowed.iter().zip(coming).map(level).collect();
     }
 
     /// Whether the item outweighs the fair share of every shard that it may be on: no move helps.

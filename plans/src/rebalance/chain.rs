@@ -18,14 +18,13 @@ pub(super) fn relieve(board: &mut Board<'_>) {
     }
     let mut network = Network::new(board);
     for source in shed::sources(board) {
-        for _ in 0..CHAINS {
-            let open = board.excess(source) > 0;
-            let Some(path) = open.then(|| network.path(board, source)).flatten() else {
-                break;
-            };
-            if !network.push(board, &path) {
-                break;
-            }
+        let mut chains = 0;
+        while chains < CHAINS
+            && board.excess(source) > 0
+            && let Some(path) = network.path(board, source)
+            && network.push(board, &path)
+        {
+            chains += 1;
         }
     }
 }
@@ -36,6 +35,10 @@ struct Network {
     lists: Vec<Vec<Candidate>>,
     /// Per shard and set of allowed shards: least cost of such an item.
     least: Vec<BTreeMap<u32, u64>>,
+    /// Per shard: whether its list is in order.
+    sorted: Vec<bool>,
+    /// Shards from which no chain leads to room.
+    closed: Vec<bool>,
 }
 
 impl Network {
@@ -47,25 +50,34 @@ impl Network {
                 note(least, board, candidate.item);
             }
         }
-        Self { lists, least }
+        let none = vec![false; lists.len()];
+        Self {
+            lists,
+            least,
+            sorted: none.clone(),
+            closed: none,
+        }
     }
 
     /// The shortest chain of shards from `source` to one that has room for an item of the shard before it.
-    fn path(&self, board: &Board<'_>, source: u32) -> Option<Vec<u32>> {
+    fn path(&mut self, board: &Board<'_>, source: u32) -> Option<Vec<u32>> {
+        if self.closed[at(source)] {
+            return None;
+        }
         let mut before: BTreeMap<u32, u32> = BTreeMap::new();
         let mut seen = vec![false; board.allowed.len()];
+        let mut unknown: Vec<u32> = board
+            .shard_indices()
+            .filter(|shard| *shard != source && board.accepts(*shard))
+            .collect();
         let mut queue = VecDeque::from([source]);
         while let Some(shard) = queue.pop_front() {
             for (set, cost) in &self.least[at(shard)] {
-                if std::mem::replace(&mut seen[at(*set)], true) {
+                if unknown.is_empty() || std::mem::replace(&mut seen[at(*set)], true) {
                     continue;
                 }
-                for next in board.shard_indices() {
-                    let known = next == source || before.contains_key(&next);
-                    let open = board.accepts(next) && board.allowed[at(*set)].contains(next);
-                    if known || !open {
-                        continue;
-                    }
+                let found = unknown.extract_if(.., |next| board.allowed[at(*set)].contains(*next));
+                for next in found {
                     before.insert(next, shard);
                     let after = board.load[at(next)] + u128::from(*cost);
                     if after <= board.goals[at(next)].limit {
@@ -74,6 +86,9 @@ impl Network {
                     queue.push_back(next);
                 }
             }
+        }
+        for shard in before.into_keys().chain([source]) {
+            self.closed[at(shard)] = true;
         }
         None
     }
@@ -96,7 +111,7 @@ impl Network {
         if !relieved {
             for (item, from) in journal.into_iter().rev() {
                 board.put(item, from);
-                self.lists[at(from)].push(Candidate::of(board, item));
+                self.add(board, item, from);
             }
         }
         relieved
@@ -110,8 +125,10 @@ impl Network {
         keep: u128,
     ) -> Vec<(u32, u32)> {
         let mut list = std::mem::take(&mut self.lists[at(from)]);
-        list.sort_unstable();
-        list.dedup();
+        if !std::mem::replace(&mut self.sorted[at(from)], true) {
+            list.sort_unstable();
+            list.dedup();
+        }
         let mut moved = Vec::new();
         for Candidate { item, .. } in &list {
             if board.load[at(from)] + keep <= board.goals[at(from)].limit {
@@ -119,14 +136,22 @@ impl Network {
             }
             if board.place[at(*item)] == from && fits(board, *item, to, Bar::Limit) {
                 board.put(*item, to);
-                self.lists[at(to)].push(Candidate::of(board, *item));
-                note(&mut self.least[at(to)], board, *item);
+                self.add(board, *item, to);
                 moved.push((*item, from));
             }
         }
-        list.retain(|candidate| board.place[at(candidate.item)] == from);
+        if !moved.is_empty() {
+            list.retain(|candidate| board.place[at(candidate.item)] == from);
+        }
         self.lists[at(from)] = list;
         moved
+    }
+
+    /// Notes an item that came to the shard.
+    fn add(&mut self, board: &Board<'_>, item: u32, shard: u32) {
+        self.lists[at(shard)].push(Candidate::of(board, item));
+        self.sorted[at(shard)] = false;
+        note(&mut self.least[at(shard)], board, item);
     }
 }
 

@@ -29,13 +29,19 @@ pub(super) fn place(board: &mut Board<'_>) {
         })
         .collect();
     forced.sort_unstable();
+    let mut coming = vec![0; board.allowed.len()];
+    for (_, _, _, set, item) in &forced {
+        coming[at(set.0)] += u128::from(board.items[at(*item)].cost);
+    }
+    board.set_levels(&coming);
+    let bars = [Bar::Fair, Bar::Limit, Bar::Level, Bar::Any];
     let mut receivers = Receivers::default();
     let mut source = None;
     for (_, _, owner, _, item) in forced {
         if source.replace(owner) != Some(owner) {
             receivers.next_source();
         }
-        if let Some(shard) = receivers.find(board, item, &[Bar::Fair, Bar::Limit, Bar::Any]) {
+        if let Some(shard) = receivers.find(board, item, &bars) {
             board.put(item, shard);
         }
     }

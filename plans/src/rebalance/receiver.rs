@@ -12,6 +12,8 @@ pub(super) enum Bar {
     Fair,
     /// Up to its limit.
     Limit,
+    /// Up to the level at which all shards that the item may be on would be equally loaded.
+    Level,
     /// Clearly less loaded than the shard that the item is on now.
     BelowSource,
     /// However full: the item has to go somewhere.
@@ -34,7 +36,7 @@ impl Receivers {
     /// Items of another source follow.
     pub(super) fn next_source(&mut self) {
         self.recent.clear();
-        self.failed.retain(|(bar, _), _| *bar != Bar::BelowSource);
+        self.failed.retain(|(bar, _), _| *bar <= Bar::Limit);
     }
 
     /// The shard that should take the item, by the first of `bars` that any shard meets.
@@ -51,8 +53,11 @@ impl Receivers {
     }
 
     fn by(&mut self, board: &Board<'_>, item: u32, bar: Bar) -> Option<u32> {
+        if !board.within_bytes(item) {
+            return None;
+        }
         let fits = |shard: &u32| fits(board, item, *shard, bar);
-        if bar <= Bar::Limit
+        if bar <= Bar::Level
             && let Some(shard) = self.recent.iter().rev().copied().find(fits)
         {
             return Some(shard);
@@ -76,7 +81,7 @@ impl Receivers {
                 let goal = &board.goals[at(*shard)];
                 std::cmp::Reverse(goal.limit - board.load[at(*shard)])
             }),
-            Bar::BelowSource | Bar::Any => {
+            Bar::Level | Bar::BelowSource | Bar::Any => {
                 candidates.min_by_key(|shard| board.ratio_with(*shard, cost))
             }
         };
@@ -103,13 +108,19 @@ pub(super) fn has_room(board: &Board<'_>, item: u32, shard: u32, bar: Bar) -> bo
     let cost = board.items[at(item)].cost;
     let after = board.load[at(shard)] + u128::from(cost);
     let goal = &board.goals[at(shard)];
-    let under = match bar {
+    let below_source = || {
+        let (after, source) = (board.ratio_with(shard, cost), board.ratio_with(source, 0));
+        after.clearly_below(source, board.limits.threshold_ppm)
+    };
+    let under = || match bar {
         Bar::Fair => after <= goal.fair,
         Bar::Limit => after <= goal.limit,
-        Bar::BelowSource => board
-            .ratio_with(shard, cost)
-            .clearly_below(board.ratio_with(source, 0), board.limits.threshold_ppm),
+        Bar::Level => {
+            let level = board.levels[at(board.items[at(item)].allowed.0)];
+            board.ratio_with(shard, cost) <= level && (board.stranded(item) || below_source())
+        }
+        Bar::BelowSource => below_source(),
         Bar::Any => true,
     };
-    under && shard != source && board.accepts(shard) && board.allows(item, shard)
+    shard != source && board.accepts(shard) && board.allows(item, shard) && under()
 }

@@ -70,7 +70,7 @@ pub(super) fn unresolved(board: &Board<'_>, dropped: &[Draft]) -> Vec<Unresolved
     // Per shard and set of allowed shards: the item that is easiest to move.
     let mut easiest: BTreeMap<(u32, u32), (u64, u64, u32)> = BTreeMap::new();
     for ((index, item), shard) in (0..).zip(board.items).zip(&board.place) {
-        let stays = item.shard == *shard && board.must_leave(index).is_some();
+        let stays = board.stranded(index);
         if stays {
             stranded[at(*shard)] += 1;
         } else if board.outweighs(index) {
@@ -110,7 +110,7 @@ pub(super) fn unresolved(board: &Board<'_>, dropped: &[Draft]) -> Vec<Unresolved
 fn obstacle(board: &Board<'_>, item: u32, dropped: &[Draft]) -> Obstacle {
     let place = board.place[at(item)];
     let cost = u128::from(board.items[at(item)].cost);
-    let bar = if board.must_leave(item).is_some() {
+    let bar = if board.stranded(item) {
         Bar::Any
     } else {
         Bar::Limit

@@ -6,11 +6,12 @@
 use super::board::{Board, at};
 use super::chain;
 use super::receiver::{Bar, Receivers};
+use std::cmp::Reverse;
 
 /// Rounds after which what is still over its limit stays so.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 /// Attempts to end one source's shedding when shards for the best ends are not found.
-const ENDS: usize = 32;
+const ENDS: usize = 16;
 
 /// An item that may leave its shard; the order is that in which items should leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +37,11 @@ pub(super) fn all(board: &mut Board<'_>) {
             return;
         }
         chain::relieve(board);
-        if !pass(board, &[Bar::Fair, Bar::Limit, Bar::BelowSource]) {
+        board.set_levels(&vec![0; board.allowed.len()]);
+        if !pass(
+            board,
+            &[Bar::Fair, Bar::Limit, Bar::Level, Bar::BelowSource],
+        ) {
             return;
         }
     }
@@ -46,7 +51,7 @@ pub(super) fn all(board: &mut Board<'_>) {
 pub(super) fn sources(board: &Board<'_>) -> Vec<u32> {
     let over = |shard: &u32| board.accepts(*shard) && board.excess(*shard) > 0;
     let mut sources: Vec<u32> = board.shard_indices().filter(over).collect();
-    sources.sort_by(|a, b| board.ratio_with(*b, 0).cmp(&board.ratio_with(*a, 0)));
+    sources.sort_by_key(|shard| Reverse(board.ratio_with(*shard, 0)));
     sources
 }
 

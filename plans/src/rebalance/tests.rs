@@ -43,6 +43,14 @@ fn costs(outcome: &Rebalance) -> Vec<u64> {
     outcome.after.iter().map(|balance| balance.cost).collect()
 }
 
+/// First items and ends of a move's ranges.
+fn ranges(made: &Move) -> Vec<(u32, u32)> {
+    made.items
+        .iter()
+        .map(|range| (range.start, range.end))
+        .collect()
+}
+
 #[test]
 fn a_skewed_fleet_ends_within_the_threshold_with_one_move_per_pair() {
     let shards = [shard("a", 1), shard("b", 1), shard("c", 1), shard("d", 1)];
@@ -69,7 +77,7 @@ fn a_move_explains_itself() {
     let shards = [shard("a", 1), shard("b", 1)];
     let all = [items(0, 1, 90), items(1, 1, 20)].concat();
     let outcome = rebalance(&shards, &all, &everywhere(), &LIMITS).unwrap();
-    assert_eq!(outcome.moves[0].items, [0..30]);
+    assert_eq!(ranges(&outcome.moves[0]), [(0, 30)]);
     assert_eq!(
         outcome.moves[0].why,
         "shard a 1.64x over, b 0.36x; moving 30 items gives 1.09x / 0.91x"
@@ -104,7 +112,7 @@ fn what_costs_fewest_bytes_leaves_first() {
         light.bytes = 1;
     }
     let outcome = rebalance(&shards, &all, &everywhere(), &LIMITS).unwrap();
-    assert_eq!(outcome.moves[0].items, [0..1, 12..20]);
+    assert_eq!(ranges(&outcome.moves[0]), [(0, 1), (12, 20)]);
     assert_eq!(outcome.moves[0].bytes, 108);
 }
 
@@ -127,7 +135,7 @@ fn the_end_is_the_cheaper_of_one_item_and_several() {
     };
     let outcome = rebalance(&shards, &all, &allowed, &limits).unwrap();
     assert_eq!(outcome.after[0].limit, 170);
-    assert_eq!(outcome.moves[0].items, [1..2]);
+    assert_eq!(ranges(&outcome.moves[0]), [(1, 2)]);
     let limits = Limits {
         threshold_ppm: 850_000,
         ..LIMITS
@@ -135,8 +143,8 @@ fn the_end_is_the_cheaper_of_one_item_and_several() {
     let outcome = rebalance(&shards, &all, &allowed, &limits).unwrap();
     assert_eq!(outcome.after[0].limit, 185);
     assert_eq!(
-        outcome.moves[0].items,
-        [2..4],
+        ranges(&outcome.moves[0]),
+        [(2, 4)],
         "15 of cost for 170 bytes instead of 300"
     );
 }
@@ -153,7 +161,7 @@ fn a_misplaced_item_is_repaired_although_the_balance_suffers() {
     let outcome = rebalance(&shards, &all, &allowed, &limits).unwrap();
     assert_eq!(outcome.moves.len(), 1);
     assert_eq!(outcome.moves[0].kind, MoveKind::Repair);
-    assert_eq!(outcome.moves[0].items, [20..21]);
+    assert_eq!(ranges(&outcome.moves[0]), [(20, 21)]);
     assert_eq!(
         outcome.moves[0].why,
         "shard us holds items that it may not; moving 1 item to eu gives 0.67x / 1.27x"
@@ -215,7 +223,7 @@ fn a_large_item_goes_where_it_is_no_burden() {
     let all = [vec![item(0, 50, 0)], items(1, 1, 50)].concat();
     let outcome = rebalance(&shards, &all, &everywhere(), &LIMITS).unwrap();
     assert_eq!(outcome.too_big, []);
-    assert_eq!(outcome.moves[0].items, [0..1]);
+    assert_eq!(ranges(&outcome.moves[0]), [(0, 1)]);
 }
 
 #[test]
