@@ -2,11 +2,17 @@
 
 mod change;
 mod defects;
+mod export;
+mod import;
 mod rules;
 mod settings;
 
 pub use change::{Difference, difference};
 pub use defects::defects;
+pub use export::{ExportForm, export};
+pub use import::{
+    ImportError, ImportForm, ImportProblem, MOST_PROBLEMS, Place, import, import_rows,
+};
 pub use rules::{Effect, Rule, RuleBreak};
 pub use settings::{KeyColumns, MapSettings, Sequences, SettingsError, ThroughRef};
 

@@ -7,6 +7,7 @@
 
 mod examples;
 mod fixture;
+mod imports;
 mod maps;
 mod requests;
 mod schema;

@@ -1,0 +1,215 @@
+//! A map as CSV, JSON or SQL, for routers and tools that know nothing of Shardwright.
+//!
+//! CSV and JSON are what [`super::import()`] reads. The labels and rules of a map are not in them.
+
+use super::import::header;
+use super::{Mapping, ShardMap};
+use crate::key::{Key, KeyType};
+use crate::key_set::KeySet;
+use crate::request::Selection;
+use crate::table::{quote_ident, quote_literal};
+use serde::Serialize;
+
+/// What a map is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportForm {
+    /// As [`super::ImportForm::Csv`].
+    Csv,
+    /// As [`super::ImportForm::Json`].
+    Json,
+    /// A script for PostgreSQL: a table with the mappings, and a function from a key to its shard.
+    Sql,
+}
+
+/// The mappings of `map`; one form for one map, byte for byte.
+#[must_use]
+pub fn export(map: &ShardMap, form: ExportForm) -> String {
+    match form {
+        ExportForm::Csv => csv(map),
+        ExportForm::Json => json(map),
+        ExportForm::Sql => sql(map),
+    }
+}
+
+/// The values of a mapping's columns; a missing one is no bound.
+fn cells(keys: &KeySet) -> Vec<Vec<Option<Key>>> {
+    match keys {
+        KeySet::Range(ranges) => ranges
+            .iter()
+            .map(|range| vec![range.from.clone(), range.to.clone()])
+            .collect(),
+        KeySet::Hash(buckets) => buckets
+            .ranges
+            .iter()
+            .map(|range| {
+                [range.from, range.to]
+                    .map(|end| Some(Key::Int(end.into())))
+                    .to_vec()
+            })
+            .collect(),
+        KeySet::List(keys) => keys.iter().map(|key| vec![Some(key.clone())]).collect(),
+    }
+}
+
+fn csv(map: &ShardMap) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Writing to memory cannot fail.
+    let _ = writer.write_record(header(map));
+    for Mapping { keys, shard, .. } in &map.mappings {
+        for row in cells(keys) {
+            let texts = row
+                .iter()
+                .map(|cell| cell.as_ref().map_or_else(String::new, csv_text));
+            let _ = writer.write_record(texts.chain([shard.to_string()]));
+        }
+    }
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+fn csv_text(key: &Key) -> String {
+    match key {
+        Key::Row(_) => serde_json::to_string(key).unwrap_or_default(),
+        Key::Int(_)
+        | Key::Text(_)
+        | Key::Uuid(_)
+        | Key::Bytes(_)
+        | Key::Date(_)
+        | Key::Timestamp(_) => key.text(),
+    }
+}
+
+fn json(map: &ShardMap) -> String {
+    #[derive(Serialize)]
+    struct Entry<'a> {
+        keys: Selection,
+        shard: &'a str,
+    }
+    let lines: Vec<String> = map
+        .mappings
+        .iter()
+        .map(|mapping| Entry {
+            keys: Selection::of(&mapping.keys),
+            shard: mapping.shard.as_str(),
+        })
+        .map(|entry| serde_json::to_string(&entry).unwrap_or_default())
+        .collect();
+    match lines.as_slice() {
+        [] => "[]\n".to_owned(),
+        lines => format!("[\n  {}\n]\n", lines.join(",\n  ")),
+    }
+}
+
+fn sql(map: &ShardMap) -> String {
+    let table = quote_ident(&format!("shard_map_{}", map.name));
+    let columns = sql_columns(map);
+    let defined: Vec<String> = columns
+        .iter()
+        .map(|(name, kind)| format!("{} {kind}", quote_ident(name)))
+        .collect();
+    let mut out = format!(
+        "-- shard map {:?}, version {}: made anew by each export\nbegin;\ncreate table if not exists {table} ({}, \"shard\" text not null);\ndelete from {table};\n",
+        map.name.as_str(),
+        map.version,
+        defined.join(", ")
+    );
+    let rows: Vec<String> = map
+        .mappings
+        .iter()
+        .flat_map(|mapping| sql_rows(mapping, map))
+        .collect();
+    if !rows.is_empty() {
+        out += &format!("insert into {table} values\n  {};\n", rows.join(",\n  "));
+    }
+    out += &sql_function(map);
+    out += "commit;\n";
+    out
+}
+
+fn sql_columns(map: &ShardMap) -> Vec<(String, &'static str)> {
+    match map.no_keys() {
+        KeySet::Hash(_) => ["bucket_from", "bucket_to"]
+            .map(|name| (name.to_owned(), "integer not null"))
+            .to_vec(),
+        KeySet::List(_) => map
+            .key
+            .iter()
+            .map(|kind| ("key".to_owned(), kind.sql_name()))
+            .collect(),
+        KeySet::Range(_) => ["from", "to"]
+            .into_iter()
+            .flat_map(|end| parameters(end, &map.key))
+            .map(|(name, kind)| (name, kind.sql_name()))
+            .collect(),
+    }
+}
+
+/// One name for each column of the key: bare, or numbered.
+fn parameters(name: &str, types: &[KeyType]) -> Vec<(String, KeyType)> {
+    match types {
+        [only] => vec![(name.to_owned(), *only)],
+        several => several
+            .iter()
+            .zip(1..)
+            .map(|(kind, nth)| (format!("{name}_{nth}"), *kind))
+            .collect(),
+    }
+}
+
+fn sql_rows(mapping: &Mapping, map: &ShardMap) -> Vec<String> {
+    let bucket = [KeyType::Integer];
+    let types = match &mapping.keys {
+        KeySet::Hash(_) => bucket.as_slice(),
+        KeySet::Range(_) | KeySet::List(_) => &map.key,
+    };
+    let shard = quote_literal(mapping.shard.as_str());
+    let literals = |cell: &Option<Key>| -> Vec<String> {
+        match cell {
+            Some(key) => {
+                let values = key.values().iter().zip(types);
+                values
+                    .map(|(value, kind)| value.sql_literal(*kind))
+                    .collect()
+            }
+            None => vec!["null".to_owned(); types.len()],
+        }
+    };
+    cells(&mapping.keys)
+        .iter()
+        .map(|row| {
+            let values: Vec<String> = row.iter().flat_map(literals).collect();
+            format!("({}, {shard})", values.join(", "))
+        })
+        .collect()
+}
+
+/// `shard_for_NAME(key)`: null for an unmapped key.
+fn sql_function(map: &ShardMap) -> String {
+    let parameters = parameters("key", &map.key);
+    let columns: Vec<(String, KeyType)> = parameters
+        .iter()
+        .map(|(name, kind)| (quote_ident(name), *kind))
+        .collect();
+    let cases: String = map
+        .shards()
+        .iter()
+        .map(|shard| {
+            let owned = map.owned_by(shard).predicate(&columns);
+            format!("\n  when {owned} then {}", quote_literal(shard.as_str()))
+        })
+        .collect();
+    let body = match cases.as_str() {
+        "" => "select null::text".to_owned(),
+        cases => format!("select case{cases}\nend"),
+    };
+    let declared: Vec<String> = columns
+        .iter()
+        .map(|(name, kind)| format!("{name} {}", kind.sql_name()))
+        .collect();
+    format!(
+        "create or replace function {}({}) returns text language sql immutable as {};\n",
+        quote_ident(&format!("shard_for_{}", map.name)),
+        declared.join(", "),
+        quote_literal(&body)
+    )
+}

@@ -1,0 +1,75 @@
+//! Mappings in JSON or YAML: a list of entries with keys as a request names them.
+
+use super::{Entry, ImportError, ImportForm, Place};
+use crate::id::ShardName;
+use crate::request::Selection;
+use crate::shard_map::ShardMap;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_saphyr::{Options, Spanned};
+
+/// One entry, as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    keys: Selection,
+    shard: ShardName,
+}
+
+pub(super) fn read(
+    text: &str,
+    form: ImportForm,
+    shape: &ShardMap,
+) -> Result<Vec<Entry>, ImportError> {
+    let written: Vec<Written> = match form {
+        ImportForm::Json => serde_json::from_str(text).map_err(|error| {
+            let line = u64::try_from(error.line()).unwrap_or(u64::MAX);
+            ImportError::one(Place::Line(line), error.to_string())
+        })?,
+        ImportForm::Yaml | ImportForm::Csv => {
+            serde_saphyr::from_str_with_options(text, options(text)).map_err(|error| {
+                let place = error.location().map(|place| Place::Line(place.line()));
+                let reason = error.without_snippet().to_string();
+                ImportError::one(place.unwrap_or(Place::Whole), reason)
+            })?
+        }
+    };
+    let entries = written.into_iter().zip(1..);
+    Ok(entries
+        .map(|(Written { keys, shard }, number)| Entry {
+            place: Place::Entry(number),
+            read: keys
+                .resolve(shape)
+                .map(|keys| (keys, shard))
+                .map_err(|error| error.to_string()),
+        })
+        .collect())
+}
+
+/// The same problems with lines in the place of entries; looked for only when something is wrong.
+pub(super) fn with_lines(mut error: ImportError, text: &str) -> ImportError {
+    // JSON is YAML but for a few odd characters; then the entries' numbers must do.
+    let found =
+        serde_saphyr::from_str_with_options::<Vec<Spanned<IgnoredAny>>>(text, options(text));
+    let Ok(spans) = found else { return error };
+    for problem in &mut error.problems {
+        let Place::Entry(number) = problem.place else {
+            continue;
+        };
+        let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
+        if let Some(span) = spans.get(index) {
+            problem.place = Place::Line(span.referenced.line());
+        }
+    }
+    error
+}
+
+/// A file of mappings may be long: as many events are allowed as it has bytes.
+fn options(text: &str) -> Options {
+    let mut options = Options::default();
+    if let Some(budget) = &mut options.budget {
+        budget.max_events = budget.max_events.max(text.len());
+        budget.max_nodes = budget.max_nodes.max(text.len());
+    }
+    options
+}

@@ -1,0 +1,247 @@
+//! Mappings in rows and columns: CSV and directory tables.
+
+use super::{Entry, ImportError, Place};
+use crate::id::ShardName;
+use crate::key::{self, Key, KeyType};
+use crate::key_set::KeySet;
+use crate::shard_map::{ShardMap, Strategy};
+
+/// Which column is what.
+struct Layout {
+    shard: usize,
+    keys: Columns,
+}
+
+enum Columns {
+    Key(usize),
+    Bucket(usize),
+    Buckets(usize, usize),
+    Bounds { from: Vec<usize>, to: Vec<usize> },
+}
+
+pub(super) fn read_csv(text: &str, shape: &ShardMap) -> Result<Vec<Entry>, ImportError> {
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let malformed = |error: &csv::Error| {
+        let place = error
+            .position()
+            .map_or(Place::Whole, |at| Place::Line(at.line()));
+        ImportError::one(place, error.to_string())
+    };
+    let header = reader.headers().map_err(|error| malformed(&error))?;
+    let names: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
+    let layout =
+        by_name(&names, shape).map_err(|reason| ImportError::one(Place::Line(1), reason))?;
+    let mut entries = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| malformed(&error))?;
+        let place = record
+            .position()
+            .map_or(Place::Whole, |at| Place::Line(at.line()));
+        let read = if record.len() == names.len() {
+            let bounds = matches!(layout.keys, Columns::Bounds { .. });
+            // An empty cell is no bound, but it is a key.
+            let cell = |index: usize| {
+                let cell = record.get(index);
+                cell.filter(|text| !(bounds && text.is_empty() && index != layout.shard))
+            };
+            entry(&layout, &cell, shape)
+        } else {
+            Err(columns_differ(record.len(), names.len()))
+        };
+        entries.push(Entry { place, read });
+    }
+    Ok(entries)
+}
+
+pub(super) fn read_rows(
+    columns: &[String],
+    rows: &[Vec<Option<String>>],
+    shape: &ShardMap,
+) -> Result<Vec<Entry>, ImportError> {
+    let layout = by_name(columns, shape)
+        .or_else(|_| by_position(columns, shape))
+        .map_err(|reason| ImportError::one(Place::Whole, reason))?;
+    let entries = rows.iter().zip(1..).map(|(row, number)| {
+        let cell = |index: usize| row.get(index).and_then(Option::as_deref);
+        let read = if row.len() == columns.len() {
+            entry(&layout, &cell, shape)
+        } else {
+            Err(columns_differ(row.len(), columns.len()))
+        };
+        Entry {
+            place: Place::Row(number),
+            read,
+        }
+    });
+    Ok(entries.collect())
+}
+
+fn columns_differ(found: usize, expected: usize) -> String {
+    format!("{found} value(s), but there are {expected} column(s)")
+}
+
+/// The names of the columns, in the form that a map like this is exported in.
+pub(in crate::shard_map) fn header(shape: &ShardMap) -> Vec<&'static str> {
+    match shape.strategy {
+        Strategy::Range => vec!["from", "to", "shard"],
+        Strategy::Hash => vec!["bucket_from", "bucket_to", "shard"],
+        Strategy::List => vec!["key", "shard"],
+    }
+}
+
+fn by_name(columns: &[String], shape: &ShardMap) -> Result<Layout, String> {
+    let numbered = |end: &str| {
+        (1..=shape.key.len())
+            .map(|nth| format!("{end}_{nth}"))
+            .collect()
+    };
+    let wide: Vec<String> = [numbered("from"), numbered("to"), vec!["shard".to_owned()]].concat();
+    let plain: Vec<String> = header(shape)
+        .iter()
+        .map(|name| (*name).to_owned())
+        .collect();
+    let find = |names: &[String]| -> Option<Vec<usize>> {
+        let places = names
+            .iter()
+            .map(|name| columns.iter().position(|c| c == name));
+        places
+            .collect::<Option<Vec<_>>>()
+            .filter(|_| names.len() == columns.len())
+    };
+    let found = find(&plain).or_else(|| {
+        let wide = Some(&wide).filter(|_| shape.strategy == Strategy::Range);
+        wide.and_then(|wide| find(wide))
+    });
+    let layout = found.as_deref().and_then(|places| laid_out(places, shape));
+    layout.ok_or_else(|| {
+        format!(
+            "the columns of a {} map are {}; found {}",
+            shape.strategy,
+            plain.join(","),
+            columns.join(",")
+        )
+    })
+}
+
+fn by_position(columns: &[String], shape: &ShardMap) -> Result<Layout, String> {
+    let last = columns.len().saturating_sub(1);
+    let shard = columns
+        .iter()
+        .position(|name| name == "shard")
+        .unwrap_or(last);
+    let mut places: Vec<usize> = (0..columns.len()).filter(|index| *index != shard).collect();
+    places.push(shard);
+    laid_out(&places, shape).ok_or_else(|| {
+        format!(
+            "{} column(s) cannot be the mappings of a {} map with a key of {} column(s)",
+            columns.len(),
+            shape.strategy,
+            shape.key.len()
+        )
+    })
+}
+
+/// The columns at `places`: those of the keys, then that of the shard.
+fn laid_out(places: &[usize], shape: &ShardMap) -> Option<Layout> {
+    let (shard, keys) = places.split_last()?;
+    let keys = match (shape.strategy, keys) {
+        (Strategy::List, [key]) => Columns::Key(*key),
+        (Strategy::Hash, [bucket]) => Columns::Bucket(*bucket),
+        (Strategy::Hash, [from, to]) => Columns::Buckets(*from, *to),
+        (Strategy::Range, bounds) if bounds.len() == 2 || bounds.len() == 2 * shape.key.len() => {
+            let (from, to) = bounds.split_at(bounds.len() / 2);
+            Columns::Bounds {
+                from: from.to_vec(),
+                to: to.to_vec(),
+            }
+        }
+        (Strategy::List | Strategy::Hash | Strategy::Range, _) => return None,
+    };
+    Some(Layout {
+        shard: *shard,
+        keys,
+    })
+}
+
+fn entry<'a>(
+    layout: &Layout,
+    cell: &impl Fn(usize) -> Option<&'a str>,
+    shape: &ShardMap,
+) -> Result<(KeySet, ShardName), String> {
+    let shard = cell(layout.shard).ok_or("the name of the shard is null")?;
+    let keys = match &layout.keys {
+        Columns::Key(index) => {
+            let text = cell(*index).ok_or("the key is null")?;
+            let kind = shape.key.first().copied().unwrap_or(KeyType::Text);
+            KeySet::list([read(kind, text)?])
+        }
+        Columns::Bucket(index) => {
+            let bucket = bucket(cell(*index), shape)?;
+            KeySet::buckets(shape.buckets, bucket, bucket.saturating_add(1))
+        }
+        Columns::Buckets(from, to) => {
+            let (from, to) = (bucket(cell(*from), shape)?, bucket(cell(*to), shape)?);
+            if from >= to {
+                return Err(format!("[{from}, {to}) is no range of virtual shards"));
+            }
+            KeySet::buckets(shape.buckets, from, to)
+        }
+        Columns::Bounds { from, to } => {
+            let bound = |columns: &[usize]| {
+                let cells: Vec<Option<&str>> = columns.iter().map(|index| cell(*index)).collect();
+                bound(&cells, &shape.key)
+            };
+            let (from, to) = (bound(from)?, bound(to)?);
+            if let (Some(from), Some(to)) = (&from, &to)
+                && from >= to
+            {
+                return Err(format!("[{from}, {to}) is no range of keys"));
+            }
+            KeySet::range(from, to)
+        }
+    };
+    let keys = shape.accepted(keys).map_err(|error| error.to_string())?;
+    Ok((keys, shard.trim().into()))
+}
+
+fn bucket(cell: Option<&str>, shape: &ShardMap) -> Result<u32, String> {
+    let text = cell.ok_or("the number of a virtual shard is null")?;
+    let number = text
+        .trim()
+        .parse()
+        .ok()
+        .filter(|number| *number <= shape.buckets);
+    number.ok_or_else(|| format!("{text:?} is no virtual shard of {}", shape.buckets))
+}
+
+/// One end of a range; no value at all is no bound.
+fn bound(cells: &[Option<&str>], types: &[KeyType]) -> Result<Option<Key>, String> {
+    match (cells, types) {
+        ([None], _) => Ok(None),
+        ([Some(text)], [kind]) => read(*kind, text).map(Some),
+        ([Some(text)], _) => {
+            let key: Key = serde_json::from_str(text)
+                .map_err(|_| format!("{text:?} is not a JSON array of the key's columns"))?;
+            key::accept(types, &key)
+                .map(Some)
+                .map_err(|error| error.to_string())
+        }
+        (cells, _) if cells.iter().all(Option::is_none) => Ok(None),
+        (cells, _) => {
+            let values = cells.iter().zip(types).map(|(cell, kind)| match cell {
+                Some(text) => read(*kind, text),
+                None => Err("some columns of the bound are empty, others are not".to_owned()),
+            });
+            values
+                .collect::<Result<Vec<_>, _>>()
+                .map(|values| Some(Key::Row(values)))
+        }
+    }
+}
+
+fn read(kind: KeyType, text: &str) -> Result<Key, String> {
+    kind.read(text)
+        .ok_or_else(|| format!("{text:?} is not a {kind}"))
+}
