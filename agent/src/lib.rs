@@ -5,6 +5,7 @@
 
 pub mod controller;
 pub mod error;
+pub(crate) mod inspect;
 pub(crate) mod owned;
 pub mod pg;
 #[cfg(test)]

@@ -14,7 +14,7 @@ use plans::wire::{Action, Claim, Directive, Heartbeat, Held, Holding, PROTOCOL, 
 use tokio::sync::Mutex;
 
 use crate::controller::{Controller, ControllerError};
-use crate::steps::survey;
+use crate::inspect;
 use assignment::Assignment;
 
 /// Between two heartbeats.
@@ -84,15 +84,12 @@ impl Worker {
 
     async fn take(&self, work: Work) {
         match work {
-            Work::Survey(task) => {
+            Work::Inspect(task) => {
                 let controller = self.controller.clone();
                 tokio::spawn(async move {
-                    let result = survey::run(&task)
-                        .await
-                        .map_err(|error| survey::failure(&error));
-                    let report = Report::Survey {
+                    let report = Report::Inspected {
                         id: task.id.clone(),
-                        result,
+                        result: inspect::run(&task.inspection).await,
                     };
                     report_until_heard(&controller, &report).await;
                 });

@@ -97,7 +97,7 @@ impl Away<'_> {
     }
 
     fn lock_name(&self) -> String {
-        format!("shardwright:away:{}", self.map)
+        lock_name(self.map)
     }
 
     async fn read(&self, client: &Client) -> Result<Option<KeySet>, StepError> {
@@ -138,7 +138,7 @@ impl Away<'_> {
     /// Makes the triggers of every table hold `refused`; `instead`: in the place of the move's own guard.
     async fn put(&self, client: &Client, refused: &KeySet, instead: bool) -> Result<(), StepError> {
         let what = self.what("guarding keys that were given away");
-        epoch::execute(client, self.token, &self.function()).await.at(&what)?;
+        epoch::execute(client, self.token, &function_sql(self.map)).await.at(&what)?;
         let role = guard::session_user(client).await.at(&what)?;
         for table in self.tables {
             let mut sql = if refused.is_empty() || !table.has_key() {
@@ -189,28 +189,34 @@ impl Away<'_> {
             .at(self.what("removing the guard of keys that were given away"))
     }
 
-    fn function(&self) -> String {
-        let map = quote_literal(self.map.as_str());
-        format!(
-            "create or replace function {SCHEMA}.{name}() returns trigger
-             language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
-             begin
-               raise exception using
-                 errcode = '{SQLSTATE_NOT_OWNER}',
-                 message = format('this shard does not take writes for this key (map %s)', {map}),
-                 detail = format('map=%s version>=%s', {map}, (select map_version from {SCHEMA}.away where map = {map})),
-                 hint = 'read the shard map again and repeat the whole transaction';
-             end $guard$",
-            name = away_function(self.map),
-        )
-    }
-
     fn what(&self, intent: &str) -> String {
         format!("shard {}: {intent}", self.shard)
     }
 }
 
-fn readable(keys: serde_json::Value, what: &str) -> Result<KeySet, StepError> {
+/// What is locked while a map's guard changes.
+pub(super) fn lock_name(map: &MapName) -> String {
+    format!("shardwright:away:{map}")
+}
+
+/// The function that the triggers of a map's guard call.
+pub(super) fn function_sql(map: &MapName) -> String {
+    let name = away_function(map);
+    let map = quote_literal(map.as_str());
+    format!(
+        "create or replace function {SCHEMA}.{name}() returns trigger
+         language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
+         begin
+           raise exception using
+             errcode = '{SQLSTATE_NOT_OWNER}',
+             message = format('this shard does not take writes for this key (map %s)', {map}),
+             detail = format('map=%s version>=%s', {map}, (select map_version from {SCHEMA}.away where map = {map})),
+             hint = 'read the shard map again and repeat the whole transaction';
+         end $guard$"
+    )
+}
+
+pub(super) fn readable(keys: serde_json::Value, what: &str) -> Result<KeySet, StepError> {
     serde_json::from_value(keys).map_err(|error| {
         StepError::refused(
             "away.unreadable",

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use plans::key_set::KeyType;
-use plans::table::{Column, MovingTable, TableName};
+use plans::inspection::check::Fact;
+use plans::key::KeyType;
+use plans::table::{Column, MovingTable, TableKey, TableName};
 use tokio_postgres::{Client, Row};
 
 use crate::error::{At, StepError};
@@ -120,9 +121,8 @@ pub(crate) async fn columns(
 
 /// Whether the column's type is the one that the map's key needs.
 pub(crate) fn fits(key: KeyType, column: &FoundColumn) -> bool {
-    match key {
-        KeyType::Bigint => column.type_name == "int8",
-    }
+    column.type_name == key.catalog_name()
+        || (key == KeyType::Text && column.type_name == "varchar")
 }
 
 /// A foreign key from one table to another.
@@ -131,6 +131,10 @@ pub(crate) struct ForeignKey {
     pub(crate) name: String,
     pub(crate) from: TableName,
     pub(crate) to: TableName,
+    /// Own column and the other table's, pair by pair.
+    pub(crate) columns: Vec<(String, String)>,
+    /// Every row has been checked against it.
+    pub(crate) validated: bool,
 }
 
 /// All foreign keys of the user's tables.
@@ -140,7 +144,12 @@ pub(crate) async fn foreign_keys(
 ) -> Result<Vec<ForeignKey>, StepError> {
     let rows = client
         .query(
-            "select k.conname::text, fn.nspname::text, f.relname::text, tn.nspname::text, t.relname::text
+            "select k.conname::text, fn.nspname::text, f.relname::text, tn.nspname::text, t.relname::text,
+                    array(select a.attname::text from pg_catalog.unnest(k.conkey) with ordinality p (attnum, place)
+                          join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = p.attnum order by p.place),
+                    array(select a.attname::text from pg_catalog.unnest(k.confkey) with ordinality p (attnum, place)
+                          join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = p.attnum order by p.place),
+                    k.convalidated
              from pg_catalog.pg_constraint k
              join pg_catalog.pg_class f on f.oid = k.conrelid
              join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
@@ -158,10 +167,15 @@ pub(crate) async fn foreign_keys(
     };
     Ok(rows
         .iter()
-        .map(|row| ForeignKey {
-            name: row.get(0),
-            from: name(row, 1),
-            to: name(row, 3),
+        .map(|row| {
+            let (own, theirs): (Vec<String>, Vec<String>) = (row.get(5), row.get(6));
+            ForeignKey {
+                name: row.get(0),
+                from: name(row, 1),
+                to: name(row, 3),
+                columns: own.into_iter().zip(theirs).collect(),
+                validated: row.get(7),
+            }
         })
         .collect())
 }
@@ -183,42 +197,89 @@ pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) 
     *tables = ordered;
 }
 
-/// A hash over everything about the moving tables that a move relies on.
+/// Every fact of the definitions of `$1` (quoted names) that a move relies on: table, what, definition.
+const FACTS: &str = "
+    with t as (select pg_catalog.to_regclass(name)::oid as oid, name from pg_catalog.unnest($1::text[]) name)
+    select name, 'table' as what,
+           coalesce(pg_catalog.format('kind %s, persistence %s, replica identity %s', c.relkind, c.relpersistence, c.relreplident), 'missing') as definition
+    from t left join pg_catalog.pg_class c on c.oid = t.oid
+    union all
+    select name, 'column ' || a.attname, pg_catalog.concat_ws(' ',
+             'place ' || pg_catalog.row_number() over (partition by a.attrelid order by a.attnum),
+             pg_catalog.format_type(a.atttypid, a.atttypmod), case when a.attnotnull then 'not null' end,
+             'identity ' || nullif(a.attidentity::text, ''), 'generated ' || nullif(a.attgenerated::text, ''),
+             'default ' || pg_catalog.pg_get_expr(d.adbin, d.adrelid), 'collate ' || co.collname)
+    from t join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+    left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    left join pg_catalog.pg_collation co on co.oid = a.attcollation
+    union all
+    select name, 'index ' || c.relname, pg_catalog.pg_get_indexdef(x.indexrelid) || case when x.indisvalid then '' else ' invalid' end
+    from t join pg_catalog.pg_index x on x.indrelid = t.oid join pg_catalog.pg_class c on c.oid = x.indexrelid
+    union all
+    select name, 'constraint ' || k.conname, pg_catalog.pg_get_constraintdef(k.oid)
+    from t join pg_catalog.pg_constraint k on k.conrelid = t.oid
+    union all
+    select name, 'trigger ' || g.tgname, pg_catalog.pg_get_triggerdef(g.oid) || ' enabled ' || g.tgenabled::text
+    from t join pg_catalog.pg_trigger g on g.tgrelid = t.oid
+    where not g.tgisinternal and g.tgname !~ '^shardwright_guard_'";
+
+fn quoted<'a>(tables: impl IntoIterator<Item = &'a TableName>) -> Vec<String> {
+    tables.into_iter().map(TableName::sql).collect()
+}
+
+/// A hash over everything about the moving tables that a move relies on; not over reference tables, which
+/// only some moves carry.
 pub(crate) async fn fingerprint(
     client: &Client,
     tables: &[MovingTable],
     shard: &str,
 ) -> Result<String, StepError> {
-    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    let sharded = tables
+        .iter()
+        .filter(|table| table.key != TableKey::Reference);
+    let names = quoted(sharded.map(|table| &table.table));
     let row = client
         .query_one(
-            "with t as (select pg_catalog.to_regclass(name)::oid as oid, name from pg_catalog.unnest($1::text[]) name),
-             facts as (
-               select name || '|' || coalesce(c.relkind::text || c.relpersistence::text || c.relreplident::text, 'missing') as fact
-               from t left join pg_catalog.pg_class c on c.oid = t.oid
-               union all
-               select name || '|column|' || pg_catalog.concat_ws('|', a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
-                        a.attnotnull, a.attidentity, a.attgenerated, pg_catalog.pg_get_expr(d.adbin, d.adrelid), co.collname)
-               from t join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
-               left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
-               left join pg_catalog.pg_collation co on co.oid = a.attcollation
-               union all
-               select name || '|index|' || pg_catalog.pg_get_indexdef(x.indexrelid) || x.indisvalid::text
-               from t join pg_catalog.pg_index x on x.indrelid = t.oid
-               union all
-               select name || '|constraint|' || k.conname || pg_catalog.pg_get_constraintdef(k.oid)
-               from t join pg_catalog.pg_constraint k on k.conrelid = t.oid
-               union all
-               select name || '|trigger|' || pg_catalog.pg_get_triggerdef(g.oid) || g.tgenabled::text
-               from t join pg_catalog.pg_trigger g on g.tgrelid = t.oid
-               where not g.tgisinternal and g.tgname !~ '^shardwright_guard_')
-             select pg_catalog.md5(coalesce(pg_catalog.string_agg(fact, E'\\n' order by fact collate \"C\"), ''))
-             from facts",
+            &format!(
+                "select pg_catalog.md5(coalesce(pg_catalog.string_agg(fact, E'\\n' order by fact collate \"C\"), ''))
+                 from (select pg_catalog.concat_ws('|', name, what, definition) as fact from ({FACTS}) facts) lines"
+            ),
             &[&names],
         )
         .await
         .at(format_args!("shard {shard}: reading the schema's fingerprint"))?;
     Ok(row.get(0))
+}
+
+/// The definitions of tables, fact by fact; a table that is missing has none.
+pub(crate) async fn facts(
+    client: &Client,
+    tables: &[TableName],
+    shard: &str,
+) -> Result<BTreeMap<TableName, Vec<Fact>>, StepError> {
+    let rows = client
+        .query(
+            &format!("select name, what, definition from ({FACTS}) facts order by 1, 2, 3"),
+            &[&quoted(tables)],
+        )
+        .await
+        .at(format_args!(
+            "shard {shard}: reading the tables' definitions"
+        ))?;
+    let mut facts: BTreeMap<TableName, Vec<Fact>> = BTreeMap::new();
+    for table in tables {
+        let name = table.sql();
+        let own = rows.iter().filter(|row| row.get::<_, &str>(0) == name);
+        let own: Vec<Fact> = own
+            .map(|row| Fact {
+                what: row.get(1),
+                definition: row.get(2),
+            })
+            .collect();
+        let missing = own.iter().any(|fact| fact.definition == "missing");
+        facts.insert(table.clone(), if missing { Vec::new() } else { own });
+    }
+    Ok(facts)
 }
 
 /// Estimated share of a table's rows that a predicate selects, per million, from the planner's statistics.

@@ -2,6 +2,7 @@
 
 pub(crate) mod apply;
 pub(crate) mod away;
+pub(crate) mod away_check;
 pub(crate) mod catalog;
 pub(crate) mod compare;
 pub(crate) mod copy_stream;

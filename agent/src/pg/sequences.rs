@@ -16,9 +16,9 @@ use crate::error::{At, StepError};
 /// other side does not meet the new ones.
 const MARGIN: i64 = 1000;
 /// The increment of shared-out sequences: the most shards of a fleet that stay apart.
-const STRIDE: i64 = 64;
+pub(crate) const STRIDE: i64 = 64;
 /// Bits of a block.
-const BLOCK_BITS: u32 = 40;
+pub(crate) const BLOCK_BITS: u32 = 40;
 
 /// How one shard shares out sequence values.
 #[derive(Debug, Clone, Copy)]
@@ -98,7 +98,7 @@ pub(crate) async fn share_out(
 }
 
 /// Sequences that columns of the tables take values from, with increment and last value.
-async fn behind(
+pub(crate) async fn behind(
     client: &Client,
     tables: &[MovingTable],
     shard: &str,

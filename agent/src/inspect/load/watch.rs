@@ -1,0 +1,284 @@
+//! Writes by key, from a temporary slot that reads the log for a while; the application notices nothing.
+//!
+//! Order: publication, slot, read until the time is over, drop. The publication exists only meanwhile: it
+//! is dropped on every way out, and one that a killed agent left is dropped by the next to come, who
+//! knows it by the advisory lock that nobody holds.
+//! A table whose updates or deletes the publication would break is left out, with a finding.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures::TryStreamExt;
+use plans::failure::{Finding, Severity};
+use plans::inspection::LoadTask;
+use plans::key::Key;
+use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX};
+use plans::table::quote_ident;
+use tokio_postgres::Client;
+
+use super::tally::{Cost, Tally};
+use super::{Sharded, key_from};
+use crate::error::{At, StepError};
+use crate::pg::decode::{Change, OldRow, Tuple, Value, decode};
+
+/// Changes that are asked for at a time; a transaction is never divided.
+const BATCH: i32 = 50_000;
+/// Between two readings.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// What was watched.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    pub(super) for_ms: u64,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Watches the log and counts row changes by key.
+pub(super) async fn run(
+    task: &LoadTask,
+    tables: &[Sharded],
+    tally: &mut Tally,
+) -> Result<Watched, StepError> {
+    let client = super::super::session(&task.shard, "load/watch").await?;
+    let shard = task.shard.name.as_str();
+    sweep(&client, shard).await?;
+    let mut watched = Watched::default();
+    let mut fit = Vec::new();
+    for table in tables {
+        match identity(&client, table, shard).await? {
+            None => fit.push(table),
+            Some(finding) => watched.findings.push(finding),
+        }
+    }
+    if fit.is_empty() {
+        return Ok(watched);
+    }
+    let name = format!("{LOAD_PREFIX}{}", uuid::Uuid::new_v4().simple());
+    let outcome = publish_and_read(&client, task, &fit, &name, tally).await;
+    // A connection that broke leaves the publication to the next sweep; the slot went with it.
+    let dropped = drop_publication(&client, &name, shard).await;
+    watched.for_ms = outcome?;
+    dropped?;
+    Ok(watched)
+}
+
+/// Why a table cannot be watched: published without an identity, its updates would fail.
+async fn identity(
+    client: &Client,
+    table: &Sharded,
+    shard: &str,
+) -> Result<Option<Finding>, StepError> {
+    let row = client
+        .query_opt(
+            "select c.relreplident = 'f'
+                    or exists (select from pg_catalog.pg_index x where x.indrelid = c.oid and x.indisvalid
+                               and case c.relreplident when 'd' then x.indisprimary when 'i' then x.indisreplident else false end),
+                    c.relkind = 'r' and c.relpersistence = 'p'
+             from pg_catalog.pg_class c where c.oid = pg_catalog.to_regclass($1)",
+            &[&table.table.sql()],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the identity of {}", table.table))?;
+    let (identified, ordinary) = row.map_or((false, false), |row| (row.get(0), row.get(1)));
+    if identified && ordinary {
+        return Ok(None);
+    }
+    let problem = if ordinary {
+        "it has no replica identity; published, its updates would fail, so its writes were not counted"
+    } else {
+        "it is no ordinary logged table, so its writes were not counted"
+    };
+    Ok(Some(Finding {
+        code: "load.identity".to_owned(),
+        severity: Severity::Warning,
+        object: format!("shard {shard}, table {}", table.table),
+        problem: problem.to_owned(),
+        remedy: format!("give {} a primary key", table.table),
+    }))
+}
+
+/// Drops publications whose maker is gone.
+async fn sweep(client: &Client, shard: &str) -> Result<(), StepError> {
+    let rows = client
+        .query(
+            "select pubname::text from pg_catalog.pg_publication where pg_catalog.starts_with(pubname::text, $1)",
+            &[&LOAD_PREFIX],
+        )
+        .await
+        .at(format_args!("shard {shard}: looking for publications that were left"))?;
+    for row in rows {
+        let name: String = row.get(0);
+        if lock(client, &name, shard).await? {
+            drop_publication(client, &name, shard).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes the lock that says that this publication has a maker.
+async fn lock(client: &Client, name: &str, shard: &str) -> Result<bool, StepError> {
+    let row = client
+        .query_one(
+            "select pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended($1, 0))",
+            &[&name],
+        )
+        .await
+        .at(format_args!("shard {shard}: locking publication {name}"))?;
+    Ok(row.get(0))
+}
+
+async fn drop_publication(client: &Client, name: &str, shard: &str) -> Result<(), StepError> {
+    client
+        .batch_execute(&format!("drop publication if exists {}", quote_ident(name)))
+        .await
+        .at(format_args!("shard {shard}: dropping publication {name}"))
+}
+
+async fn publish_and_read(
+    client: &Client,
+    task: &LoadTask,
+    tables: &[&Sharded],
+    name: &str,
+    tally: &mut Tally,
+) -> Result<u64, StepError> {
+    let shard = task.shard.name.as_str();
+    lock(client, name, shard).await?;
+    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    client
+        .batch_execute(&format!(
+            "begin; set local lock_timeout = '5s';
+             create publication {} for table only {} with (publish = 'insert, update, delete'); commit",
+            quote_ident(name),
+            names.join(", only ")
+        ))
+        .await
+        .at(format_args!("shard {shard}: publishing the tables for a while"))?;
+    // Waits for the transactions that are open now.
+    client
+        .batch_execute(&format!(
+            "set statement_timeout = '60s';
+             select pg_catalog.pg_create_logical_replication_slot('{name}', 'pgoutput', true);
+             set statement_timeout = 0"
+        ))
+        .await
+        .at(format_args!("shard {shard}: creating a temporary slot"))?;
+    let mut reader = Reader {
+        task,
+        tables,
+        relations: HashMap::new(),
+        ours: false,
+    };
+    let begun = Instant::now();
+    let limit = Duration::from_secs(task.watch_seconds.into());
+    loop {
+        let left = limit.saturating_sub(begun.elapsed());
+        tokio::time::sleep(left.min(PAUSE)).await;
+        let changes = read(client, name, &mut reader, tally).await?;
+        if begun.elapsed() >= limit && changes < BATCH.unsigned_abs().into() {
+            break;
+        }
+    }
+    let watched = begun.elapsed();
+    client
+        .execute("select pg_catalog.pg_drop_replication_slot($1)", &[&name])
+        .await
+        .at(format_args!("shard {shard}: dropping the temporary slot"))?;
+    Ok(u64::try_from(watched.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Reads what has been committed since, and returns how many messages that was.
+async fn read(
+    client: &Client,
+    slot: &str,
+    reader: &mut Reader<'_>,
+    tally: &mut Tally,
+) -> Result<u64, StepError> {
+    let what = format!("shard {}: reading the log", reader.task.shard.name);
+    let sql = format!(
+        "select data from pg_catalog.pg_logical_slot_get_binary_changes('{slot}', null, {BATCH}, 'proto_version', '1', 'publication_names', '{slot}')"
+    );
+    let none: [&str; 0] = [];
+    let mut rows = pin!(client.query_raw(&sql, none).await.at(&what)?);
+    let mut messages = 0;
+    while let Some(row) = rows.try_next().await.at(&what)? {
+        messages += 1;
+        let message = Bytes::copy_from_slice(row.get::<_, &[u8]>(0));
+        let change = decode(message)
+            .map_err(|error| StepError::passing("load.decode", format!("{what}: {error}")))?;
+        if let Some(key) = reader.key(change) {
+            let cost = Cost {
+                writes: 1.0,
+                ..Cost::default()
+            };
+            tally.add(key, &cost);
+        }
+    }
+    Ok(messages)
+}
+
+/// What must be remembered from one message to the next.
+struct Reader<'a> {
+    task: &'a LoadTask,
+    tables: &'a [&'a Sharded],
+    /// Places of the key's columns in each table's tuples.
+    relations: HashMap<u32, Vec<usize>>,
+    /// The transaction was written by one of our streams.
+    ours: bool,
+}
+
+impl Reader<'_> {
+    /// The key of a row change by the application, if the shard owns it.
+    fn key(&mut self, change: Change) -> Option<Key> {
+        let (relation, tuple) = match change {
+            Change::Begin(_) => {
+                self.ours = false;
+                return None;
+            }
+            Change::Origin { name, .. } => {
+                self.ours = name.starts_with(REPLICATION_PREFIX);
+                return None;
+            }
+            Change::Relation(relation) => {
+                let mut tables = self.tables.iter();
+                let table = tables.find(|table| {
+                    table.table.name == relation.name && table.table.schema == relation.namespace
+                })?;
+                let place = |name: &str| relation.columns.iter().position(|c| c.name == name);
+                let places: Option<Vec<usize>> =
+                    table.key.iter().map(|column| place(&column.name)).collect();
+                self.relations.insert(relation.id, places?);
+                return None;
+            }
+            Change::Insert { relation, new } | Change::Update { relation, new, .. } => {
+                (relation, new)
+            }
+            Change::Delete {
+                relation,
+                old: OldRow::Key(old) | OldRow::Full(old),
+            } => (relation, old),
+            Change::Delete {
+                old: OldRow::Absent,
+                ..
+            }
+            | Change::Commit(_)
+            | Change::Type(_)
+            | Change::Truncate { .. }
+            | Change::Message(_) => return None,
+        };
+        if self.ours {
+            return None;
+        }
+        let places = self.relations.get(&relation)?;
+        let key = key_from(self.task, places.iter().map(|place| text(&tuple, *place)))?;
+        self.task.owned.contains(&key).then_some(key)
+    }
+}
+
+fn text(tuple: &Tuple, place: usize) -> Option<&str> {
+    match tuple.0.get(place)? {
+        Value::Text(bytes) => std::str::from_utf8(bytes).ok(),
+        Value::Null | Value::UnchangedToast | Value::Binary(_) => None,
+    }
+}

@@ -1,0 +1,214 @@
+//! Mends one defect that a check found, because an operator asked for it.
+//!
+//! Each mend looks again first: it does nothing where nothing is wrong any more, and refuses when the
+//! shards are not as the check saw them.
+
+mod copy_reference;
+mod delete_stray;
+
+use plans::inspection::check::{Mend, MendTask, Mended};
+use plans::plan::ShardRef;
+use plans::shard_map::Sequences;
+use plans::table::{MovingTable, TableName, quote_literal};
+use tokio_postgres::Client;
+
+use super::{check, keys};
+use crate::error::{At, StepError};
+use crate::pg::sequences::{BLOCK_BITS, STRIDE};
+use crate::pg::{away_check, catalog};
+
+pub(super) async fn run(task: &MendTask) -> Result<Mended, StepError> {
+    match &task.mend {
+        Mend::RecreateGuard { table, .. } => recreate_guard(task, table).await,
+        Mend::Restride {
+            sequence,
+            increment,
+            past,
+            ..
+        } => restride(task, sequence, *increment, *past).await,
+        Mend::CopyReference {
+            table,
+            from_digest,
+            to_digest,
+            ..
+        } => {
+            let (to, from) = (shard(task, 0)?, shard(task, 1)?);
+            copy_reference::run((from, from_digest), (to, to_digest), table).await
+        }
+        Mend::DeleteStray { keys, .. } => {
+            delete_stray::run(task, shard(task, 0)?, shard(task, 1)?, keys).await
+        }
+        Mend::MapKeys { .. } | Mend::ByHand { .. } => Err(StepError::refused(
+            "mend.kind",
+            "this is not mended on a shard",
+            "change the map, or decide as the advice says",
+        )),
+    }
+}
+
+fn shard(task: &MendTask, index: usize) -> Result<&ShardRef, StepError> {
+    task.shards.get(index).ok_or_else(|| {
+        StepError::refused(
+            "mend.shards",
+            format!("the task names {} shard(s)", task.shards.len()),
+            "ask for the mend again",
+        )
+    })
+}
+
+fn changed(what: impl std::fmt::Display) -> StepError {
+    StepError::refused(
+        "mend.changed",
+        format!("{what} is not as the check saw it; nothing was changed"),
+        "check the map again",
+    )
+}
+
+/// The map's tables on a shard, parents before children, without their columns.
+async fn tables(
+    client: &Client,
+    task: &MendTask,
+    shard: &str,
+) -> Result<Vec<MovingTable>, StepError> {
+    let foreign_keys = catalog::foreign_keys(client, shard).await?;
+    let found = catalog::tables(client, shard).await?;
+    let (tied, untied) = keys::resolve(&task.settings, &task.key, &foreign_keys);
+    if let Some(unknown) = untied.into_iter().next() {
+        return Err(StepError::refused(
+            "mend.untied",
+            format!(
+                "shard {shard}, table {}: {}",
+                unknown.table, unknown.problem
+            ),
+            unknown.remedy,
+        ));
+    }
+    let mut tables = Vec::with_capacity(tied.len());
+    for (table, key) in tied {
+        if let Some(facts) = found.get(&table) {
+            tables.push(MovingTable {
+                primary_key: facts.primary_key.clone(),
+                ..check::bare(table, key)
+            });
+        }
+    }
+    catalog::parents_first(&mut tables, &foreign_keys);
+    Ok(tables)
+}
+
+async fn recreate_guard(task: &MendTask, name: &TableName) -> Result<Mended, StepError> {
+    let reference = shard(task, 0)?;
+    let client = super::session(reference, "mend").await?;
+    let shard = reference.name.as_str();
+    let nothing = |why: &str| Mended {
+        done: format!("shard {shard}, table {name}: {why}"),
+        rows: 0,
+    };
+    let Some(keys) = away_check::keys(&client, &task.map, shard).await? else {
+        return Ok(nothing("no keys were given away, so no guard is needed"));
+    };
+    let tables = tables(&client, task, shard).await?;
+    let Some(table) = tables
+        .iter()
+        .find(|table| &table.table == name && table.has_key())
+    else {
+        return Err(changed(format_args!("shard {shard}, table {name}")));
+    };
+    if away_check::problems(&client, &task.map, &keys, table, shard)
+        .await?
+        .is_empty()
+    {
+        return Ok(nothing("the guard stands"));
+    }
+    away_check::recreate(&client, &task.map, &keys, table, shard).await?;
+    Ok(nothing(&format!(
+        "the guard refuses writes to {keys} again"
+    )))
+}
+
+async fn restride(
+    task: &MendTask,
+    sequence: &str,
+    increment: i64,
+    past: i64,
+) -> Result<Mended, StepError> {
+    let reference = shard(task, 0)?;
+    let client = super::session(reference, "mend").await?;
+    let shard = reference.name.as_str();
+    let what = format!("shard {shard}: sharing out sequence {sequence}");
+    let policy = task.settings.sequences;
+    let number = i64::from(reference.number);
+    let seen = check::sequence(&client, sequence, shard).await?;
+    let step = match policy {
+        Sequences::Stride => STRIDE * seen.increment.signum(),
+        Sequences::Block | Sequences::Keep => seen.increment,
+    };
+    if seen.increment != increment && seen.increment != step {
+        return Err(changed(&what));
+    }
+    let literal = quote_literal(sequence);
+    // ALTER SEQUENCE keeps everybody else from the next value until the commit.
+    client
+        .batch_execute(&format!(
+            "begin; set local lock_timeout = '5s'; alter sequence {sequence} increment by {step}"
+        ))
+        .await
+        .at(&what)?;
+    let now = check::sequence(&client, sequence, shard).await?;
+    let last = match policy {
+        Sequences::Stride => stride(now.last, past, step, number),
+        Sequences::Block => block(now.last, number),
+        Sequences::Keep => Some(now.last),
+    };
+    let Some(last) = last.filter(|last| (now.min..=now.max).contains(last)) else {
+        let _ = client.batch_execute("rollback").await;
+        return Err(StepError::refused(
+            "mend.sequence",
+            format!("{what}: it has no value of the shard's own left"),
+            "give the sequence a larger type, then check again",
+        ));
+    };
+    client
+        .batch_execute(&format!(
+            "select pg_catalog.setval({literal}::pg_catalog.regclass, {last}); commit"
+        ))
+        .await
+        .at(&what)?;
+    Ok(Mended {
+        done: format!("shard {shard}: sequence {sequence} goes on after {last} by {step}"),
+        rows: 0,
+    })
+}
+
+/// The first value of the shard's remainder at or beyond what was issued anywhere.
+fn stride(last: i64, past: i64, step: i64, number: i64) -> Option<i64> {
+    let apart = |value: i64| number.rem_euclid(STRIDE) - value.rem_euclid(STRIDE);
+    if step > 0 {
+        let value = last.max(past);
+        value.checked_add(apart(value).rem_euclid(STRIDE))
+    } else {
+        let value = last.min(past);
+        value.checked_sub((-apart(value)).rem_euclid(STRIDE))
+    }
+}
+
+fn block(last: i64, number: i64) -> Option<i64> {
+    let first = number.checked_shl(BLOCK_BITS)?;
+    Some(if last >> BLOCK_BITS == number {
+        last
+    } else {
+        first
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strided_value_lies_beyond_what_was_issued_and_is_the_shards_own() {
+        assert_eq!(stride(10, 200, 64, 3), Some(259));
+        assert_eq!(stride(259, 200, 64, 3), Some(259));
+        assert_eq!(stride(-10, -200, -64, 3), Some(-253));
+    }
+}

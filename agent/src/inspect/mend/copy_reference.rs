@@ -1,0 +1,213 @@
+//! Makes a reference table's rows those of another shard, in one transaction.
+//!
+//! Writers of the table wait meanwhile, readers do not. Ordinary triggers do not fire, so foreign keys
+//! to rows that would go are looked at here.
+
+use futures::{SinkExt, TryStreamExt};
+use plans::inspection::check::Mended;
+use plans::plan::ShardRef;
+use plans::table::{TableName, quote_ident};
+use tokio_postgres::Client;
+
+use super::super::reference::digest;
+use super::changed;
+use crate::error::{At, StepError};
+use crate::pg::catalog;
+
+/// The right rows, for the time of the transaction.
+const ROWS: &str = "pg_temp.shardwright_rows";
+
+/// Shards come with the digest that the check saw there.
+pub(super) async fn run(
+    (from, from_digest): (&ShardRef, &str),
+    (to, to_digest): (&ShardRef, &str),
+    table: &TableName,
+) -> Result<Mended, StepError> {
+    let source = super::super::session(from, "mend").await?;
+    let target = super::super::shard(to)?.replica_session("mend").await?;
+    let what = format!(
+        "shard {}: copying {table} from shard {}",
+        to.name, from.name
+    );
+    let name = table.sql();
+    source
+        .batch_execute("begin isolation level repeatable read read only")
+        .await
+        .at(&what)?;
+    target
+        .batch_execute(&format!(
+            "begin; set local lock_timeout = '5s'; set local shardwright.bypass = 'on'; lock table {name} in share row exclusive mode"
+        ))
+        .await
+        .at(&what)?;
+    let right = digest(&source, table, from.name.as_str()).await?;
+    let wrong = digest(&target, table, to.name.as_str()).await?;
+    let (Some(right), Some(wrong)) = (right, wrong) else {
+        return Err(changed(format_args!("table {table}")));
+    };
+    if right == wrong {
+        return Ok(Mended {
+            done: format!("{what}: both shards have the same rows"),
+            rows: 0,
+        });
+    }
+    if right.digest != from_digest || wrong.digest != to_digest {
+        return Err(changed(format_args!("table {table}")));
+    }
+    let columns = Columns::read(&target, table, to.name.as_str()).await?;
+    stage(&source, &target, table, &columns).await.at(&what)?;
+    refuse_dangling(&target, table, &columns, to.name.as_str()).await?;
+    let rows = replace(&target, table, &columns).await.at(&what)?;
+    if digest(&target, table, to.name.as_str()).await? != Some(right) {
+        return Err(StepError::refused(
+            "mend.reference",
+            format!("{what}: the rows still differ; nothing was changed"),
+            "compare the table's definition on both shards",
+        ));
+    }
+    target.batch_execute("commit").await.at(&what)?;
+    Ok(Mended {
+        done: format!("{what}: {rows} row(s) written or deleted"),
+        rows,
+    })
+}
+
+/// Columns as SQL.
+struct Columns {
+    written: Vec<String>,
+    primary: Vec<String>,
+}
+
+impl Columns {
+    async fn read(client: &Client, table: &TableName, shard: &str) -> Result<Self, StepError> {
+        let columns = catalog::columns(client, table, shard).await?;
+        let tables = catalog::tables(client, shard).await?;
+        let primary = tables.get(table).map(|found| found.primary_key.clone());
+        let primary = primary.unwrap_or_default();
+        if primary.is_empty() {
+            return Err(StepError::refused(
+                "mend.primary_key",
+                format!("shard {shard}: table {table} has no primary key"),
+                "add one on every shard",
+            ));
+        }
+        let written = columns.iter().filter(|found| !found.column.generated);
+        Ok(Self {
+            written: written
+                .map(|found| quote_ident(&found.column.name))
+                .collect(),
+            primary: primary.iter().map(|name| quote_ident(name)).collect(),
+        })
+    }
+
+    fn list(&self, row: &str) -> String {
+        let columns = self.written.iter();
+        let columns: Vec<String> = columns.map(|column| format!("{row}{column}")).collect();
+        columns.join(", ")
+    }
+
+    fn same_key(&self) -> String {
+        let pairs = self.primary.iter();
+        let pairs: Vec<String> = pairs
+            .map(|column| format!("s.{column} = t.{column}"))
+            .collect();
+        pairs.join(" and ")
+    }
+}
+
+/// Brings the right rows over.
+async fn stage(
+    source: &Client,
+    target: &Client,
+    table: &TableName,
+    columns: &Columns,
+) -> Result<(), tokio_postgres::Error> {
+    let (name, list) = (table.sql(), columns.list(""));
+    target
+        .batch_execute(&format!(
+            "create temporary table shardwright_rows on commit drop as select {list} from {name} limit 0"
+        ))
+        .await?;
+    let out = source
+        .copy_out(&format!("copy {name} ({list}) to stdout"))
+        .await?;
+    let into = target
+        .copy_in(&format!("copy {ROWS} ({list}) from stdin"))
+        .await?;
+    let (mut out, mut into) = (std::pin::pin!(out), std::pin::pin!(into));
+    while let Some(chunk) = out.try_next().await? {
+        into.send(chunk).await?;
+    }
+    into.finish().await.map(|_| ())
+}
+
+/// Rows that go must not be referred to.
+async fn refuse_dangling(
+    client: &Client,
+    table: &TableName,
+    columns: &Columns,
+    shard: &str,
+) -> Result<(), StepError> {
+    for key in catalog::foreign_keys(client, shard).await? {
+        if &key.to != table {
+            continue;
+        }
+        let joined: Vec<String> = key
+            .columns
+            .iter()
+            .map(|(own, theirs)| format!("c.{} = t.{}", quote_ident(own), quote_ident(theirs)))
+            .collect();
+        let sql = format!(
+            "select exists (select from {} t join {} c on {} where not exists (select from {ROWS} s where {}))",
+            table.sql(),
+            key.from.sql(),
+            joined.join(" and "),
+            columns.same_key()
+        );
+        let row = client.query_one(&sql, &[]).await.at(format_args!(
+            "shard {shard}: looking for rows that refer to {table}"
+        ))?;
+        if row.get(0) {
+            return Err(StepError::refused(
+                "mend.referred",
+                format!(
+                    "shard {shard}: rows of {} refer by {} to rows of {table} that would go",
+                    key.from, key.name
+                ),
+                "decide which rows are right, and correct them by hand",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Deletes what is not among the right rows and inserts what is missing; returns how many rows.
+async fn replace(
+    client: &Client,
+    table: &TableName,
+    columns: &Columns,
+) -> Result<u64, tokio_postgres::Error> {
+    let (name, same_key) = (table.sql(), columns.same_key());
+    let deleted = client
+        .execute(
+            &format!(
+                "delete from only {name} t where not exists (
+                   select from {ROWS} s where {same_key} and row({})::text = row({})::text)",
+                columns.list("s."),
+                columns.list("t.")
+            ),
+            &[],
+        )
+        .await?;
+    let inserted = client
+        .execute(
+            &format!(
+                "insert into {name} ({list}) overriding system value select {list} from {ROWS} s
+                 where not exists (select from {name} t where {same_key})",
+                list = columns.list("")
+            ),
+            &[],
+        )
+        .await?;
+    Ok(deleted + inserted)
+}

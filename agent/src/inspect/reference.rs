@@ -1,0 +1,49 @@
+//! Reference tables: the same rows on every shard, or not.
+
+use plans::table::TableName;
+use tokio_postgres::Client;
+
+use crate::error::{At, StepError};
+
+/// A table's rows as a number and a digest in no order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rows {
+    pub(super) count: i64,
+    pub(super) digest: String,
+}
+
+/// Digests all rows of a table; `None` when it is not there.
+pub(super) async fn digest(
+    client: &Client,
+    table: &TableName,
+    shard: &str,
+) -> Result<Option<Rows>, StepError> {
+    let what = format!("shard {shard}: digesting {table}");
+    let there = client
+        .query_one(
+            "select pg_catalog.to_regclass($1) is not null",
+            &[&table.sql()],
+        )
+        .await
+        .at(&what)?;
+    if !there.get::<_, bool>(0) {
+        return Ok(None);
+    }
+    let row = client
+        .query_one(
+            &format!(
+                "select count(*), pg_catalog.concat_ws('/', count(*),
+                        coalesce(sum(pg_catalog.hashtextextended((t.*)::text, 1)), 0),
+                        coalesce(sum(pg_catalog.hashtextextended((t.*)::text, 2)), 0))
+                 from only {} t",
+                table.sql()
+            ),
+            &[],
+        )
+        .await
+        .at(&what)?;
+    Ok(Some(Rows {
+        count: row.get(0),
+        digest: row.get(1),
+    }))
+}

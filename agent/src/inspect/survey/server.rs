@@ -1,0 +1,253 @@
+//! What a server must offer: version, settings, privileges, free slots, nothing prepared for ever.
+
+use plans::failure::Severity;
+use plans::key::KeyType;
+use plans::request::Mode;
+use plans::survey::SurveyTask;
+use tokio_postgres::{Client, Row};
+
+use super::Findings;
+use crate::error::{At, StepError};
+
+/// PostgreSQL 15 as `server_version_num` has it; older ones have no row filters.
+const OLDEST: i32 = 150_000;
+/// Slots and walsenders that a migration needs on a shard at the same time.
+const SLOTS: i64 = 3;
+
+/// Checks one server by itself; an offline move captures no changes and needs less.
+pub(super) async fn check(
+    client: &Client,
+    shard: &str,
+    mode: Mode,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    let row = client
+        .query_one(
+            "select pg_catalog.current_setting('server_version_num')::int,
+                    pg_catalog.current_setting('server_version'),
+                    pg_catalog.current_setting('wal_level'),
+                    pg_catalog.current_setting('max_replication_slots')::bigint - (select count(*) from pg_catalog.pg_replication_slots),
+                    pg_catalog.current_setting('max_wal_senders')::bigint - (select count(*) from pg_catalog.pg_stat_replication),
+                    pg_catalog.pg_is_in_recovery(),
+                    pg_catalog.current_setting('max_slot_wal_keep_size')",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading settings"))?;
+    let object = |what: &str| format!("shard {shard}, {what}");
+    check_version(row.get(0), row.get(1), shard, findings);
+    if mode == Mode::Online {
+        check_capture(&row, shard, findings);
+    }
+    if row.get(5) {
+        findings.refuse(
+            "server.standby",
+            object("server"),
+            "it is a standby",
+            "register the primary's address for this shard",
+        );
+    }
+    check_role(client, shard, mode, findings).await?;
+    check_transactions(client, shard, findings).await
+}
+
+/// What the capture of changes needs.
+fn check_capture(row: &Row, shard: &str, findings: &mut Findings) {
+    let object = |what: &str| format!("shard {shard}, {what}");
+    let wal_level: &str = row.get(2);
+    if wal_level != "logical" {
+        findings.refuse(
+            "server.wal_level",
+            object("setting wal_level"),
+            format!("it is {wal_level}; changes cannot be captured"),
+            "alter system set wal_level = 'logical'; then restart the server",
+        );
+    }
+    for (at, name) in [(3, "max_replication_slots"), (4, "max_wal_senders")] {
+        let free: i64 = row.get(at);
+        if free < SLOTS {
+            findings.refuse(
+                "server.slots",
+                object(&format!("setting {name}")),
+                format!("{free} are free, {SLOTS} are needed"),
+                format!(
+                    "raise {name} by at least {}, then restart the server",
+                    SLOTS - free
+                ),
+            );
+        }
+    }
+    if row.get::<_, &str>(6) != "-1" {
+        findings.add(
+            Severity::Warning,
+            "server.keep_size",
+            object("setting max_slot_wal_keep_size"),
+            "a slot that falls behind further than this is lost, and with it the migration",
+            "alter system set max_slot_wal_keep_size = -1 for the time of the migration, or make it large",
+        );
+    }
+}
+
+/// Refuses a server that is too old; `number` is its `server_version_num`.
+pub(crate) fn check_version(number: i32, name: &str, shard: &str, findings: &mut Findings) {
+    if number < OLDEST {
+        findings.refuse(
+            "server.version",
+            format!("shard {shard}, server"),
+            format!("it is PostgreSQL {name}; row filters need 15 or newer"),
+            "upgrade the server to PostgreSQL 15 or newer",
+        );
+    }
+}
+
+async fn check_role(
+    client: &Client,
+    shard: &str,
+    mode: Mode,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    let row = client
+        .query_one(
+            "select r.rolsuper, r.rolreplication, r.rolname::text,
+                    pg_catalog.has_database_privilege(pg_catalog.current_database(), 'create')
+             from pg_catalog.pg_roles r where r.rolname = session_user",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the agent's role"))?;
+    let (superuser, replication, name): (bool, bool, String) = (row.get(0), row.get(1), row.get(2));
+    if superuser {
+        return Ok(());
+    }
+    let object = format!("shard {shard}, role {name}");
+    if !replication && mode == Mode::Online {
+        findings.refuse(
+            "role.replication",
+            object.clone(),
+            "it may not use replication slots",
+            format!("alter role {name} replication"),
+        );
+    }
+    if !row.get::<_, bool>(3) {
+        findings.refuse(
+            "role.create",
+            object.clone(),
+            "it may not create a schema or a publication in this database",
+            format!("grant create on database ... to {name}"),
+        );
+    }
+    let may_set = client
+        .batch_execute("set session_replication_role = replica; reset session_replication_role")
+        .await;
+    if may_set.is_err() {
+        findings.refuse(
+            "role.replica",
+            object,
+            "it may not set session_replication_role, which apply needs",
+            format!("grant set on parameter session_replication_role to {name}"),
+        );
+    }
+    Ok(())
+}
+
+async fn check_transactions(
+    client: &Client,
+    shard: &str,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    let rows = client
+        .query(
+            "select pg_catalog.format('prepared transaction %L', gid),
+                    pg_catalog.format('it is %s old; a slot cannot be created and no cutover starts before it ends', pg_catalog.now() - prepared),
+                    pg_catalog.format('commit prepared %L or rollback prepared %L', gid, gid)
+             from pg_catalog.pg_prepared_xacts
+             union all
+             select pg_catalog.format('transaction of pid %s', pid),
+                    pg_catalog.format('it has been open for %s; creating the slot waits for it', pg_catalog.now() - xact_start),
+                    'end it, or wait'
+             from pg_catalog.pg_stat_activity
+             where backend_xid is not null and xact_start < pg_catalog.now() - interval '1 minute'",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: looking for long transactions"))?;
+    for row in rows {
+        let (object, problem, remedy): (String, String, String) =
+            (row.get(0), row.get(1), row.get(2));
+        findings.add(
+            Severity::Warning,
+            "transaction.old",
+            format!("shard {shard}, {object}"),
+            problem,
+            remedy,
+        );
+    }
+    Ok(())
+}
+
+/// Checks the two servers against each other.
+pub(super) async fn check_pair(
+    here: &Client,
+    there: &Client,
+    task: &SurveyTask,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    let facts = "select (select system_identifier::text from pg_catalog.pg_control_system()),
+                        pg_catalog.current_database()::text, pg_catalog.current_setting('server_encoding'),
+                        (select datcollate || ' ' || datctype from pg_catalog.pg_database where datname = pg_catalog.current_database()),
+                        (select array_agg(rolname::text) from pg_catalog.pg_roles where rolname !~ '^pg_')";
+    let a = here
+        .query_one(facts, &[])
+        .await
+        .at(format_args!("shard {}", task.source.name))?;
+    let b = there
+        .query_one(facts, &[])
+        .await
+        .at(format_args!("shard {}", task.target.name))?;
+    let text = |row: &tokio_postgres::Row, at: usize| row.get::<_, String>(at);
+    let object = format!("shards {} and {}", task.source.name, task.target.name);
+    if (text(&a, 0), text(&a, 1)) == (text(&b, 0), text(&b, 1)) {
+        findings.refuse(
+            "pair.same",
+            object.clone(),
+            "both are the same database",
+            "correct the connection string of one of them",
+        );
+    }
+    for (at, what) in [(2, "encoding"), (3, "collation")] {
+        if text(&a, at) != text(&b, at) {
+            findings.refuse(
+                "pair.locale",
+                object.clone(),
+                format!(
+                    "their {what} differs: {} and {}",
+                    text(&a, at),
+                    text(&b, at)
+                ),
+                format!("create the target database with the source's {what}"),
+            );
+        }
+    }
+    let encoding = text(&a, 2);
+    if task.key.contains(&KeyType::Text) && encoding != "UTF8" {
+        findings.refuse(
+            "key.encoding",
+            object.clone(),
+            format!("they are encoded in {encoding}; keys of type text are compared as UTF-8"),
+            "use databases that are encoded in UTF8",
+        );
+    }
+    let (source_roles, target_roles): (Vec<String>, Vec<String>) = (a.get(4), b.get(4));
+    for role in source_roles
+        .iter()
+        .filter(|role| !target_roles.contains(role))
+    {
+        findings.refuse(
+            "pair.role",
+            format!("shard {}, role {role}", task.target.name),
+            "it exists on the source and not here; owners and grants cannot be carried over",
+            format!("create role \"{role}\" on the target as it is on the source"),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Unique indexes that rows of two keys can meet in: those that do not contain the whole key.
+
+use plans::survey::SurveyTask;
+use plans::table::MovingTable;
+use tokio_postgres::{Client, Row};
+
+use super::Findings;
+use crate::error::{At, StepError};
+
+/// A unique index, as far as rows of two shards must be compared by it.
+#[derive(Debug)]
+pub(super) struct Unique {
+    pub(super) name: String,
+    /// The indexed values as SQL expressions whose texts are equal when the index says so.
+    pub(super) values: Vec<String>,
+    /// Which rows are in it.
+    pub(super) condition: Option<String>,
+    pub(super) nulls_clash: bool,
+}
+
+/// The indexes of a table that rows from elsewhere may clash in; one that cannot be compared is refused.
+pub(super) async fn indexes(
+    client: &Client,
+    table: &MovingTable,
+    task: &SurveyTask,
+    findings: &mut Findings,
+) -> Result<Vec<Unique>, StepError> {
+    let shard = &task.source.name;
+    let rows = client
+        .query(
+            "select c.relname::text, x.indnullsnotdistinct, pg_catalog.pg_get_expr(x.indpred, x.indrelid), x.indisexclusion,
+                    array(select pg_catalog.pg_get_indexdef(x.indexrelid, k, false) from pg_catalog.generate_series(1, x.indnkeyatts) k order by k),
+                    array(select coalesce(a.attname::text, '') from pg_catalog.generate_series(0, x.indnkeyatts - 1) k
+                          left join pg_catalog.pg_attribute a on a.attrelid = x.indrelid and a.attnum = x.indkey[k] order by k),
+                    array(select case when t.typtype = 'e' then 'enum'
+                                      when not coalesce(co.collisdeterministic, true) then 'collated'
+                                      else t.typname::text end
+                          from pg_catalog.pg_attribute a
+                          join pg_catalog.pg_type t on t.oid = a.atttypid
+                          left join pg_catalog.pg_collation co on co.oid = a.attcollation
+                          where a.attrelid = x.indexrelid and a.attnum <= x.indnkeyatts order by a.attnum)
+             from pg_catalog.pg_index x join pg_catalog.pg_class c on c.oid = x.indexrelid
+             where x.indrelid = pg_catalog.to_regclass($1) and (x.indisunique or x.indisexclusion)
+             order by 1",
+            &[&table.table.sql()],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading unique indexes of {}", table.table))?;
+    let key = table.key_names();
+    let mut found = Vec::new();
+    for row in &rows {
+        let columns: Vec<String> = row.get(5);
+        let whole = !key.is_empty() && key.iter().all(|name| columns.iter().any(|c| c == name));
+        if whole {
+            continue;
+        }
+        match unique(row) {
+            Some(index) => found.push(index),
+            None => {
+                let (name, target) = (row.get::<_, String>(0), &task.target.name);
+                findings.refuse(
+                    "target.clash_unknown",
+                    format!("shard {target}, constraint {name} of {}", table.table),
+                    "whether rows of both shards clash in it cannot be told",
+                    format!("add the key's columns to {name}, or drop it for the time of the move"),
+                );
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn unique(row: &Row) -> Option<Unique> {
+    if row.get(3) {
+        return None;
+    }
+    let (expressions, types): (Vec<String>, Vec<String>) = (row.get(4), row.get(6));
+    let values: Option<Vec<String>> = expressions
+        .iter()
+        .zip(&types)
+        .map(|(expression, kind)| canonical(expression, kind))
+        .collect();
+    Some(Unique {
+        name: row.get(0),
+        values: values?,
+        condition: row.get(2),
+        nulls_clash: row.get(1),
+    })
+}
+
+/// A text that is the same for equal values; `None` for types whose equality no text tells.
+fn canonical(expression: &str, kind: &str) -> Option<String> {
+    let exact = [
+        "int2",
+        "int4",
+        "int8",
+        "oid",
+        "bool",
+        "uuid",
+        "bytea",
+        "date",
+        "time",
+        "timestamp",
+        "timestamptz",
+        "name",
+        "char",
+        "text",
+        "varchar",
+        "bpchar",
+        "enum",
+        "inet",
+        "macaddr",
+    ];
+    match kind {
+        _ if exact.contains(&kind) => Some(format!("({expression})::pg_catalog.text")),
+        "numeric" => Some(format!(
+            "pg_catalog.trim_scale({expression})::pg_catalog.text"
+        )),
+        // Adding zero turns a negative zero into the positive one that it equals.
+        "float4" | "float8" => Some(format!(
+            "(({expression}) operator(pg_catalog.+) 0)::pg_catalog.text"
+        )),
+        "citext" => Some(format!("pg_catalog.lower(({expression})::pg_catalog.text)")),
+        _ => None,
+    }
+}
