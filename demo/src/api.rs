@@ -118,8 +118,9 @@ impl Api {
     pub(crate) async fn register_map(&self, map: &ShardMap) -> Result<(), ApiError> {
         let mapping = |mapping: &Mapping| json!({"keys": mapping.keys, "shard": mapping.shard});
         let mappings: Vec<Value> = map.mappings.iter().map(mapping).collect();
+        let buckets = (map.buckets > 0).then_some(map.buckets);
         let body = json!({
-            "name": map.name, "strategy": map.strategy, "key": map.key, "buckets": map.buckets,
+            "name": map.name, "strategy": map.strategy, "key": map.key, "buckets": buckets,
             "settings": map.settings, "mappings": mappings,
         });
         self.post("/api/v1/maps", |call| call.json(&body)).await?;

@@ -1,5 +1,6 @@
 //! What a demo run is to do.
 
+use crate::shop::Shape;
 use plans::request::Mode;
 use plans::step::{FORWARD, StepKind};
 use std::fmt;
@@ -103,9 +104,10 @@ impl Options {
 
     /// Checks that the options do not contradict each other.
     pub(crate) fn check(&self) -> Result<(), OptionError> {
-        let disturbed = "only an online split in two parts can be disturbed";
-        let task = self.task.problem();
-        let wrong = task.or((self.disturbed() && !self.task.is_plain_split()).then_some(disturbed));
+        let plain = self.task.is_plain_split() && self.task.shape == Shape::Number;
+        let disturbed = "only an online split in two parts, of bigint keys, can be disturbed";
+        let wrong = (self.disturbed() && !plain).then_some(disturbed);
+        let wrong = self.task.problem().or(wrong);
         wrong.map_or(Ok(()), |reason| Err(OptionError::Contradiction { reason }))
     }
 }

@@ -1,5 +1,6 @@
 //! The report of a run, as JSON and in plain words.
 
+use crate::api::Migration;
 use crate::checker::Checked;
 use crate::leftovers::Leftovers;
 use crate::options::{Operation, Task};
@@ -7,7 +8,7 @@ use plans::request::Mode;
 use plans::shard_map::Strategy;
 use plans::step::StepKind;
 use plans::step::copy::Copied;
-use plans::step::cutover::Window;
+use plans::step::cutover::{CutOver, Window};
 use plans::step::verify::Verified;
 use serde::{Deserialize, Serialize};
 
@@ -184,30 +185,39 @@ impl Report {
         }
     }
 
-    /// Adds what a copy has reported.
-    pub(crate) fn copied(&mut self, copied: &Copied) {
-        self.rows_moved += copied.rows;
-        self.bytes_copied += copied.bytes;
-        self.bytes_copied_twice += copied.bytes_twice;
-        self.largest_chunk_bytes = self.largest_chunk_bytes.max(copied.largest_chunk_bytes);
-        self.copy_seconds += copied.seconds;
-    }
-
-    /// Adds what a comparison has reported.
-    pub(crate) fn verified(&mut self, verified: &Verified) {
-        self.verify.rows_compared += verified.rows_compared;
-        self.verify.different += verified.different;
-    }
-
-    /// Forgets the figures of the moves, to add them up again.
-    pub(crate) fn clear_figures(&mut self) {
-        self.rows_moved = 0;
-        self.bytes_copied = 0;
-        self.bytes_copied_twice = 0;
+    /// The figures of all moves so far, added up; of the write stops the longest.
+    pub(crate) fn count(&mut self, moves: &[Migration]) {
+        let sum = |figure: fn(&Copied) -> i64| {
+            let copied = moves
+                .iter()
+                .filter_map(|m| m.output::<Copied>(StepKind::Copy));
+            copied.map(|copied| figure(&copied)).sum::<i64>()
+        };
+        self.rows_moved = sum(|copied| copied.rows);
+        self.bytes_copied = sum(|copied| copied.bytes);
+        self.bytes_copied_twice = sum(|copied| copied.bytes_twice);
         self.largest_chunk_bytes = 0;
         self.copy_seconds = 0.0;
-        self.window_ms = Window::default();
         self.verify = Compared::default();
+        self.window_ms = Window::default();
+        for (migration, moved) in moves.iter().zip(&mut self.moves) {
+            moved.state = migration.state.to_string();
+            if let Some(copied) = migration.output::<Copied>(StepKind::Copy) {
+                moved.rows = copied.rows;
+                self.largest_chunk_bytes = self.largest_chunk_bytes.max(copied.largest_chunk_bytes);
+                self.copy_seconds += copied.seconds;
+            }
+            if let Some(verified) = migration.output::<Verified>(StepKind::Verify) {
+                self.verify.rows_compared += verified.rows_compared;
+                self.verify.different += verified.different;
+            }
+            if let Some(cut) = migration.output::<CutOver>(StepKind::Cutover) {
+                moved.window_ms = cut.window.total;
+                if cut.window.total > self.window_ms.total {
+                    self.window_ms = cut.window;
+                }
+            }
+        }
     }
 
     /// Everything that is not as it must be; empty after a good run.

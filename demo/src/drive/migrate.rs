@@ -9,14 +9,12 @@ use crate::api::Migration;
 use crate::error::DemoError;
 use crate::ledger::Phase;
 use crate::options::{Trouble, TroubleKind};
-use crate::report::{Outcome, Report};
+use crate::report::{Moved, Outcome, Report};
 use crate::workload::Workload;
 use plans::request::Options;
 use plans::state::migration::MigrationState;
 use plans::step::StepKind;
-use plans::step::copy::Copied;
 use plans::step::cutover::CutOver;
-use plans::step::verify::Verified;
 
 impl Run<'_> {
     /// Plans, submits and follows one migration to its end; the figures go into the report.
@@ -31,6 +29,11 @@ impl Run<'_> {
         operate::tell(&plan);
         self.ledger.enter(Phase::Copy);
         let id = self.api.submit(&plan).await?;
+        report.moves = plan
+            .moves
+            .iter()
+            .map(|planned| Moved::begun(&id, planned))
+            .collect();
         let mut follower = Follower::new(&self.api, &self.ledger, id);
         if let Some(ended) = self.to_the_flip(stops, hand, &mut follower, report).await? {
             return Ok(ended);
@@ -178,16 +181,7 @@ fn is_flipped(migration: &Migration) -> bool {
 
 /// What the steps that are done have reported.
 fn figures(migration: &Migration, report: &mut Report) {
-    report.clear_figures();
-    if let Some(copied) = migration.output::<Copied>(StepKind::Copy) {
-        report.copied(&copied);
-    }
-    if let Some(verified) = migration.output::<Verified>(StepKind::Verify) {
-        report.verified(&verified);
-    }
-    if let Some(cut) = migration.output::<CutOver>(StepKind::Cutover) {
-        report.window_ms = cut.window;
-    }
+    report.count(std::slice::from_ref(migration));
     report.rollback_window_ms = migration
         .output::<CutOver>(StepKind::Rollback)
         .map(|cut| cut.window);

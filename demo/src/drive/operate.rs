@@ -11,14 +11,11 @@ use crate::error::DemoError;
 use crate::ledger::Phase;
 use crate::report::{Moved, Outcome, Report};
 use crate::workload::{Readers, Workload};
-use plans::plan::{Plan, PlannedMove};
+use plans::plan::Plan;
 use plans::request::Mode;
 use plans::state::migration::MigrationState as State;
 use plans::state::step::StepState;
 use plans::step::StepKind;
-use plans::step::copy::Copied;
-use plans::step::cutover::{CutOver, Window};
-use plans::step::verify::Verified;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,7 +45,6 @@ pub(super) fn tell(plan: &Plan) {
 #[derive(Debug)]
 struct Moves {
     operation: String,
-    planned: Vec<PlannedMove>,
     ids: Vec<String>,
     told: String,
     changed: Instant,
@@ -79,7 +75,11 @@ impl Run<'_> {
         let readers = self.readers();
         self.ledger.enter(Phase::Copy);
         let id = self.api.submit(&plan).await?;
-        let mut moves = Moves::new(id, &plan);
+        let mut moves = Moves::new(id, plan.moves.len());
+        let named = moves.ids.iter().zip(&plan.moves);
+        report.moves = named
+            .map(|(id, planned)| Moved::begun(id, planned))
+            .collect();
         report.result = match self.follow(&mut moves, &readers, workload, report).await {
             Err(stopped @ DemoError::Stopped { .. }) => {
                 say(&stopped.to_string());
@@ -111,7 +111,7 @@ impl Run<'_> {
         loop {
             let all = self.look(moves).await?;
             moves.tell(&all);
-            moves.fill(&all, report);
+            report.count(&all);
             moves.count_reads(&all, readers);
             if let Some(stopped) = all.iter().find(|m| is_stopped(m)) {
                 return Err(DemoError::Stopped {
@@ -210,8 +210,7 @@ impl Run<'_> {
 }
 
 impl Moves {
-    fn new(operation: String, plan: &Plan) -> Self {
-        let count = plan.moves.len();
+    fn new(operation: String, count: usize) -> Self {
         let ids = match count {
             1 => vec![operation.clone()],
             _ => (1..=count)
@@ -220,7 +219,6 @@ impl Moves {
         };
         Self {
             operation,
-            planned: plan.moves.clone(),
             ids,
             told: String::new(),
             changed: Instant::now(),
@@ -259,35 +257,6 @@ impl Moves {
             let now = readers.succeeded();
             from.get_or_insert(now);
             *to = Some(now);
-        }
-    }
-
-    /// What the steps that are done have reported.
-    fn fill(&self, all: &[Migration], report: &mut Report) {
-        report.clear_figures();
-        report.moves.clear();
-        for (migration, planned) in all.iter().zip(&self.planned) {
-            let copied = migration
-                .output::<Copied>(StepKind::Copy)
-                .unwrap_or_default();
-            let cut = migration.output::<CutOver>(StepKind::Cutover);
-            let window = cut.map_or_else(Window::default, |cut| cut.window);
-            report.copied(&copied);
-            if let Some(verified) = migration.output::<Verified>(StepKind::Verify) {
-                report.verified(&verified);
-            }
-            report.moves.push(Moved {
-                id: migration.id.clone(),
-                source: planned.moving.source.clone(),
-                target: planned.moving.target.clone(),
-                keys: planned.moving.keys.to_string(),
-                state: migration.state.to_string(),
-                rows: copied.rows,
-                window_ms: window.total,
-            });
-            if window.total > report.window_ms.total {
-                report.window_ms = window;
-            }
         }
     }
 }

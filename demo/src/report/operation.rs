@@ -1,7 +1,9 @@
 //! The moves of an operation, and what became of the balance.
 
 use plans::id::ShardName;
+use plans::plan::PlannedMove;
 use plans::request::Measure;
+use plans::state::migration::MigrationState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,6 +27,20 @@ pub struct Moved {
 }
 
 impl Moved {
+    /// A move that was submitted.
+    pub(crate) fn begun(id: &str, planned: &PlannedMove) -> Self {
+        let moving = &planned.moving;
+        Self {
+            id: id.to_owned(),
+            source: moving.source.clone(),
+            target: moving.target.clone(),
+            keys: moving.keys.to_string(),
+            state: MigrationState::Planned.to_string(),
+            rows: 0,
+            window_ms: 0.0,
+        }
+    }
+
     pub(super) fn text(&self) -> String {
         format!(
             "Move         {}: {} from shard {} to shard {}, {} rows, write stop {:.0} ms, {}.",

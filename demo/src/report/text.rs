@@ -10,7 +10,7 @@ impl Report {
         let mut lines = vec![self.headline()];
         self.incidents(&mut lines);
         lines.extend(self.moves.iter().map(Moved::text));
-        self.figures(&mut lines);
+        self.copied_and_compared(&mut lines);
         lines.extend(self.balance.as_ref().map(Balance::text));
         self.verdict(&mut lines);
         lines.push(format!(
@@ -64,7 +64,7 @@ impl Report {
         lines.extend(self.orphan.iter().map(super::Orphaned::text));
     }
 
-    fn figures(&self, lines: &mut Vec<String>) {
+    fn copied_and_compared(&self, lines: &mut Vec<String>) {
         let w = &self.window_ms;
         let meanwhile = match self.mode {
             Mode::Online => "writing",
