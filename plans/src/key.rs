@@ -6,6 +6,7 @@
 
 mod hash;
 mod json;
+mod order;
 mod time;
 
 use crate::table::quote_literal;
@@ -211,6 +212,9 @@ impl KeyType {
         let accepted = match (self, key) {
             (Self::Smallint, Key::Int(value)) if i16::try_from(*value).is_err() => None,
             (Self::Integer, Key::Int(value)) if i32::try_from(*value).is_err() => None,
+            (Self::Date, Key::Date(days)) if !time::is_date(*days) => None,
+            (Self::Timestamptz, Key::Timestamp(micros)) if !time::is_timestamp(*micros) => None,
+            (Self::Text, Key::Text(text)) if text.contains('\0') => None,
             (Self::Smallint | Self::Integer | Self::Bigint, Key::Int(_))
             | (Self::Text, Key::Text(_))
             | (Self::Uuid, Key::Uuid(_))
@@ -248,7 +252,8 @@ impl KeyType {
             Self::Smallint => text.parse::<i16>().ok().map(|value| Key::Int(value.into())),
             Self::Integer => text.parse::<i32>().ok().map(|value| Key::Int(value.into())),
             Self::Bigint => text.parse().ok().map(Key::Int),
-            Self::Text => Some(Key::Text(text.to_owned())),
+            // No text in PostgreSQL has a zero byte.
+            Self::Text => (!text.contains('\0')).then(|| Key::Text(text.to_owned())),
             Self::Uuid => uuid::Uuid::parse_str(text)
                 .ok()
                 .map(|value| Key::Uuid(value.into_bytes())),
@@ -292,9 +297,22 @@ impl Key {
     }
 
     /// The value as an SQL literal of the column's type, safe to stand in any statement.
+    ///
+    /// An integer that the type does not hold, as the end of a range may be, is a `bigint`, which compares
+    /// with it.
     #[must_use]
     pub fn sql_literal(&self, kind: KeyType) -> String {
         let literal = quote_literal(&self.text());
+        let kind = match self {
+            Self::Int(_) if kind.accept(self).is_err() => KeyType::Bigint,
+            Self::Int(_)
+            | Self::Text(_)
+            | Self::Uuid(_)
+            | Self::Bytes(_)
+            | Self::Date(_)
+            | Self::Timestamp(_)
+            | Self::Row(_) => kind,
+        };
         format!("{literal}::pg_catalog.{}", kind.catalog_name())
     }
 
@@ -311,70 +329,6 @@ impl Key {
             | Self::Timestamp(_) => std::slice::from_ref(self),
         }
     }
-
-    /// The smallest key after this one, for a range that holds this key alone; `None` at the end of the type.
-    #[must_use]
-    pub fn successor(&self) -> Option<Self> {
-        match self {
-            Self::Int(value) => value.checked_add(1).map(Self::Int),
-            Self::Text(text) => Some(Self::Text(format!("{text}\u{1}"))),
-            Self::Uuid(bytes) => u128::from_be_bytes(*bytes)
-                .checked_add(1)
-                .map(|next| Self::Uuid(next.to_be_bytes())),
-            Self::Bytes(bytes) => {
-                let mut next = bytes.clone();
-                next.push(0);
-                Some(Self::Bytes(next))
-            }
-            Self::Date(days) => days.checked_add(1).map(Self::Date),
-            Self::Timestamp(micros) => micros.checked_add(1).map(Self::Timestamp),
-            Self::Row(values) => {
-                let (last, first) = values.split_last()?;
-                let mut next = first.to_vec();
-                next.push(last.successor()?);
-                Some(Self::Row(next))
-            }
-        }
-    }
-
-    /// Bytes whose order is the order of keys of one type; no key's bytes begin with another's.
-    #[must_use]
-    pub fn ordered_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.push_ordered(&mut out);
-        out
-    }
-
-    fn push_ordered(&self, out: &mut Vec<u8>) {
-        // A sign bit that is turned over makes two's complement sort as unsigned bytes.
-        match self {
-            Self::Int(value) | Self::Timestamp(value) => {
-                let mut bytes = value.to_be_bytes();
-                bytes[0] ^= 0x80;
-                out.extend_from_slice(&bytes);
-            }
-            Self::Date(days) => {
-                let mut bytes = days.to_be_bytes();
-                bytes[0] ^= 0x80;
-                out.extend_from_slice(&bytes);
-            }
-            Self::Uuid(bytes) => out.extend_from_slice(bytes),
-            Self::Text(text) => push_terminated(text.as_bytes(), out),
-            Self::Bytes(bytes) => push_terminated(bytes, out),
-            Self::Row(values) => values.iter().for_each(|value| value.push_ordered(out)),
-        }
-    }
-}
-
-/// Zero bytes are doubled up with 255, and two zeros end the value.
-fn push_terminated(bytes: &[u8], out: &mut Vec<u8>) {
-    for byte in bytes {
-        out.push(*byte);
-        if *byte == 0 {
-            out.push(0xff);
-        }
-    }
-    out.extend_from_slice(&[0, 0]);
 }
 
 impl fmt::Display for Key {

@@ -17,7 +17,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// A set of keys that moves or lives as one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum KeySet {
     /// Half-open ranges of the key itself.
@@ -29,7 +31,9 @@ pub enum KeySet {
 }
 
 /// Ranges of virtual shards.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Buckets {
     /// Virtual shards of the map, a power of two.
@@ -63,11 +67,11 @@ impl KeySet {
 
     /// The set of `key` alone; under a hash map its whole virtual shard.
     ///
-    /// `None` for the last value of a range map's key type, which no half-open range holds alone.
+    /// The range of the last value of a key type has no upper end, and so holds that value alone.
     #[must_use]
     pub fn only(&self, key: &Key) -> Option<Self> {
         match self {
-            Self::Range(_) => Some(Self::range(Some(key.clone()), Some(key.successor()?))),
+            Self::Range(_) => Some(Self::range(Some(key.clone()), key.successor())),
             Self::Hash(Buckets { of, .. }) => {
                 let bucket = bucket_of(key, *of);
                 Some(Self::buckets(*of, bucket, bucket + 1))
@@ -95,8 +99,10 @@ impl KeySet {
     pub fn accept(self, types: &[KeyType]) -> Result<Self, KeyError> {
         let set = match self {
             Self::Range(ranges) => {
-                let accepted: Result<Vec<KeyRange>, KeyError> =
-                    ranges.into_iter().map(|range| range.accept(types)).collect();
+                let accepted: Result<Vec<KeyRange>, KeyError> = ranges
+                    .into_iter()
+                    .map(|range| range.accept(types))
+                    .collect();
                 Self::Range(accepted?)
             }
             Self::Hash(buckets) => Self::Hash(buckets),
@@ -126,7 +132,9 @@ impl KeySet {
             Self::Range(ranges) => ranges.iter().any(|range| range.contains(key)),
             Self::Hash(Buckets { of, ranges }) => {
                 let bucket = bucket_of(key, *of);
-                ranges.iter().any(|range| range.from <= bucket && bucket < range.to)
+                ranges
+                    .iter()
+                    .any(|range| range.from <= bucket && bucket < range.to)
             }
             Self::List(keys) => keys.contains(key),
         }

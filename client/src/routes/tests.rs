@@ -24,8 +24,9 @@ fn map(strategy: Strategy, kind: KeyType, buckets: u32, sets: &[(KeySet, &str)])
     }
 }
 
-/// What the index says must be what the map says.
+/// What the index says must be what the map says, also of a map that came as JSON.
 fn agrees(map: ShardMap, keys: impl Iterator<Item = Key>) {
+    let map = serde_json::from_str(&serde_json::to_string(&map).unwrap()).unwrap();
     let routes = Routes::new(map).unwrap();
     for key in keys {
         let located = routes.map().locate(&key).map(|mapping| &mapping.shard);

@@ -36,16 +36,21 @@ fn hash_int8(value: i64) -> u64 {
 struct State(u32, u32, u32);
 
 fn start(length: u32) -> State {
-    let word = 0x9e37_79b9_u32
-        .wrapping_add(length)
-        .wrapping_add(3_923_095);
+    let word = 0x9e37_79b9_u32.wrapping_add(length).wrapping_add(3_923_095);
     State(word, word, word)
 }
 
 impl State {
     fn mix(&mut self) {
         let Self(a, b, c) = self;
-        for (x, y, z, bits) in [(0, 2, 1, 4), (1, 0, 2, 6), (2, 1, 0, 8), (0, 2, 1, 16), (1, 0, 2, 19), (2, 1, 0, 4)] {
+        for (x, y, z, bits) in [
+            (0, 2, 1, 4),
+            (1, 0, 2, 6),
+            (2, 1, 0, 8),
+            (0, 2, 1, 16),
+            (1, 0, 2, 19),
+            (2, 1, 0, 4),
+        ] {
             let mut words = [*a, *b, *c];
             words[x] = words[x].wrapping_sub(words[y]);
             words[x] ^= words[y].rotate_left(bits);
@@ -57,7 +62,15 @@ impl State {
     /// The last two words of the final state, as one number.
     fn finish(mut self) -> u64 {
         let Self(a, b, c) = &mut self;
-        for (x, y, bits) in [(2, 1, 14), (0, 2, 11), (1, 0, 25), (2, 1, 16), (0, 2, 4), (1, 0, 14), (2, 1, 24)] {
+        for (x, y, bits) in [
+            (2, 1, 14),
+            (0, 2, 11),
+            (1, 0, 25),
+            (2, 1, 16),
+            (0, 2, 4),
+            (1, 0, 14),
+            (2, 1, 24),
+        ] {
             let mut words = [*a, *b, *c];
             words[x] ^= words[y];
             words[x] = words[x].wrapping_sub(words[y].rotate_left(bits));

@@ -3,8 +3,40 @@
 //! Texts are ISO, times in UTC; years before 1 carry `BC`. A time without an offset is refused: it would
 //! mean something else on every server.
 
+use std::ops::Range;
+
 const DAYS_TO_2000: i64 = 730_425;
 const MICROS_PER_DAY: i64 = 86_400_000_000;
+/// 24 November of 4714 BC, the first day that PostgreSQL has, and the first that it has not any more.
+const DATES: Range<i32> = -2_451_545..2_145_031_949;
+/// The beginning of that first day, and of the year 294277.
+const TIMESTAMPS: Range<i64> = -211_813_488_000_000_000..9_223_371_331_200_000_000;
+
+/// True for what a column of type `date` can hold.
+pub(super) fn is_date(days: i32) -> bool {
+    matches!(days, i32::MIN | i32::MAX) || DATES.contains(&days)
+}
+
+/// True for what a column of type `timestamptz` can hold.
+pub(super) fn is_timestamp(micros: i64) -> bool {
+    matches!(micros, i64::MIN | i64::MAX) || TIMESTAMPS.contains(&micros)
+}
+
+/// The next value of the type; the infinities are the first and the last.
+pub(super) fn date_after(days: i32) -> Option<i32> {
+    let next = days.checked_add(1)?.max(DATES.start);
+    Some(if next < DATES.end { next } else { i32::MAX })
+}
+
+/// The next value of the type; the infinities are the first and the last.
+pub(super) fn timestamp_after(micros: i64) -> Option<i64> {
+    let next = micros.checked_add(1)?.max(TIMESTAMPS.start);
+    Some(if next < TIMESTAMPS.end {
+        next
+    } else {
+        i64::MAX
+    })
+}
 
 /// Days since 0000-03-01 of a year that begins in March; Howard Hinnant's `days_from_civil`.
 fn days_of(year: i64, month: i64, day: i64) -> i64 {
@@ -24,7 +56,11 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let shifted = (5 * of_year + 2) / 153;
     let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
     let year = year + era * 400 + i64::from(month <= 2);
     (year, month, day)
 }
@@ -32,7 +68,11 @@ fn civil(days: i64) -> (i64, i64, i64) {
 /// A date's text without the era, and the era.
 fn date_parts(days: i64) -> (String, &'static str) {
     let (year, month, day) = civil(days);
-    let (year, era) = if year > 0 { (year, "") } else { (1 - year, " BC") };
+    let (year, era) = if year > 0 {
+        (year, "")
+    } else {
+        (1 - year, " BC")
+    };
     (format!("{year:04}-{month:02}-{day:02}"), era)
 }
 
@@ -76,7 +116,8 @@ pub(super) fn read_date(text: &str) -> Option<i32> {
         _ => {}
     }
     let (text, before) = era_of(text);
-    i32::try_from(days_since(text, before)?).ok()
+    let days = i32::try_from(days_since(text, before)?).ok()?;
+    DATES.contains(&days).then_some(days)
 }
 
 /// Microseconds since 2000-01-01 00:00 UTC of `YYYY-MM-DD HH:MM[:SS[.ffffff]]` with an offset, or of an infinity.
@@ -91,7 +132,8 @@ pub(super) fn read_timestamp(text: &str) -> Option<i64> {
     let days = days_since(date, before)?;
     let (time, offset) = offset_of(rest.trim_end())?;
     let micros = micros_of_day(time)? - offset * 60_000_000;
-    days.checked_mul(MICROS_PER_DAY)?.checked_add(micros)
+    let micros = days.checked_mul(MICROS_PER_DAY)?.checked_add(micros)?;
+    TIMESTAMPS.contains(&micros).then_some(micros)
 }
 
 fn era_of(text: &str) -> (&str, bool) {
@@ -165,7 +207,15 @@ mod tests {
             assert_eq!(read_date(text), Some(days), "{text}");
             assert_eq!(date_text(days), text);
         }
-        for bad in ["2023-02-29", "2023-13-01", "0000-01-01", "x", "2023-1"] {
+        for bad in [
+            "2023-02-29",
+            "2023-13-01",
+            "0000-01-01",
+            "x",
+            "2023-1",
+            "4714-11-23 BC",
+            "5874898-06-03",
+        ] {
             assert_eq!(read_date(bad), None, "{bad}");
         }
     }
@@ -176,6 +226,16 @@ mod tests {
         assert_eq!(read_timestamp("2000-01-01T02:30:00.5+02:30"), Some(500_000));
         assert_eq!(read_timestamp("1999-12-31 23:00:00-01"), Some(0));
         assert_eq!(read_timestamp("2000-01-01 00:00:00"), None);
+        assert_eq!(read_timestamp("294277-01-01 00:00:00+00"), None);
         assert_eq!(timestamp_text(-1), "1999-12-31 23:59:59.999999+00");
+    }
+    #[test]
+    fn the_infinities_are_next_to_the_ends() {
+        assert_eq!(date_after(i32::MIN), Some(DATES.start));
+        assert_eq!(date_after(DATES.end - 1), Some(i32::MAX));
+        assert_eq!(date_after(i32::MAX), None);
+        assert_eq!(timestamp_after(i64::MIN), Some(TIMESTAMPS.start));
+        assert_eq!(timestamp_after(TIMESTAMPS.end - 1), Some(i64::MAX));
+        assert_eq!(timestamp_after(i64::MAX), None);
     }
 }

@@ -87,12 +87,18 @@ pub(super) fn minus<T: Ord + Clone>(a: &[Interval<T>], b: &[Interval<T>]) -> Vec
                 break;
             }
             if hole.from > from {
-                rest.push(Interval { from, to: hole.from.clone() });
+                rest.push(Interval {
+                    from,
+                    to: hole.from.clone(),
+                });
             }
             from = hole.to.clone();
             open = from.is_some();
         }
-        let left = Interval { from, to: whole.to.clone() };
+        let left = Interval {
+            from,
+            to: whole.to.clone(),
+        };
         if open && !left.is_empty() {
             rest.push(left);
         }

@@ -12,7 +12,10 @@ impl KeySet {
     #[must_use]
     pub fn predicate(&self, columns: &[(String, KeyType)]) -> String {
         let parts: Vec<String> = match self {
-            Self::Range(ranges) => ranges.iter().map(|range| in_range(range, columns)).collect(),
+            Self::Range(ranges) => ranges
+                .iter()
+                .map(|range| in_range(range, columns))
+                .collect(),
             Self::Hash(buckets) => {
                 let bucket = bucket_sql(columns, buckets.of);
                 let within = |range: &BucketRange| {
@@ -44,10 +47,16 @@ pub(crate) fn bucket_sql(columns: &[(String, KeyType)], of: u32) -> String {
                 .iter()
                 .map(|(column, kind)| kind.comparable(column))
                 .collect();
-            format!("pg_catalog.hash_record_extended(row({}), 0)", columns.join(", "))
+            format!(
+                "pg_catalog.hash_record_extended(row({}), 0)",
+                columns.join(", ")
+            )
         }
     };
-    format!("({hash} operator(pg_catalog.&) {}::pg_catalog.int8)", of.saturating_sub(1))
+    format!(
+        "({hash} operator(pg_catalog.&) {}::pg_catalog.int8)",
+        of.saturating_sub(1)
+    )
 }
 
 fn in_range(range: &KeyRange, columns: &[(String, KeyType)]) -> String {
@@ -86,7 +95,12 @@ fn in_list<'a>(keys: impl Iterator<Item = &'a Key>, columns: &[(String, KeyType)
         return "(false)".to_owned();
     };
     let elements: Vec<String> = keys
-        .map(|key| format!("\"{}\"", key.text().replace('\\', "\\\\").replace('"', "\\\"")))
+        .map(|key| {
+            format!(
+                "\"{}\"",
+                key.text().replace('\\', "\\\\").replace('"', "\\\"")
+            )
+        })
         .collect();
     format!(
         "({} operator(pg_catalog.=) any ({}::pg_catalog.{}[]))",

@@ -43,13 +43,15 @@ impl KeyRange {
 
     /// The range with its ends as values of the map's key types.
     ///
+    /// An upper end right after the last value of a smaller integer type is none.
+    ///
     /// # Errors
-    /// [`KeyError`] for an end that is none.
+    /// [`KeyError`] for an end that is no such value.
     pub fn accept(self, types: &[KeyType]) -> Result<Self, KeyError> {
         let end = |key: Option<Key>| key.map(|key| accept(types, &key)).transpose();
         Ok(Self {
             from: end(self.from)?,
-            to: end(self.to)?,
+            to: end(self.to.filter(|to| !follows_last(types, to)))?,
         })
     }
 
@@ -63,6 +65,15 @@ impl KeyRange {
             from: self.from.clone(),
             to: self.to.clone(),
         }
+    }
+}
+
+/// True when every integer of the key's only column is below `end`, and the one before it is such.
+fn follows_last(types: &[KeyType], end: &Key) -> bool {
+    match (types, end) {
+        ([KeyType::Smallint], Key::Int(end)) => *end == i64::from(i16::MAX) + 1,
+        ([KeyType::Integer], Key::Int(end)) => *end == i64::from(i32::MAX) + 1,
+        (_, _) => false,
     }
 }
 

@@ -61,8 +61,15 @@ fn a_set_that_is_empty_selects_nothing() {
 fn sets() -> impl Strategy<Value = KeySet> {
     let ends = proptest::collection::vec((0_u32..16, 0_u32..16), 0..4);
     let buckets = ends.clone().prop_map(|ends| {
-        let ranges = ends.iter().map(|(from, to)| BucketRange { from: *from, to: *to });
-        KeySet::Hash(Buckets { of: 16, ranges: ranges.collect() }).normal()
+        let ranges = ends.iter().map(|(from, to)| BucketRange {
+            from: *from,
+            to: *to,
+        });
+        KeySet::Hash(Buckets {
+            of: 16,
+            ranges: ranges.collect(),
+        })
+        .normal()
     });
     let open = proptest::collection::vec((-1_i64..16, 0_i64..17), 0..4).prop_map(|ends| {
         let ranges = ends.iter().map(|(from, to)| KeyRange {
