@@ -7,13 +7,16 @@
 mod shard;
 
 mod apply;
+mod away;
 mod bench;
+mod check;
 mod compare;
 mod cutover;
 mod durability;
 mod epoch;
 mod guard;
 mod holders;
+mod load;
 mod park;
 mod register;
 mod reverse;

@@ -1,16 +1,18 @@
 //! What stands in the way of a move is found before anything is created, each with what mends it.
 
-use std::collections::BTreeMap;
-
 use plans::failure::Severity;
-use plans::id::ShardName;
-use plans::key_set::{KeyRange, KeySet, KeyType};
-use plans::plan::ShardRef;
+use plans::id::{MapName, ShardName};
+use plans::key::{Key, KeyType};
+use plans::key_set::KeySet;
+use plans::plan::{ShardRef, TargetState};
+use plans::request::Mode;
+use plans::shard_map::{KeyColumns, MapSettings, ThroughRef};
 use plans::survey::{Survey, SurveyTask};
+use plans::table::TableKey;
 
 use super::shard::Shard as Database;
 use crate::error::StepError;
-use crate::steps::survey;
+use crate::inspect::survey;
 
 /// Surveys the tables `listed` (name and key column) of a database made by `ddl`.
 async fn surveyed(name: &str, ddl: &str, listed: &[(&str, &str)]) -> Result<Survey, StepError> {
@@ -18,6 +20,27 @@ async fn surveyed(name: &str, ddl: &str, listed: &[(&str, &str)]) -> Result<Surv
     let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
     run(&source, ddl).await;
     survey::run(&task(&source.dsn_text(), &target.dsn_text(), listed)).await
+}
+
+/// Surveys two live databases, both made by `ddl` and then filled by their own statements.
+async fn between(
+    name: &str,
+    ddl: &str,
+    own: [&str; 2],
+    change: impl Fn(&mut SurveyTask),
+) -> Survey {
+    let source = Database::new(&format!("{name}_s")).await;
+    let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
+    run(&source, &format!("{ddl} {}", own[0])).await;
+    run(&target, &format!("{ddl} {}", own[1])).await;
+    let mut task = task(
+        &source.dsn_text(),
+        &target.dsn_text(),
+        &[("good", "tenant_id")],
+    );
+    task.keys = KeySet::range(Some(Key::Int(100)), Some(Key::Int(200)));
+    change(&mut task);
+    survey::run(&task).await.expect("surveyed")
 }
 
 /// Runs DDL whose names are in `public`.
@@ -28,21 +51,27 @@ async fn run(database: &Database, ddl: &str) {
 }
 
 fn task(source: &str, target: &str, listed: &[(&str, &str)]) -> SurveyTask {
-    let shard = |name: &str, dsn: &str| ShardRef {
+    let shard = |name: &str, number: i32, dsn: &str| ShardRef {
         name: ShardName::from(name),
+        number,
         dsn: dsn.to_owned(),
     };
+    let columns = |names: &str| KeyColumns(names.split(',').map(str::to_owned).collect());
     SurveyTask {
-        id: "t".to_owned(),
-        source: shard("a", source),
-        target: shard("b", target),
-        tables: listed
-            .iter()
-            .map(|(table, key)| ((*table).to_owned(), (*key).to_owned()))
-            .collect::<BTreeMap<_, _>>(),
-        ignore: Vec::new(),
-        keys: KeySet::Range(KeyRange::default()),
-        key_type: KeyType::Bigint,
+        map: MapName::from("orders"),
+        source: shard("a", 1, source),
+        target: shard("b", 2, target),
+        settings: MapSettings {
+            tables: listed
+                .iter()
+                .map(|(table, key)| ((*table).to_owned(), columns(key)))
+                .collect(),
+            ..MapSettings::default()
+        },
+        keys: KeySet::range(None, None),
+        key: vec![KeyType::Bigint],
+        mode: Mode::Online,
+        again: false,
     }
 }
 
@@ -65,9 +94,11 @@ fn refusals(survey: &Survey) -> Vec<(String, String)> {
 /// The survey refuses with exactly this code, naming `object` and a remedy that contains `remedy`.
 fn refuses(survey: &Survey, code: &str, object: &str, remedy: &str) {
     let refused = refusals(survey);
-    let found = refused.iter().find(|(c, _)| c == code);
-    let (_, text) = found.unwrap_or_else(|| panic!("no {code} in {refused:?}"));
-    assert!(text.contains(object) && text.contains(remedy), "{text}");
+    let found = refused
+        .iter()
+        .find(|(c, text)| c == code && text.contains(object));
+    let (_, text) = found.unwrap_or_else(|| panic!("no {code} of {object} in {refused:?}"));
+    assert!(text.contains(remedy), "{text}");
 }
 
 const GOOD: &str = "create table good (tenant_id bigint, id bigint, primary key (tenant_id, id));";
@@ -174,7 +205,7 @@ async fn a_foreign_key_that_leaves_the_move_is_named() {
         &target.dsn_text(),
         &[("good", "tenant_id")],
     );
-    task.ignore = vec!["kind".to_owned()];
+    task.settings.ignore = vec!["kind".to_owned()];
     let survey = survey::run(&task).await.unwrap();
     refuses(
         &survey,
@@ -185,22 +216,300 @@ async fn a_foreign_key_that_leaves_the_move_is_named() {
 }
 
 #[tokio::test]
-async fn a_target_that_has_the_table_is_refused() {
-    let source = Database::new("sv_there_s").await;
-    let target = Database::on(source.cluster.clone(), "sv_there_t").await;
-    for database in [&source, &target] {
-        run(database, GOOD).await;
-    }
-    let listed = [("good", "tenant_id")];
+async fn keys_of_every_type_and_of_several_columns_fit() {
+    let ddl = "
+        create table by_text (tenant varchar(20), id bigint, primary key (tenant, id));
+        create table by_uuid (tenant uuid, id bigint, primary key (tenant, id));
+        create table by_both (region text, at timestamptz, id bigint, primary key (region, at, id));";
+    let source = Database::new("sv_types_s").await;
+    let target = Database::on(source.cluster.clone(), "sv_types_t").await;
+    run(&source, ddl).await;
+    let with = |listed: &[(&str, &str)], key: &[KeyType]| {
+        let mut task = task(&source.dsn_text(), &target.dsn_text(), listed);
+        task.settings.ignore = vec!["*".to_owned()];
+        task.key = key.to_vec();
+        task
+    };
+    let text = with(&[("by_text", "tenant")], &[KeyType::Text]);
+    assert_eq!(refusals(&survey::run(&text).await.unwrap()), []);
+    let both = with(
+        &[("by_both", "region,at")],
+        &[KeyType::Text, KeyType::Timestamptz],
+    );
+    let survey = survey::run(&both).await.unwrap();
+    assert_eq!(refusals(&survey), []);
+    assert_eq!(survey.tables[0].key_names(), ["region", "at"]);
+    let wrong = with(
+        &[("by_uuid", "tenant"), ("by_text", "tenant,id")],
+        &[KeyType::Bytea],
+    );
+    let survey = survey::run(&wrong).await.unwrap();
+    refuses(&survey, "key.type", "table public.by_uuid", "type bytea");
+    refuses(
+        &survey,
+        "key.untied",
+        "table public.by_text",
+        "1 columns under `tables`",
+    );
+}
+
+const ITEMS: &str = "
+    create table good (tenant_id bigint, id bigint, primary key (tenant_id, id), unique (id));
+    create table item (id bigint primary key, good_id bigint not null references good (id));
+    create table note (id bigint primary key, item_id bigint);";
+
+fn through(task: &mut SurveyTask) {
+    let to = |parent: &str, columns: &[(&str, &str)]| ThroughRef {
+        parent: parent.to_owned(),
+        columns: columns
+            .iter()
+            .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()))
+            .collect(),
+    };
+    task.settings
+        .through
+        .insert("item".to_owned(), to("good", &[]));
+    task.settings
+        .through
+        .insert("note".to_owned(), to("item", &[("item_id", "id")]));
+}
+
+async fn surveyed_through(name: &str, rows: &str, mode: Mode) -> Survey {
+    let source = Database::new(&format!("{name}_s")).await;
+    let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
+    run(&source, &format!("{ITEMS} {rows}")).await;
+    let mut task = task(
+        &source.dsn_text(),
+        &target.dsn_text(),
+        &[("good", "tenant_id")],
+    );
+    through(&mut task);
+    task.mode = mode;
+    survey::run(&task).await.unwrap()
+}
+
+#[tokio::test]
+async fn tables_that_belong_to_others_move_offline_only_and_parents_come_first() {
+    let survey = surveyed_through("sv_online", "", Mode::Online).await;
+    refuses(
+        &survey,
+        "through.online",
+        "table public.item",
+        "mode: offline",
+    );
+    refuses(
+        &survey,
+        "through.online",
+        "table public.note",
+        "mode: offline",
+    );
+    let survey = surveyed_through("sv_offline", "", Mode::Offline).await;
+    assert_eq!(refusals(&survey), []);
+    let names: Vec<&str> = survey
+        .tables
+        .iter()
+        .map(|t| t.table.name.as_str())
+        .collect();
+    assert_eq!(names, ["good", "item", "note"]);
+    let TableKey::Through(through) = &survey.tables[2].key else {
+        panic!("{:?}", survey.tables[2].key)
+    };
+    assert_eq!(through.columns, [("item_id".to_owned(), "id".to_owned())]);
+    assert!(matches!(&through.key, TableKey::Through(item) if item.columns[0].0 == "good_id"));
+}
+
+#[tokio::test]
+async fn rows_without_a_parent_are_counted_and_refused() {
+    let rows = "insert into good values (1, 1); insert into item values (1, 1);
+                insert into note values (1, 1), (2, 7), (3, null);";
+    let survey = surveyed_through("sv_orphan", rows, Mode::Offline).await;
+    refuses(
+        &survey,
+        "through.orphan",
+        "table public.note: 2 row(s)",
+        "delete from",
+    );
+}
+
+#[tokio::test]
+async fn an_unlisted_child_without_the_key_is_proposed_as_through() {
+    let survey = surveyed("sv_propose", ITEMS, &[("good", "tenant_id")])
+        .await
+        .unwrap();
+    refuses(
+        &survey,
+        "foreign_key.leaves",
+        "item_good_id_fkey",
+        "list public.item under `through` with parent public.good",
+    );
+}
+
+#[tokio::test]
+async fn reference_tables_come_first_and_may_be_referred_to_but_not_refer() {
+    let ddl = "
+        create table unit (id bigint primary key);
+        create table kind (id bigint primary key, unit bigint references unit);
+        create table good (tenant_id bigint, id bigint, kind bigint references kind, primary key (tenant_id, id));
+        create table best (id bigint primary key, tenant_id bigint, good bigint, foreign key (tenant_id, good) references good);";
+    let source = Database::new("sv_ref_s").await;
+    let target = Database::on(source.cluster.clone(), "sv_ref_t").await;
+    run(&source, ddl).await;
+    let mut task = task(
+        &source.dsn_text(),
+        &target.dsn_text(),
+        &[("good", "tenant_id")],
+    );
+    task.settings.reference = ["best", "kind", "unit"].map(str::to_owned).to_vec();
+    let survey = survey::run(&task).await.unwrap();
+    let [(code, text)] = refusals(&survey).try_into().expect("one refusal");
+    assert!(
+        code == "foreign_key.reference" && text.contains("best"),
+        "{text}"
+    );
+    let names: Vec<&str> = survey
+        .tables
+        .iter()
+        .map(|t| t.table.name.as_str())
+        .collect();
+    assert_eq!(names, ["unit", "kind", "best", "good"]);
+    assert_eq!(survey.target, TargetState::New);
+}
+
+#[tokio::test]
+async fn a_live_target_with_the_same_tables_is_taken() {
+    let rows = [
+        "insert into good values (100, 1);",
+        "insert into good values (5, 1);",
+    ];
+    let survey = between("sv_live", GOOD, rows, |_| {}).await;
+    assert_eq!(refusals(&survey), []);
+    assert_eq!(survey.target, TargetState::Live);
+}
+
+#[tokio::test]
+async fn a_target_with_some_of_the_tables_is_refused_with_the_missing_ones() {
+    let source = Database::new("sv_partly_s").await;
+    let target = Database::on(source.cluster.clone(), "sv_partly_t").await;
+    let other = "create table other (tenant_id bigint, id bigint, primary key (tenant_id, id));";
+    run(&source, &format!("{GOOD} {other}")).await;
+    run(&target, GOOD).await;
+    let listed = [("good", "tenant_id"), ("other", "tenant_id")];
     let survey = survey::run(&task(&source.dsn_text(), &target.dsn_text(), &listed))
         .await
         .unwrap();
     refuses(
         &survey,
-        "target.table",
-        "shard b, table public.good",
-        "drop table",
+        "target.partly",
+        "tables public.other: they are missing",
+        "create",
     );
+}
+
+#[tokio::test]
+async fn tables_that_differ_are_told_column_by_column_with_both_definitions() {
+    let ddl =
+        "create table good (tenant_id bigint, id bigint, amount int, primary key (tenant_id, id));";
+    let own = [
+        "",
+        "alter table good alter amount type bigint; create index late on good (id);",
+    ];
+    let survey = between("sv_drift", ddl, own, |_| {}).await;
+    refuses(
+        &survey,
+        "target.schema",
+        "column amount: on a place 3 integer, on b place 3 bigint",
+        "same",
+    );
+    refuses(
+        &survey,
+        "target.schema",
+        "index late: on a missing, on b CREATE INDEX late",
+        "same",
+    );
+}
+
+#[tokio::test]
+async fn moving_keys_that_are_on_the_target_already_are_counted() {
+    let own = ["", "insert into good values (150, 1), (150, 2), (7, 1);"];
+    let survey = between("sv_stray", GOOD, own, |_| {}).await;
+    refuses(
+        &survey,
+        "target.stray",
+        "table public.good: 2 row(s)",
+        "map check",
+    );
+}
+
+#[tokio::test]
+async fn every_constraint_in_which_rows_clash_is_listed_with_the_rows() {
+    let ddl = "create table good (tenant_id bigint, id bigint, mail text, code numeric, active boolean,
+                 spot int4range, primary key (tenant_id, id), unique (id), unique nulls not distinct (code));
+               create unique index good_mail on good (lower(mail)) where active;";
+    let source = "insert into good values (100, 1, 'A@x', 1.5, true), (100, 2, 'b@x', null, true), (100, 3, 'c@x', 3, false), (7, 4, 'd@x', 4, true);";
+    let target = "insert into good values (1, 1, 'a@X', 1.50, true), (1, 9, 'c@x', null, true), (1, 4, 'd@x', 40, true);";
+    let survey = between("sv_clash", ddl, [source, target], |_| {}).await;
+    let clashes: Vec<String> = refusals(&survey)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    let [code, id, mail] = clashes.as_slice() else {
+        panic!("{clashes:?}")
+    };
+    assert!(
+        code.contains("good_code_key") && code.contains("2 value(s)"),
+        "{code}"
+    );
+    assert!(
+        id.contains("good_id_key of public.good: 1 value(s)"),
+        "{id}"
+    );
+    assert!(
+        id.contains("rows (100,1) of shard a, rows (1,1) of shard b"),
+        "{id}"
+    );
+    assert!(
+        mail.contains("good_mail") && mail.contains("1 value(s)"),
+        "{mail}"
+    );
+}
+
+#[tokio::test]
+async fn a_constraint_that_cannot_be_compared_is_refused_by_name() {
+    let ddl = "create table good (tenant_id bigint, id bigint, spot int4range, primary key (tenant_id, id),
+                 exclude using gist (spot with &&));";
+    let survey = between("sv_unknown", ddl, ["", ""], |_| {}).await;
+    refuses(
+        &survey,
+        "target.clash_unknown",
+        "good_spot_excl",
+        "add the key",
+    );
+}
+
+#[tokio::test]
+async fn a_reference_table_that_drifted_is_a_warning_and_shared_sequences_a_note() {
+    let ddl = "create table kind (id serial primary key); create table good (tenant_id bigint, id bigserial, kind int references kind, primary key (tenant_id, id));";
+    let own = [
+        "insert into kind values (1), (2);",
+        "insert into kind values (1);",
+    ];
+    let survey = between("sv_refdrift", ddl, own, |task| {
+        task.settings.reference = vec!["kind".to_owned()];
+    })
+    .await;
+    assert_eq!(refusals(&survey), []);
+    let warning = survey.findings.iter().find(|f| f.code == "reference.drift");
+    let warning = warning.expect("a warning");
+    assert!(
+        warning.problem.contains("2 row(s) on a, 1 on b"),
+        "{warning:?}"
+    );
+    let note = survey.findings.iter().find(|f| f.code == "target.sequence");
+    assert!(
+        note.expect("a note").object.contains("good_id_seq"),
+        "{note:?}"
+    );
+    assert_eq!(survey.tables.len(), 1);
 }
 
 #[tokio::test]

@@ -360,7 +360,9 @@ impl<'a> Answers<'a> {
         for shards in sequences.values() {
             for (index, (shard, one)) in shards.iter().enumerate() {
                 for (other, two) in &shards[index + 1..] {
-                    let Some(value) = overlap(one, two) else {
+                    let first = self.bounded(one, numbers.get(shard));
+                    let second = self.bounded(two, numbers.get(other));
+                    let Some(value) = overlap(&first, &second) else {
                         continue;
                     };
                     let pair = [(*shard, *one), (*other, *two)];
@@ -378,6 +380,16 @@ impl<'a> Answers<'a> {
             }
         }
         found
+    }
+
+    /// The sequence as far as it goes: a block ends before the next shard's begins.
+    fn bounded(&self, sequence: &SequenceSeen, number: Option<&i32>) -> SequenceSeen {
+        let mut bounded = sequence.clone();
+        if self.map.settings.sequences == Sequences::Block && !self.astray(sequence, number) {
+            let next = (sequence.last >> BLOCK_BITS) + 1;
+            bounded.max = bounded.max.min((next << BLOCK_BITS) - 1);
+        }
+        bounded
     }
 
     /// Whether the sequence does not issue values of its shard's own.

@@ -1,0 +1,461 @@
+//! A check of a map finds each kind of defect on real shards, and what can be mended is mended.
+
+use std::collections::BTreeMap;
+
+use connect::Connected;
+use plans::fleet::ShardInfo;
+use plans::id::{MapName, MapVersion, ShardName};
+use plans::inspection::check::{
+    Checked, Defect, DefectKind, Mend, MendRequest, combine, follow_up, questions,
+};
+use plans::inspection::{Inspected, Inspection};
+use plans::key::{Key, KeyType};
+use plans::key_set::KeySet;
+use plans::plan::ShardRef;
+use plans::shard_map::{
+    KeyColumns, MapSettings, Mapping, MappingState, ShardMap, Strategy, ThroughRef,
+};
+use tokio_postgres::error::SqlState;
+
+use super::shard::Shard as Database;
+use crate::inspect;
+use crate::pg::home;
+
+const DDL: &str = "
+    create table kind (id bigint primary key, name text);
+    create table good (tenant_id bigint not null, id bigserial, kind bigint references kind, primary key (tenant_id, id));
+    create table item (id bigint primary key, tenant_id bigint not null, good bigint, foreign key (tenant_id, good) references good);
+    insert into kind values (1, 'one'), (2, 'two');
+    alter sequence good_id_seq increment 64;";
+
+/// Two shards of one map: keys 0 to 99 on a, 100 to 199 on b.
+struct Fleet {
+    a: Database,
+    b: Database,
+    map: ShardMap,
+}
+
+impl Fleet {
+    async fn new(name: &str) -> Self {
+        let a = Database::new(&format!("{name}_a")).await;
+        let b = Database::on(a.cluster.clone(), &format!("{name}_b")).await;
+        for (database, number) in [(&a, 1), (&b, 2)] {
+            let first = 100 * (number - 1);
+            let sql = format!(
+                "{DDL} select setval('good_id_seq', {number});
+                 insert into good values ({first}, 1, 1), ({first} + 1, 1, 2);
+                 insert into item values ({number}, {first}, 1)"
+            );
+            run(database, &sql).await;
+        }
+        Self { a, b, map: map() }
+    }
+
+    fn shards(&self) -> Vec<ShardRef> {
+        let shard = |name: &str, number: i32, database: &Database| ShardRef {
+            name: ShardName::from(name),
+            number,
+            dsn: database.dsn_text(),
+        };
+        vec![shard("a", 1, &self.a), shard("b", 2, &self.b)]
+    }
+
+    async fn defects(&self) -> Vec<Defect> {
+        let (shards, none) = (self.shards(), self.map.no_keys());
+        let mut parts: Vec<Checked> = Vec::new();
+        let first = questions(&self.map, &shards, &none);
+        assert_eq!(first.len(), 12);
+        for task in first {
+            parts.push(checked(Inspection::Check(Box::new(task))).await);
+        }
+        for task in follow_up(&self.map, &shards, &none, &parts) {
+            parts.push(checked(Inspection::Check(Box::new(task))).await);
+        }
+        combine(&self.map, &fleet(), &parts)
+    }
+
+    async fn kinds(&self) -> Vec<DefectKind> {
+        self.defects()
+            .await
+            .into_iter()
+            .map(|defect| defect.kind)
+            .collect()
+    }
+
+    /// Mends what the check proposes, as the request's file would have it, and says what was done.
+    async fn mend(&self, defects: &[Defect]) -> Vec<Result<String, String>> {
+        let request = MendRequest::propose(&self.map, defects);
+        let text = serde_json::to_string(&request).expect("written");
+        let request = MendRequest::parse(&text).expect("read");
+        let mut done = Vec::new();
+        for task in request.tasks(&self.map, &self.shards()).expect("tasks") {
+            done.push(
+                match inspect::run(&Inspection::Mend(Box::new(task))).await {
+                    Ok(Inspected::Mend(mended)) => Ok(mended.done),
+                    Ok(other) => panic!("{other:?}"),
+                    Err(failure) => Err(failure.code),
+                },
+            );
+        }
+        done
+    }
+}
+
+fn fleet() -> Vec<ShardInfo> {
+    let shard = |name: &str, number| ShardInfo {
+        name: ShardName::from(name),
+        number,
+        labels: BTreeMap::new(),
+        capacity: 100,
+        space: None,
+    };
+    vec![shard("a", 1), shard("b", 2)]
+}
+
+fn mapping(shard: &str, from: i64, to: i64) -> Mapping {
+    Mapping {
+        keys: KeySet::range(Some(Key::Int(from)), Some(Key::Int(to))),
+        shard: ShardName::from(shard),
+        state: MappingState::Active,
+    }
+}
+
+fn map() -> ShardMap {
+    let columns = || KeyColumns(vec!["tenant_id".to_owned()]);
+    ShardMap {
+        name: MapName::from("orders"),
+        strategy: Strategy::Range,
+        key: vec![KeyType::Bigint],
+        buckets: 0,
+        version: MapVersion(1),
+        incarnation: "i".to_owned(),
+        migration: None,
+        settings: MapSettings {
+            tables: BTreeMap::from([
+                ("good".to_owned(), columns()),
+                ("item".to_owned(), columns()),
+            ]),
+            reference: vec!["kind".to_owned()],
+            ..MapSettings::default()
+        },
+        mappings: vec![mapping("a", 0, 100), mapping("b", 100, 200)],
+    }
+}
+
+async fn run(database: &Database, sql: &str) {
+    let session = database.session().await;
+    let sql = format!("set search_path = public; {sql}");
+    session.batch_execute(&sql).await.expect("sql");
+}
+
+async fn checked(inspection: Inspection) -> Checked {
+    match inspect::run(&inspection).await {
+        Ok(Inspected::Check(checked)) => checked,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn rows(session: &Connected, sql: &str) -> i64 {
+    session.query_one(sql, &[]).await.expect("counted").get(0)
+}
+
+#[tokio::test]
+async fn a_sound_map_has_no_defects() {
+    let fleet = Fleet::new("ck_sound").await;
+    assert_eq!(fleet.defects().await, []);
+}
+
+#[tokio::test]
+async fn gaps_overlaps_and_unknown_shards_are_told_of_the_map_itself() {
+    let mut fleet = Fleet::new("ck_map").await;
+    fleet.map.mappings = vec![
+        mapping("a", 0, 60),
+        mapping("a", 40, 90),
+        mapping("b", 100, 200),
+        mapping("c", 300, 400),
+    ];
+    let defects = fleet.defects().await;
+    let found: Vec<(DefectKind, &str)> = defects
+        .iter()
+        .map(|d| (d.kind, d.object.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (DefectKind::Gap, "[90, 100)"),
+            (DefectKind::Gap, "[200, 300)"),
+            (DefectKind::Overlap, "[40, 60)"),
+            (DefectKind::UnknownShard, "shard c"),
+        ]
+    );
+    let keys = KeySet::range(Some(Key::Int(90)), Some(Key::Int(100)));
+    let shard = ShardName::from("a");
+    assert_eq!(defects[0].mend, Some(Mend::MapKeys { keys, shard }));
+}
+
+#[tokio::test]
+async fn rows_of_unmapped_keys_say_which_shard_should_own_the_gap() {
+    let mut fleet = Fleet::new("ck_unmapped").await;
+    fleet.map.mappings = vec![mapping("a", 0, 90), mapping("b", 100, 200)];
+    run(
+        &fleet.b,
+        "insert into good values (95, 1, 1), (95, 2, 1), (999, 1, 1)",
+    )
+    .await;
+    let defects = fleet.defects().await;
+    let [gap, unmapped] = defects.as_slice() else {
+        panic!("{defects:?}")
+    };
+    assert_eq!(
+        (unmapped.kind, unmapped.count),
+        (DefectKind::UnmappedKey, 3)
+    );
+    assert_eq!(unmapped.sample, [Key::Int(95), Key::Int(999)]);
+    let keys = KeySet::range(Some(Key::Int(90)), Some(Key::Int(100)));
+    let shard = ShardName::from("b");
+    assert_eq!(gap.mend, Some(Mend::MapKeys { keys, shard }));
+}
+
+#[tokio::test]
+async fn a_stray_row_that_its_owner_lacks_is_for_somebody_to_decide() {
+    let fleet = Fleet::new("ck_stray").await;
+    run(&fleet.a, "insert into good values (150, 7, 1)").await;
+    let defects = fleet.defects().await;
+    let [stray] = defects.as_slice() else {
+        panic!("{defects:?}")
+    };
+    assert_eq!((stray.kind, stray.count), (DefectKind::StrayRow, 1));
+    assert_eq!(stray.sample, [Key::Int(150)]);
+    assert!(matches!(stray.mend, Some(Mend::ByHand { .. })));
+    assert_eq!(fleet.mend(&defects).await, []);
+}
+
+#[tokio::test]
+async fn a_key_on_two_shards_loses_the_copy_only_when_the_owner_has_every_row() {
+    let fleet = Fleet::new("ck_twice").await;
+    run(
+        &fleet.a,
+        "insert into good values (100, 1, 1), (100, 9, 1); insert into item values (2, 100, 1)",
+    )
+    .await;
+    let defects = fleet.defects().await;
+    let twice: Vec<(DefectKind, &str)> = defects
+        .iter()
+        .map(|d| (d.kind, d.object.as_str()))
+        .collect();
+    let kind = DefectKind::KeyOnTwoShards;
+    assert_eq!(
+        twice,
+        [
+            (kind, "shard a, table public.good"),
+            (kind, "shard a, table public.item")
+        ]
+    );
+    // Row (100, 9) is on the wrong shard alone.
+    assert_eq!(fleet.mend(&defects).await, [Err("mend.changed".to_owned())]);
+    let session = fleet.a.session().await;
+    assert_eq!(rows(&session, "select count(*) from public.good").await, 4);
+    run(&fleet.a, "delete from good where id = 9").await;
+    let done = fleet.mend(&fleet.defects().await).await;
+    assert!(
+        matches!(done.as_slice(), [Ok(text)] if text.contains("2 row(s) of 1 key(s)")),
+        "{done:?}"
+    );
+    assert_eq!(fleet.defects().await, []);
+    assert_eq!(
+        rows(&fleet.b.session().await, "select count(*) from public.good").await,
+        2
+    );
+}
+
+#[tokio::test]
+async fn a_drifted_reference_table_becomes_that_of_the_other_shard() {
+    let fleet = Fleet::new("ck_reference").await;
+    run(
+        &fleet.b,
+        "insert into kind values (3, 'three'); update kind set name = 'zwei' where id = 2",
+    )
+    .await;
+    let defects = fleet.defects().await;
+    let [drift] = defects.as_slice() else {
+        panic!("{defects:?}")
+    };
+    assert_eq!(drift.kind, DefectKind::ReferenceDrift);
+    assert!(
+        drift.detail.contains("3 row(s) here, 2 on shard a"),
+        "{}",
+        drift.detail
+    );
+    // A row that goes must not be referred to.
+    run(&fleet.b, "insert into good values (101, 5, 3)").await;
+    assert_eq!(
+        fleet.mend(&defects).await,
+        [Err("mend.referred".to_owned())]
+    );
+    run(&fleet.b, "delete from good where id = 5").await;
+    assert!(fleet.mend(&defects).await[0].is_ok());
+    assert_eq!(fleet.defects().await, []);
+    let again = fleet.mend(&defects).await;
+    assert!(
+        matches!(again.as_slice(), [Ok(text)] if text.contains("same rows")),
+        "{again:?}"
+    );
+}
+
+#[tokio::test]
+async fn tables_that_differ_are_named_with_what_differs() {
+    let fleet = Fleet::new("ck_schema").await;
+    run(
+        &fleet.b,
+        "alter table item add note text; create index extra on good (kind)",
+    )
+    .await;
+    let defects = fleet.defects().await;
+    let found: Vec<(DefectKind, &str)> = defects
+        .iter()
+        .map(|d| (d.kind, d.object.as_str()))
+        .collect();
+    let kind = DefectKind::SchemaDrift;
+    assert_eq!(
+        found,
+        [
+            (kind, "shard b, table public.good"),
+            (kind, "shard b, table public.item")
+        ]
+    );
+    assert!(
+        defects[0].detail.contains("index extra: on b CREATE INDEX"),
+        "{}",
+        defects[0].detail
+    );
+    assert!(
+        defects[1]
+            .detail
+            .contains("column note: on b place 4 text collate default, on a missing"),
+        "{}",
+        defects[1].detail
+    );
+}
+
+#[tokio::test]
+async fn a_guard_that_is_missing_disabled_or_altered_is_put_back() {
+    let fleet = Fleet::new("ck_guard").await;
+    let session = fleet.a.session().await;
+    home::ensure(&session, "a").await.expect("our schema");
+    let keys = serde_json::json!(KeySet::range(Some(Key::Int(100)), Some(Key::Int(200))));
+    session
+        .execute(
+            "insert into shardwright.away (map, keys, map_version) values ('orders', $1, 1)",
+            &[&keys],
+        )
+        .await
+        .expect("given away");
+    let defects = fleet.defects().await;
+    assert_eq!(fleet.kinds().await, [DefectKind::GuardMissing; 2]);
+    assert!(
+        defects[0].detail.contains("missing"),
+        "{}",
+        defects[0].detail
+    );
+    assert!(fleet.mend(&defects).await.iter().all(Result::is_ok));
+    assert_eq!(fleet.defects().await, []);
+    let refused = session
+        .execute("insert into public.good values (150, 1, 1)", &[])
+        .await;
+    assert_eq!(
+        refused.unwrap_err().code(),
+        Some(&SqlState::from_code("SM001"))
+    );
+    let trigger = session
+        .query_one("select tgname::text from pg_catalog.pg_trigger where tgrelid = 'public.good'::regclass and tgname like 'shardwright_guard_away_%_insert'", &[])
+        .await
+        .expect("a trigger")
+        .get::<_, String>(0);
+    for (harm, said) in [
+        (
+            format!("alter table public.good disable trigger {trigger}"),
+            "not enabled always",
+        ),
+        (
+            format!(
+                "create or replace trigger {trigger} after insert on public.good for each row when (new.tenant_id = 150) execute function shardwright.{}(); alter table public.good enable always trigger {trigger}",
+                plans::names::away_function(&fleet.map.name)
+            ),
+            "is altered",
+        ),
+    ] {
+        session.batch_execute(&harm).await.expect("harmed");
+        let defects = fleet.defects().await;
+        assert!(
+            matches!(defects.as_slice(), [guard] if guard.detail.contains(said)),
+            "{defects:?}"
+        );
+        assert!(fleet.mend(&defects).await[0].is_ok());
+        assert_eq!(fleet.defects().await, []);
+    }
+}
+
+#[tokio::test]
+async fn sequences_that_would_meet_are_shared_out_again() {
+    let fleet = Fleet::new("ck_sequence").await;
+    run(
+        &fleet.b,
+        "alter sequence good_id_seq increment 1; select setval('good_id_seq', 500)",
+    )
+    .await;
+    let defects = fleet.defects().await;
+    let [shared] = defects.as_slice() else {
+        panic!("{defects:?}")
+    };
+    assert_eq!(shared.kind, DefectKind::SequenceOverlap);
+    assert!(
+        shared.object.contains("good_id_seq") && shared.detail.contains("513"),
+        "{shared:?}"
+    );
+    assert!(fleet.mend(&defects).await[0].is_ok());
+    assert_eq!(fleet.defects().await, []);
+    let next = rows(
+        &fleet.b.session().await,
+        "select nextval('public.good_id_seq')",
+    )
+    .await;
+    assert!(next > 500 && next % 64 == 2, "{next}");
+}
+
+#[tokio::test]
+async fn rows_without_the_key_are_placed_by_their_parents_and_orphans_are_told() {
+    let mut fleet = Fleet::new("ck_through").await;
+    let note = "create table note (id bigint primary key, item bigint)";
+    run(&fleet.a, &format!("{note}; insert into item values (8, 150, null); insert into note values (1, 1), (2, 8), (3, 77)")).await;
+    run(&fleet.b, note).await;
+    let columns = BTreeMap::from([("item".to_owned(), "id".to_owned())]);
+    let parent = "item".to_owned();
+    fleet
+        .map
+        .settings
+        .through
+        .insert("note".to_owned(), ThroughRef { parent, columns });
+    let (shards, none) = (fleet.shards(), fleet.map.no_keys());
+    let mut parts = Vec::new();
+    for task in questions(&fleet.map, &shards, &none) {
+        parts.push(checked(Inspection::Check(Box::new(task))).await);
+    }
+    let defects = combine(&fleet.map, &self::fleet(), &parts);
+    let of_note: Vec<&Defect> = defects
+        .iter()
+        .filter(|d| d.object.contains("note"))
+        .collect();
+    let [stray, orphan] = of_note.as_slice() else {
+        panic!("{defects:?}")
+    };
+    assert_eq!(
+        (stray.kind, stray.sample.as_slice()),
+        (DefectKind::StrayRow, [Key::Int(150)].as_slice())
+    );
+    assert_eq!((orphan.kind, orphan.count), (DefectKind::UnmappedKey, 1));
+    assert!(
+        orphan.detail.contains("1 of them without a parent"),
+        "{}",
+        orphan.detail
+    );
+}

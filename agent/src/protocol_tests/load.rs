@@ -1,0 +1,210 @@
+//! Where the load of a shard is: a planted hot tenant is named first, and nothing stays behind.
+
+use std::collections::BTreeMap;
+
+use plans::id::{MapName, ShardName};
+use plans::inspection::{DirectoryTask, Inspected, Inspection, Load, LoadTask};
+use plans::key::{Key, KeyType};
+use plans::key_set::{KeySet, bucket_of};
+use plans::plan::ShardRef;
+use plans::request::Measure;
+use plans::shard_map::{KeyColumns, Strategy};
+
+use super::shard::{Shard as Database, until};
+use crate::inspect;
+
+fn reference(database: &Database) -> ShardRef {
+    ShardRef {
+        name: ShardName::from("a"),
+        number: 1,
+        dsn: database.dsn_text(),
+    }
+}
+
+fn task(database: &Database, owned: KeySet) -> LoadTask {
+    let (strategy, buckets) = match &owned {
+        KeySet::Range(_) => (Strategy::Range, 0),
+        KeySet::Hash(buckets) => (Strategy::Hash, buckets.of),
+        KeySet::List(_) => (Strategy::List, 0),
+    };
+    LoadTask {
+        map: MapName::from("orders"),
+        shard: reference(database),
+        strategy,
+        buckets,
+        key: vec![KeyType::Bigint],
+        tables: BTreeMap::from([("good".to_owned(), KeyColumns(vec!["tenant_id".to_owned()]))]),
+        owned,
+        by: Measure::Rows,
+        watch_seconds: 0,
+        items: 8,
+        hottest: 3,
+    }
+}
+
+async fn measured(task: LoadTask) -> Load {
+    match inspect::run(&Inspection::Load(task)).await {
+        Ok(Inspected::Load(load)) => load,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// 64 tenants of 10 rows; tenant 17 has 500 more.
+async fn skewed(name: &str) -> Database {
+    let database = Database::new(name).await;
+    let session = database.session().await;
+    session
+        .batch_execute(
+            "create table public.good (tenant_id bigint, id bigint, pad text, primary key (tenant_id, id));
+             insert into public.good select t, i, repeat('x', 50) from generate_series(0, 63) t, generate_series(1, 10) i;
+             insert into public.good select 17, 10 + i, repeat('x', 50) from generate_series(1, 500) i",
+        )
+        .await
+        .expect("filled");
+    database
+}
+
+#[tokio::test]
+async fn rows_are_counted_by_bucket_by_key_and_by_range() {
+    let database = skewed("load_rows").await;
+    let all = |load: &Load| load.items.iter().map(|item| item.rows).sum::<u64>();
+    let hash = measured(task(&database, KeySet::buckets(64, 0, 64))).await;
+    assert_eq!(
+        (hash.items.len(), all(&hash), hash.sampled),
+        (64, 1140, false)
+    );
+    let bucket = usize::try_from(bucket_of(&Key::Int(17), 64)).unwrap();
+    assert!(hash.items[bucket].rows >= 510 && hash.items[bucket].bytes > 510 * 50);
+    assert_eq!(hash.hottest[0].key, Key::Int(17));
+    assert_eq!(hash.hottest[0].rows, 510);
+    let list = measured(task(
+        &database,
+        KeySet::list([Key::Int(17), Key::Int(3), Key::Int(900)]),
+    ))
+    .await;
+    let rows: Vec<u64> = list.items.iter().map(|item| item.rows).collect();
+    assert_eq!(rows, [10, 510, 0]);
+    let owned = KeySet::range(Some(Key::Int(0)), Some(Key::Int(40)));
+    let range = measured(task(&database, owned.clone())).await;
+    assert_eq!(all(&range), 900);
+    let tiled = range
+        .items
+        .iter()
+        .fold(owned.none(), |all, item| all.union(&item.keys));
+    assert_eq!(tiled, owned);
+    let alone = KeySet::range(Some(Key::Int(17)), Some(Key::Int(18)));
+    assert!(
+        range.items.iter().any(|item| item.keys == alone),
+        "{:?}",
+        range.items
+    );
+}
+
+#[tokio::test]
+async fn big_tables_are_sampled_and_the_estimates_are_close() {
+    let database = Database::new("load_sample").await;
+    let session = database.session().await;
+    session
+        .batch_execute(
+            "create table public.good (tenant_id bigint, id bigint, pad text, primary key (tenant_id, id));
+             alter table public.good alter pad set storage plain;
+             insert into public.good select case when i % 4 = 0 then 77 else i % 1000 end, i, repeat('x', 1900) from generate_series(1, 36000) i",
+        )
+        .await
+        .expect("filled");
+    let load = measured(task(&database, KeySet::buckets(16, 0, 16))).await;
+    let rows: u64 = load.items.iter().map(|item| item.rows).sum();
+    assert!(load.sampled);
+    assert!((28_800..43_200).contains(&rows), "{rows}");
+    assert_eq!(load.hottest[0].key, Key::Int(77));
+}
+
+#[tokio::test]
+async fn writes_are_counted_by_key_and_nothing_stays_behind() {
+    let database = skewed("load_writes").await;
+    let session = database.session().await;
+    session
+        .batch_execute(
+            "create table public.bare (tenant_id bigint not null);
+             create publication shardwright_load_left for table public.good",
+        )
+        .await
+        .expect("made");
+    let mut task = task(&database, KeySet::buckets(64, 0, 64));
+    let key = KeyColumns(vec!["tenant_id".to_owned()]);
+    task.tables.insert("bare".to_owned(), key);
+    (task.watch_seconds, task.by) = (3, Measure::Writes);
+    let watching = tokio::spawn(measured(task));
+    until("the slot reads", || async {
+        let sql = "select 1 from pg_catalog.pg_replication_slots where slot_name like 'shardwright_load_%' and confirmed_flush_lsn is not null";
+        !session.query(sql, &[]).await.expect("asked").is_empty()
+    })
+    .await;
+    session
+        .batch_execute(
+            "update public.good set pad = 'y' where tenant_id = 5;
+             insert into public.good select 42, 1000 + i, 'z' from generate_series(1, 90) i;
+             delete from public.good where tenant_id = 42 and id > 1080;
+             insert into public.bare values (1); update public.bare set tenant_id = 2",
+        )
+        .await
+        .expect("written");
+    let load = watching.await.expect("measured");
+    let hottest: Vec<(Key, u64)> = load
+        .hottest
+        .iter()
+        .map(|k| (k.key.clone(), k.writes))
+        .collect();
+    assert_eq!(hottest, [(Key::Int(42), 100), (Key::Int(5), 10)]);
+    assert_eq!(load.items.iter().map(|item| item.writes).sum::<u64>(), 110);
+    assert!(load.watched_ms >= 3000);
+    assert!(
+        load.findings[0].object.contains("table public.bare"),
+        "{:?}",
+        load.findings
+    );
+    let left = "select pubname::text from pg_catalog.pg_publication union all
+                select slot_name::text from pg_catalog.pg_replication_slots where database = current_database()";
+    assert!(session.query(left, &[]).await.expect("asked").is_empty());
+}
+
+#[tokio::test]
+async fn the_operators_query_gives_weights() {
+    let database = skewed("load_query").await;
+    let mut task = task(&database, KeySet::buckets(64, 0, 64));
+    task.by = Measure::Query(
+        "select tenant_id, count(*) * 3 from public.good where tenant_id < 10 group by 1;"
+            .to_owned(),
+    );
+    let load = measured(task.clone()).await;
+    assert_eq!(load.items.iter().map(|item| item.weight).sum::<u64>(), 300);
+    task.by = Measure::Query("delete from public.good returning tenant_id, 1".to_owned());
+    assert!(inspect::run(&Inspection::Load(task)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_directory_is_read_as_text_and_nothing_is_written() {
+    let database = skewed("load_directory").await;
+    let ask = |query: &str| {
+        Inspection::Directory(DirectoryTask {
+            shard: reference(&database),
+            query: query.to_owned(),
+            timeout_ms: 2_000,
+        })
+    };
+    let query = "select tenant_id, 'shard_' || tenant_id % 2 as shard, null from public.good where id = 1 order by 1";
+    let Ok(Inspected::Directory(directory)) = inspect::run(&ask(query)).await else {
+        panic!("no directory")
+    };
+    assert_eq!(directory.columns[..2], ["tenant_id", "shard"]);
+    assert_eq!(directory.rows.len(), 64);
+    let third = [Some("3".to_owned()), Some("shard_1".to_owned()), None];
+    assert_eq!(directory.rows[3], third);
+    for bad in [
+        "select 1; drop table public.good",
+        "with gone as (delete from public.good returning 1) select * from gone",
+        "select pg_catalog.pg_sleep(60)",
+    ] {
+        assert!(inspect::run(&ask(bad)).await.is_err(), "{bad}");
+    }
+}
