@@ -1,5 +1,9 @@
 //! A migration as the API shows it: everything a screen or a script needs, in one document.
 
+mod operation;
+
+pub use operation::{MoveView, OperationView, Totals};
+
 use crate::controller::Figures;
 use crate::store::{HoldEnd, Migration, Snapshot, Step};
 use chrono::{DateTime, Utc};
@@ -8,7 +12,8 @@ use plans::id::{
     AgentName, AttemptNo, Epoch, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId,
 };
 use plans::key_set::KeySet;
-use plans::plan::Plan;
+use plans::plan::MovePlan;
+use plans::request::Mode;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
@@ -24,10 +29,17 @@ pub struct Summary {
     pub id: MigrationId,
     /// Where it is.
     pub state: MigrationState,
+    /// The operation that it is one move of; the same id where that is the only move.
+    pub operation_id: MigrationId,
+    /// Its name within the plan.
+    #[serde(rename = "move")]
+    pub move_id: String,
     /// Who owns the moving keys.
     pub ownership: Ownership,
-    /// split.
+    /// split, merge, move, isolate, drain or rebalance.
     pub operation: String,
+    /// Whether the application goes on writing.
+    pub mode: Mode,
     /// The map.
     pub map: MapName,
     /// Where the keys were.
@@ -88,7 +100,7 @@ pub struct MigrationView {
     /// The change stream, if one runs.
     pub stream: Option<StreamStatus>,
     /// What it does.
-    pub plan: Plan,
+    pub plan: MovePlan,
 }
 
 /// The process that owns a migration.
@@ -136,8 +148,11 @@ impl From<&Migration> for Summary {
         Self {
             id: m.id.clone(),
             state: m.state,
+            operation_id: m.operation.clone(),
+            move_id: m.plan.id.clone(),
             ownership: m.ownership,
             operation: m.plan.operation.clone(),
+            mode: m.plan.mode,
             map: m.plan.map.clone(),
             source: m.plan.moving.source.clone(),
             target: m.plan.moving.target.clone(),

@@ -135,6 +135,12 @@ impl From<StoreError> for ApiError {
             StoreError::KeysMoving { migration } => conflict("keys.moving").hint(format!(
                 "wait until {migration} ends, or abort it: shardwright show {migration}"
             )),
+            StoreError::ShardMoving { migration, .. } => conflict("shard.in_use").hint(format!(
+                "wait until {migration} ends, or abort it: shardwright show {migration}"
+            )),
+            StoreError::SettingsRevision { .. } => {
+                conflict("map.busy").hint("somebody else changed them: look, then try again")
+            }
             StoreError::MapVersion { .. } => conflict("plan.stale").hint(PLAN_AGAIN),
             StoreError::Busy => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "migration.busy", detail)
@@ -183,11 +189,30 @@ impl From<ControlError> for ApiError {
             E::Stale { .. } => new(S::CONFLICT, "plan.stale").hint(PLAN_AGAIN),
             E::NoAgent => new(S::SERVICE_UNAVAILABLE, "agent.none")
                 .hint("start one: shardwright-agent --controller URL"),
-            E::SurveyLost => new(S::GATEWAY_TIMEOUT, "agent.silent").hint("try again"),
-            E::Survey(failure) => {
+            E::InspectionLost => new(S::GATEWAY_TIMEOUT, "agent.silent").hint("try again"),
+            E::Inspection(failure) => {
                 let problem = new(S::UNPROCESSABLE_ENTITY, &failure.code);
                 failure.hint.into_iter().fold(problem, Self::hint)
             }
+            E::OtherAnswer => new(S::BAD_GATEWAY, "agent.answer")
+                .hint("run agent and controller of the same version"),
+            E::NoneCan { hint, .. } => {
+                let problem = new(S::CONFLICT, "operation.state");
+                hint.into_iter().fold(problem, Self::hint)
+            }
+            E::MovedOffline { map, from, to, .. } => new(S::CONFLICT, "migration.offline").hint(
+                format!("plan a move back: shardwright plan move {map} --from {to} --to {from}"),
+            ),
+            E::RulesBroken { .. } => new(S::UNPROCESSABLE_ENTITY, "rules.broken")
+                .hint("plan again; with --override-rules REASON it is allowed and written down"),
+            E::NoTables { map } => new(S::UNPROCESSABLE_ENTITY, "map.no_tables").hint(format!(
+                "name them once: shardwright map set {map} --table orders=tenant_id"
+            )),
+            E::Mend(_) => new(S::UNPROCESSABLE_ENTITY, "mend.refused")
+                .hint("check again: shardwright map check MAP --request FILE"),
+            E::Unmapped { map, .. } => new(S::NOT_FOUND, "key.unmapped").hint(format!(
+                "give it an owner: shardwright map assign {map}"
+            )),
             E::Contended { .. } => new(S::SERVICE_UNAVAILABLE, "migration.busy").hint("try again"),
             E::Injected(_) => new(S::INTERNAL_SERVER_ERROR, "fail_point"),
         }
@@ -238,5 +263,9 @@ fn place(number: usize) -> Option<u64> {
 
 /// The command line's noun for a thing.
 fn noun(what: &str) -> &str {
-    if what == "step" { "migration" } else { what }
+    match what {
+        "step" | "operation" => "migration",
+        "version" => "map",
+        other => other,
+    }
 }

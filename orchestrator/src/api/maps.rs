@@ -3,14 +3,16 @@
 use super::stream::{MapFeed, feed_map};
 use super::{ApiError, actor, json};
 use crate::controller::Controller;
-use crate::store::MapVersionRecord;
+use crate::store::{MapVersionRecord, SettingsRecord};
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{AppendHeaders, IntoResponse, Response};
-use plans::id::MapName;
-use plans::shard_map::ShardMap;
+use plans::id::{MapName, MapVersion, ShardName};
+use plans::key::Key;
+use plans::shard_map::{Difference, MapSettings, Mapping, ShardMap};
+use serde::{Deserialize, Serialize};
 
 /// Makes version 1.
 pub(super) async fn create(
@@ -64,6 +66,90 @@ pub(super) async fn history(
     let name = MapName(name);
     controller.map(&name).await?;
     Ok(Json(controller.store().history(&name).await?))
+}
+
+/// One version.
+pub(super) async fn version(
+    State(controller): State<Controller>,
+    Path((name, version)): Path<(String, i64)>,
+) -> Result<Json<ShardMap>, ApiError> {
+    let map = controller.map_at(&MapName(name), MapVersion(version)).await?;
+    Ok(Json(map))
+}
+
+/// Which two versions.
+#[derive(Debug, Deserialize)]
+pub(super) struct Between {
+    from: i64,
+    to: i64,
+}
+
+/// What changed from one version to another.
+pub(super) async fn diff(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+    Query(between): Query<Between>,
+) -> Result<Json<Vec<Difference>>, ApiError> {
+    let (from, to) = (MapVersion(between.from), MapVersion(between.to));
+    let changed = controller.map_difference(&MapName(name), from, to).await?;
+    Ok(Json(changed))
+}
+
+/// The next version by hand.
+pub(super) async fn edit(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<ShardMap>, ApiError> {
+    let edit = json(&body)?;
+    let map = controller.edit_map(&MapName(name), edit, actor(&headers)).await?;
+    Ok(Json(map))
+}
+
+/// Changes some settings; those that are not named stay.
+pub(super) async fn set(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<MapSettings>, ApiError> {
+    let change = json(&body)?;
+    let settings = controller.set_map(&MapName(name), change, actor(&headers)).await?;
+    Ok(Json(settings))
+}
+
+/// Every revision of the settings, newest first.
+pub(super) async fn settings(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+) -> Result<Json<Vec<SettingsRecord>>, ApiError> {
+    Ok(Json(controller.store().settings(&MapName(name)).await?))
+}
+
+/// A key and the mapping that it belongs to.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Located {
+    /// The key as the map has it.
+    pub key: Key,
+    /// Its owner.
+    pub shard: ShardName,
+    /// The mapping that it is part of.
+    pub mapping: Mapping,
+}
+
+/// The owner of the key in the body.
+pub(super) async fn locate(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Result<Json<Located>, ApiError> {
+    let (key, mapping) = controller.locate(&MapName(name), &json(&body)?).await?;
+    Ok(Json(Located {
+        key,
+        shard: mapping.shard.clone(),
+        mapping,
+    }))
 }
 
 /// The map now, and again whenever it changes.

@@ -1,4 +1,4 @@
-//! Migrations: submitted, shown, ordered about, followed.
+//! Migrations: shown, ordered about, followed.
 
 use super::stream::{feed_migration, last_event_id};
 use super::{ApiError, actor, json};
@@ -14,9 +14,9 @@ use plans::id::MigrationId;
 use serde::Deserialize;
 
 /// Rows of a list without a limit.
-const LIST: i64 = 200;
+pub(super) const LIST: i64 = 200;
 /// Events of one answer.
-const EVENTS: i64 = 10_000;
+pub(super) const EVENTS: i64 = 10_000;
 
 /// A new thing.
 pub(super) type Created<T> = (StatusCode, Json<T>);
@@ -28,8 +28,8 @@ pub(super) fn created<T>(made: T) -> Created<T> {
 
 /// Why an order was given.
 #[derive(Debug, Default, Deserialize)]
-struct Order {
-    reason: Option<String>,
+pub(super) struct Order {
+    pub(super) reason: Option<String>,
 }
 
 /// Where a reader of events stands.
@@ -41,18 +41,7 @@ pub(super) struct After {
 /// How many.
 #[derive(Debug, Deserialize)]
 pub(super) struct Limit {
-    limit: Option<i64>,
-}
-
-/// Admits a plan.
-pub(super) async fn submit(
-    State(controller): State<Controller>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Created<MigrationView>, ApiError> {
-    let text = super::plan::text(&body)?;
-    let snapshot = controller.submit(text, actor(&headers)).await?;
-    Ok(created(view(&controller, &snapshot)))
+    pub(super) limit: Option<i64>,
 }
 
 /// The newest ones.

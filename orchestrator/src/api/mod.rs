@@ -9,17 +9,19 @@ mod guard;
 mod health;
 mod maps;
 mod migrations;
+mod operations;
 mod plan;
 mod shards;
 mod stream;
 
 pub use error::{ApiError, Problem};
+pub use maps::Located;
 
 use crate::controller::{ControlError, Controller};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::HeaderMap;
-use axum::routing::{get, post};
+use axum::routing::{get, patch, post};
 use serde::de::DeserializeOwned;
 use std::net::SocketAddr;
 
@@ -46,17 +48,57 @@ pub fn routes(controller: Controller) -> Router {
         .route("/api/v1/shards", post(shards::add).get(shards::list))
         .route(
             "/api/v1/shards/{name}",
-            get(shards::show).delete(shards::remove),
+            get(shards::show)
+                .patch(shards::change)
+                .delete(shards::remove),
         )
-        .route("/api/v1/maps", post(maps::create).get(maps::list))
-        .route("/api/v1/maps/{name}", get(maps::show))
-        .route("/api/v1/maps/{name}/versions", get(maps::history))
-        .route("/api/v1/maps/{name}/changes", get(maps::changes))
+        .merge(map_routes())
         .route("/api/v1/plans", post(plan::make))
         .route("/api/v1/schemas/request", get(plan::schema))
+        .merge(operation_routes())
+        .route("/api/v1/agents", get(agents::list))
+        .route("/api/v1/agents/claim", post(agents::claim))
+        .route("/api/v1/agents/heartbeat", post(agents::heartbeat))
+        .route("/api/v1/agents/report", post(agents::report))
+        .route("/api/v1/agents/cutover", post(agents::cutover))
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .with_state(controller)
+}
+
+fn map_routes() -> Router<Controller> {
+    Router::new()
+        .route("/api/v1/maps", post(maps::create).get(maps::list))
+        .route("/api/v1/maps/{name}", get(maps::show))
+        .route(
+            "/api/v1/maps/{name}/versions",
+            post(maps::edit).get(maps::history),
+        )
+        .route("/api/v1/maps/{name}/versions/{version}", get(maps::version))
+        .route("/api/v1/maps/{name}/diff", get(maps::diff))
+        .route(
+            "/api/v1/maps/{name}/settings",
+            patch(maps::set).get(maps::settings),
+        )
+        .route("/api/v1/maps/{name}/locate", post(maps::locate))
+        .route("/api/v1/maps/{name}/changes", get(maps::changes))
+}
+
+fn operation_routes() -> Router<Controller> {
+    Router::new()
+        .route(
+            "/api/v1/operations",
+            post(operations::submit).get(operations::list),
+        )
+        .route("/api/v1/operations/{id}", get(operations::show))
+        .route("/api/v1/operations/{id}/plan", get(operations::plan))
+        .route("/api/v1/operations/{id}/events", get(operations::events))
+        .route(
+            "/api/v1/operations/{id}/{command}",
+            post(operations::command),
+        )
         .route(
             "/api/v1/migrations",
-            post(migrations::submit).get(migrations::list),
+            post(operations::submit).get(migrations::list),
         )
         .route("/api/v1/migrations/{id}", get(migrations::show))
         .route("/api/v1/migrations/{id}/events", get(migrations::events))
@@ -73,13 +115,6 @@ pub fn routes(controller: Controller) -> Router {
             "/api/v1/migrations/{id}/{command}",
             post(migrations::command),
         )
-        .route("/api/v1/agents", get(agents::list))
-        .route("/api/v1/agents/claim", post(agents::claim))
-        .route("/api/v1/agents/heartbeat", post(agents::heartbeat))
-        .route("/api/v1/agents/report", post(agents::report))
-        .route("/api/v1/agents/cutover", post(agents::cutover))
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .with_state(controller)
 }
 
 /// `routes` behind the check of Host and Origin for a server at `address`.

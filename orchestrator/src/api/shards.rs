@@ -1,21 +1,22 @@
 //! Shards.
 
-use super::{ApiError, json};
-use crate::controller::{ControlError, Controller};
-use crate::store::ShardRecord;
+use super::{ApiError, actor, json};
+use crate::controller::{Controller, ShardChange};
+use crate::store::{NewShard, ShardRecord};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
+use axum::http::HeaderMap;
 use plans::id::ShardName;
-use plans::plan::ShardRef;
 
 /// Registers one.
 pub(super) async fn add(
     State(controller): State<Controller>,
+    headers: HeaderMap,
     body: Bytes,
 ) -> Result<super::migrations::Created<ShardRecord>, ApiError> {
-    let shard: ShardRef = json(&body)?;
-    let made = controller.add_shard(&shard.name, &shard.dsn).await?;
+    let shard: NewShard = json(&body)?;
+    let made = controller.add_shard(&shard, actor(&headers)).await?;
     Ok(super::migrations::created(made))
 }
 
@@ -31,17 +32,30 @@ pub(super) async fn show(
     State(controller): State<Controller>,
     Path(name): Path<String>,
 ) -> Result<Json<ShardRecord>, ApiError> {
-    let shards = controller.store().shards().await?;
-    let found = shards.into_iter().find(|s| s.name.as_str() == name);
-    let found = found.ok_or_else(|| ControlError::missing("shard", &name))?;
-    Ok(Json(found))
+    Ok(Json(controller.shard(&ShardName(name)).await?))
 }
 
-/// Forgets one that no map names.
+/// Changes what is said about one.
+pub(super) async fn change(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<ShardRecord>, ApiError> {
+    let change: ShardChange = json(&body)?;
+    let changed = controller
+        .change_shard(&ShardName(name), change, actor(&headers))
+        .await?;
+    Ok(Json(changed))
+}
+
+/// Forgets one that no map in force names.
 pub(super) async fn remove(
     State(controller): State<Controller>,
     Path(name): Path<String>,
+    headers: HeaderMap,
 ) -> Result<(), ApiError> {
-    let removed = controller.store().remove_shard(&ShardName(name)).await;
-    Ok(removed?)
+    Ok(controller
+        .remove_shard(&ShardName(name), actor(&headers))
+        .await?)
 }

@@ -1,4 +1,4 @@
-//! Server-sent events: a map and its changes, a migration's journal and its figures.
+//! Server-sent events: a map and its changes, an operation, a migration's journal and its figures.
 
 use super::migrations::view;
 use crate::controller::{ControlError, Controller};
@@ -142,6 +142,50 @@ impl MigrationReader {
             self.sent = text;
         }
         Ok(())
+    }
+}
+
+struct OperationReader {
+    controller: Controller,
+    id: MigrationId,
+    changes: watch::Receiver<u64>,
+    sent: String,
+}
+
+/// Event `view` with the operation, now and whenever it changed.
+pub(super) fn feed_operation(controller: Controller, id: MigrationId) -> Feed {
+    let reader = OperationReader {
+        changes: controller.changes(),
+        controller,
+        id,
+        sent: String::new(),
+    };
+    feed(unfold(reader, |mut reader| async {
+        let event = reader.next().await?;
+        Some((Ok(event), reader))
+    }))
+}
+
+impl OperationReader {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            self.changes.borrow_and_update();
+            match super::operations::view(&self.controller, &self.id).await {
+                Ok(view) => {
+                    let text = serde_json::to_string(&view).ok()?;
+                    if text != self.sent {
+                        self.sent.clone_from(&text);
+                        return Some(Event::default().event("view").data(text));
+                    }
+                }
+                Err(_) => {
+                    tokio::time::sleep(AFTER_ERROR).await;
+                    continue;
+                }
+            }
+            self.changes.changed().await.ok()?;
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 }
 

@@ -38,6 +38,17 @@ impl Client {
         self.read(response).await
     }
 
+    /// Sends a change, for an answer.
+    pub(super) async fn patch<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: String,
+    ) -> Result<T, CliError> {
+        let request = self.request(Method::PATCH, path).body(body);
+        let response = self.send(request).await?;
+        self.read(response).await
+    }
+
     /// Removes.
     pub(super) async fn delete(&self, path: &str) -> Result<(), CliError> {
         self.send(self.request(Method::DELETE, path)).await?;

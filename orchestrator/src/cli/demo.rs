@@ -2,13 +2,40 @@
 
 use super::error::CliError;
 use clap::Args;
-use demo::{Kill, Moment, Options, Then, Trouble, parse_step};
+use demo::{
+    Kill, Moment, Operation, Options, Task, Then, Trouble, parse_measure, parse_shape, parse_step,
+    parse_strategy,
+};
+use demo::shop::Shape;
+use plans::request::{Measure, Mode};
+use plans::shard_map::Strategy;
 use plans::step::StepKind;
 use std::path::PathBuf;
 
-/// Split a live shard on this machine: private clusters, a writing application, a ledger, a report.
+/// Split, merge or move live shards on this machine: private clusters, a writing application, a ledger, a report.
 #[derive(Debug, Args)]
 pub(super) struct Demo {
+    /// What to do: split, merge, move, isolate, drain or rebalance.
+    #[arg(long, default_value_t = Operation::Split)]
+    operation: Operation,
+    /// How the map divides keys: range, hash or list.
+    #[arg(long, default_value_t = Strategy::Range, value_parser = parse_strategy)]
+    strategy: Strategy,
+    /// Make the moving keys read-only meanwhile, rather than capture what is written to them.
+    #[arg(long)]
+    offline: bool,
+    /// Types of the shard key's columns: bigint, or for a range map "text,bigint" or timestamptz.
+    #[arg(long, value_name = "TYPES", default_value = "bigint", value_parser = parse_shape)]
+    key: Shape,
+    /// Parts of a split.
+    #[arg(long, default_value_t = 2)]
+    parts: u32,
+    /// Merge one live shard into another, rather than both into a new one.
+    #[arg(long)]
+    into_live: bool,
+    /// What a rebalance counts load by: rows, bytes or writes.
+    #[arg(long, value_name = "MEASURE", default_value = "rows", value_parser = parse_measure)]
+    by: Measure,
     /// Size of the shop: 1 is about two million rows.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
@@ -67,7 +94,17 @@ impl Demo {
             then: self.then,
             ..trouble
         };
+        let task = Task {
+            operation: self.operation,
+            strategy: self.strategy,
+            mode: if self.offline { Mode::Offline } else { Mode::Online },
+            shape: self.key,
+            parts: self.parts,
+            into_live: self.into_live,
+            by: self.by,
+        };
         let options = Options {
+            task,
             scale: self.scale,
             clients: self.clients,
             rate: self.rate,

@@ -51,6 +51,9 @@ pub enum CliError {
     /// An argument has no usable value.
     #[error("{0}")]
     Usage(String),
+    /// Refused before anything was asked of the controller.
+    #[error("{0}")]
+    Refused(String),
     /// The state was not reached in time.
     #[error("migration {id} is {state} after {waited}, not {wanted}")]
     Timeout {
@@ -103,6 +106,7 @@ impl CliError {
             Self::Answer { .. }
             | Self::File { .. }
             | Self::Usage(_)
+            | Self::Refused(_)
             | Self::Timeout { .. }
             | Self::Cluster(_)
             | Self::Store(_)
@@ -123,6 +127,7 @@ impl CliError {
                 (_, _) => ERROR,
             },
             Self::Usage(_) => USAGE,
+            Self::Refused(_) => REFUSED,
             Self::Timeout { .. } => TIMEOUT,
             Self::Unreachable { .. }
             | Self::Answer { .. }

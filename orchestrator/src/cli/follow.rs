@@ -1,8 +1,8 @@
-//! Follows a migration by its stream of events, also over a restart of the controller.
+//! Follows a migration or an operation by its stream of events, also over a restart of the controller.
 
 use super::client::Client;
 use super::error::CliError;
-use crate::view::MigrationView;
+use serde::de::DeserializeOwned;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -10,16 +10,25 @@ use tokio::time::Instant;
 const PATIENCE: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Shows each new view to `see` until it returns an exit code.
-pub(super) async fn follow(
+/// The stream of a migration's views.
+pub(super) fn of_migration(id: &str) -> String {
+    format!("/api/v1/migrations/{id}/events?after={}", i64::MAX)
+}
+
+/// The stream of an operation's views.
+pub(super) fn of_operation(id: &str) -> String {
+    format!("{}/events", super::operation::path(id))
+}
+
+/// Shows each new view of the stream at `path` to `see` until it returns an exit code.
+pub(super) async fn follow<V: DeserializeOwned>(
     client: &Client,
-    id: &str,
-    mut see: impl FnMut(&MigrationView) -> Option<u8>,
+    path: &str,
+    mut see: impl FnMut(&V) -> Option<u8>,
 ) -> Result<u8, CliError> {
-    let path = format!("/api/v1/migrations/{id}/events?after={}", i64::MAX);
     let mut lost_at: Option<Instant> = None;
     loop {
-        let ended = one_stream(client, &path, &mut see, &mut lost_at).await;
+        let ended = one_stream(client, path, &mut see, &mut lost_at).await;
         let error = match ended {
             Ok(Some(code)) => return Ok(code),
             Ok(None) => None,
@@ -38,10 +47,10 @@ pub(super) async fn follow(
 }
 
 /// One connection; `None` when it ended before `see` was content.
-async fn one_stream(
+async fn one_stream<V: DeserializeOwned>(
     client: &Client,
     path: &str,
-    see: &mut impl FnMut(&MigrationView) -> Option<u8>,
+    see: &mut impl FnMut(&V) -> Option<u8>,
     lost_at: &mut Option<Instant>,
 ) -> Result<Option<u8>, CliError> {
     let mut response = client.events(path).await?;
@@ -70,7 +79,7 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 }
 
 /// The view in a block of an event stream, if it is one.
-fn view(block: &str) -> Option<MigrationView> {
+fn view<V: DeserializeOwned>(block: &str) -> Option<V> {
     let is_view = block.lines().any(|line| line == "event: view");
     let mut data = block.lines().filter_map(|line| line.strip_prefix("data: "));
     serde_json::from_str(data.next().filter(|_| is_view)?).ok()

@@ -2,35 +2,37 @@
 
 use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
-use super::follow::follow;
+use super::follow::{follow, of_migration, of_operation};
 use super::output::{Output, or_dash, table};
-use super::{report, watch};
+use super::{operation, report, watch};
 use crate::controller::Command;
-use crate::view::{MigrationView, StepView, Summary};
+use crate::controller::operations::OperationState;
+use crate::view::{MigrationView, OperationView, StepView};
 use clap::{Args, Subcommand};
 use plans::state::migration::MigrationState;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::cell::RefCell;
 use std::time::Duration;
 
-/// What can be done with a migration.
+/// What can be done with an operation or a migration.
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
-    /// List the migrations, newest first.
+    /// List the operations with their moves, newest first.
     List {
         #[command(flatten)]
         output: Output,
     },
-    /// Show a migration and its steps.
+    /// Show an operation and its moves, or a migration and its steps.
     Show {
-        /// The migration.
+        /// The operation or migration.
         id: String,
         #[command(flatten)]
         output: Output,
     },
-    /// Follow a migration until it ends, fails or waits for you.
+    /// Follow an operation or a migration until it ends, fails or waits for you.
     Watch(watch::Watch),
-    /// Wait until a migration is in a state.
+    /// Wait until an operation or a migration is in a state.
     Wait(Wait),
     /// Let the cutover begin.
     Approve(Order),
@@ -46,9 +48,9 @@ pub(super) enum Verb {
     Rollback(Order),
     /// End the hold: the old rows go.
     Finish(Order),
-    /// Print the evidence of a migration.
+    /// Print the evidence of an operation or a migration.
     Report {
-        /// The migration.
+        /// The operation or migration.
         id: String,
         #[command(flatten)]
         output: Output,
@@ -58,7 +60,7 @@ pub(super) enum Verb {
 /// An order.
 #[derive(Debug, Args)]
 pub(super) struct Order {
-    /// The migration.
+    /// The operation or migration.
     id: String,
     /// Why; kept in the journal.
     #[arg(long)]
@@ -70,11 +72,11 @@ pub(super) struct Order {
 /// Wait for a state.
 #[derive(Debug, Args)]
 pub(super) struct Wait {
-    /// The migration.
+    /// The operation or migration.
     id: String,
     /// The state.
     #[arg(long = "for", value_parser = state)]
-    state: MigrationState,
+    state: OperationState,
     /// How long, for example 30s or 5m.
     #[arg(long, default_value = "1h", value_parser = humantime::parse_duration)]
     timeout: Duration,
@@ -86,10 +88,13 @@ impl Verb {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         match self {
             Self::List { output } => {
-                let all: Vec<Summary> = client.get("/api/v1/migrations").await?;
-                output.print(&all, |all| list_text(all))
+                let all: Vec<OperationView> = client.get("/api/v1/operations").await?;
+                output.print(&all, |all| operation::list_text(all))
             }
             Self::Show { id, output } => {
+                if let Some(view) = operation::with_moves(client, &id).await? {
+                    return output.print(&view, operation::show_text);
+                }
                 let view: MigrationView = client.get(&format!("/api/v1/migrations/{id}")).await?;
                 output.print(&view, show_text)
             }
@@ -109,6 +114,10 @@ impl Verb {
 
 impl Order {
     async fn give(self, client: &Client, command: Command) -> Result<u8, CliError> {
+        if operation::with_moves(client, &self.id).await?.is_some() {
+            let reason = self.reason.as_deref();
+            return operation::order(client, &self.id, command, reason, self.output).await;
+        }
         let path = format!("/api/v1/migrations/{}/{command}", self.id);
         let body = json!({ "reason": self.reason }).to_string();
         let view: MigrationView = client.post(&path, body).await?;
@@ -119,68 +128,73 @@ impl Order {
 
 impl Wait {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let last: RefCell<Option<MigrationView>> = RefCell::default();
-        let see = |view: &MigrationView| {
-            let at = view.summary.state;
-            last.replace(Some(view.clone()));
-            let over = view.summary.finished_at.is_some() || at == MigrationState::Failed;
-            match at == self.state {
-                true => Some(0),
-                false => over.then_some(MIGRATION_FAILED),
+        if operation::with_moves(client, &self.id).await?.is_some() {
+            let path = of_operation(&self.id);
+            let (code, view) = self
+                .until(client, &path, |view: &OperationView| {
+                    (operation::reached(view, self.state), view.state)
+                })
+                .await?;
+            self.output.print(&view, |view| format!("{}\n", view.state))?;
+            if code != 0 {
+                operation::tell_end(&view);
             }
-        };
-        let followed = follow(client, &self.id, see);
-        let ended = tokio::time::timeout(self.timeout, followed).await;
-        let view = last.into_inner();
-        let code = match ended {
-            Ok(ended) => ended?,
-            Err(_) => {
-                return Err(CliError::Timeout {
-                    id: self.id,
-                    state: or_dash(view.as_ref().map(|view| &view.summary.state)),
-                    waited: humantime::format_duration(self.timeout).to_string(),
-                    wanted: self.state.to_string(),
-                });
-            }
-        };
-        if let Some(view) = view {
-            self.output
-                .print(&view, |view| format!("{}\n", view.summary.state))?;
-            watch::tell_failure(&view);
+            return Ok(code);
         }
+        let path = of_migration(&self.id);
+        let (code, view) = self
+            .until(client, &path, |view: &MigrationView| {
+                let at = view.summary.state;
+                let over = view.summary.finished_at.is_some() || at == MigrationState::Failed;
+                let code = match OperationState::from(at) == self.state {
+                    true => Some(0),
+                    false => over.then_some(MIGRATION_FAILED),
+                };
+                (code, at.into())
+            })
+            .await?;
+        self.output
+            .print(&view, |view| format!("{}\n", view.summary.state))?;
+        watch::tell_failure(&view);
         Ok(code)
+    }
+
+    /// The exit code and the view that gave it.
+    async fn until<V: Clone + DeserializeOwned>(
+        &self,
+        client: &Client,
+        path: &str,
+        judge: impl Fn(&V) -> (Option<u8>, OperationState),
+    ) -> Result<(u8, V), CliError> {
+        let last: RefCell<Option<(V, OperationState)>> = RefCell::default();
+        let see = |view: &V| {
+            let (code, state) = judge(view);
+            last.replace(Some((view.clone(), state)));
+            code
+        };
+        let followed = follow(client, path, see);
+        let ended = tokio::time::timeout(self.timeout, followed).await;
+        let last = last.into_inner();
+        match (ended, last) {
+            (Ok(code), Some((view, _))) => Ok((code?, view)),
+            (Ok(code), None) => Err(code.err().unwrap_or_else(|| self.late(None))),
+            (Err(_), last) => Err(self.late(last.map(|(_, state)| state))),
+        }
+    }
+
+    fn late(&self, state: Option<OperationState>) -> CliError {
+        CliError::Timeout {
+            id: self.id.clone(),
+            state: or_dash(state.as_ref()),
+            waited: humantime::format_duration(self.timeout).to_string(),
+            wanted: self.state.to_string(),
+        }
     }
 }
 
 /// A state by its name.
-pub(super) fn state(name: &str) -> Result<MigrationState, String> {
-    MigrationState::parse(name).ok_or_else(|| format!("{name:?} is not a state of a migration"))
-}
-
-fn list_text(all: &[Summary]) -> String {
-    let row = |m: &Summary| {
-        vec![
-            m.id.to_string(),
-            m.state.to_string(),
-            m.operation.clone(),
-            m.map.to_string(),
-            format!("{} -> {}", m.source, m.target),
-            m.keys.to_string(),
-            m.created_at
-                .to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
-        ]
-    };
-    let rows: Vec<_> = all.iter().map(row).collect();
-    let head = [
-        "ID",
-        "STATE",
-        "OPERATION",
-        "MAP",
-        "SHARDS",
-        "KEYS",
-        "CREATED",
-    ];
-    table(&head, &rows)
+pub(super) fn state(name: &str) -> Result<OperationState, String> {
+    OperationState::parse(name).ok_or_else(|| format!("{name:?} is not a state of a migration"))
 }
 
 /// The migration with its steps, for people.

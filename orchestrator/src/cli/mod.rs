@@ -6,9 +6,12 @@ mod agent;
 mod client;
 mod demo;
 mod error;
+mod files;
 mod follow;
+mod keys;
 mod map;
 mod migration;
+mod operation;
 mod output;
 mod plan;
 mod report;
@@ -56,20 +59,20 @@ enum Command {
     Serve(serve::Serve),
     /// Split a live shard on this machine, end to end, and print a report.
     Demo(demo::Demo),
-    /// Shards: add, list, remove.
+    /// Shards: add, set, list, show, remove.
     #[command(subcommand)]
     Shard(shard::Shard),
-    /// Shard maps: create, show, list, history.
+    /// Shard maps: create, import, show, change, check, measure.
     #[command(subcommand)]
     Map(map::Map),
-    /// Make a plan of a request, print it, and write it to a file.
+    /// Make a plan of a request or of flags, print it, and write it to a file.
     Plan(plan::Plan),
-    /// Submit a plan; prints the migration's id.
+    /// Submit a plan; prints the operation's id.
     Apply(plan::Apply),
     /// Agents: list.
     #[command(subcommand)]
     Agent(agent::Agent),
-    /// Migrations, the long form of the verbs below.
+    /// Operations and their migrations, the long form of the verbs below.
     #[command(subcommand)]
     Migration(migration::Verb),
     #[command(flatten)]

@@ -1,11 +1,13 @@
-//! `shardwright report`: the evidence of a migration.
+//! `shardwright report`: the evidence of an operation or a migration.
 
 use super::client::Client;
 use super::error::CliError;
 use super::migration::show_text;
+use super::operation;
 use super::output::{Output, table};
 use crate::store::{CleanupRecord, Event};
-use crate::view::MigrationView;
+use crate::view::{MigrationView, OperationView};
+use plans::plan::Plan;
 use serde::Serialize;
 
 /// Everything that is kept about a migration.
@@ -16,15 +18,42 @@ struct Report {
     events: Vec<Event>,
 }
 
-/// Prints the report.
+/// Everything that is kept about an operation with several moves.
+#[derive(Debug, Serialize)]
+struct OperationReport {
+    operation: OperationView,
+    plan: Plan,
+    moves: Vec<Report>,
+}
+
+/// Prints the report of an operation or a migration.
 pub(super) async fn print(client: &Client, id: &str, output: Output) -> Result<u8, CliError> {
+    let Some(operation) = operation::with_moves(client, id).await? else {
+        return output.print(&migration(client, id).await?, text);
+    };
+    let mut moves = Vec::with_capacity(operation.moves.len());
+    for moved in &operation.moves {
+        moves.push(migration(client, moved.migration.id.as_str()).await?);
+    }
+    let plan = client.get(&format!("{}/plan", operation::path(id))).await?;
+    let report = OperationReport {
+        operation,
+        plan,
+        moves,
+    };
+    output.print(&report, |report| {
+        let moves: Vec<String> = report.moves.iter().map(text).collect();
+        format!("{}\n{}", operation::show_text(&report.operation), moves.join("\n"))
+    })
+}
+
+async fn migration(client: &Client, id: &str) -> Result<Report, CliError> {
     let root = format!("/api/v1/migrations/{id}");
-    let report = Report {
+    Ok(Report {
         migration: client.get(&root).await?,
         cleanup: client.get(&format!("{root}/cleanup")).await?,
         events: client.get(&format!("{root}/events")).await?,
-    };
-    output.print(&report, text)
+    })
 }
 
 fn text(report: &Report) -> String {

@@ -2,51 +2,100 @@
 
 use super::client::Client;
 use super::error::CliError;
-use super::output::{Output, table};
-use crate::store::ShardRecord;
-use clap::Subcommand;
-use serde_json::json;
+use super::keys::pair;
+use super::output::{Output, or_dash, table};
+use crate::controller::ShardChange;
+use crate::store::{NewShard, ShardRecord};
+use clap::{Args, Subcommand};
+use plans::fleet::DEFAULT_CAPACITY;
+use plans::id::ShardName;
 
 /// Shards.
 #[derive(Debug, Subcommand)]
 pub(super) enum Shard {
     /// Register a shard.
-    Add {
-        /// Its name.
-        name: String,
-        /// Connection string; the password as ${file:/path} or ${env:NAME}.
-        #[arg(long)]
-        dsn: String,
-        #[command(flatten)]
-        output: Output,
-    },
+    Add(Add),
+    /// Change what is said about a shard.
+    Set(Set),
     /// List the shards.
     List {
         #[command(flatten)]
         output: Output,
     },
-    /// Forget a shard that no map names.
+    /// Show a shard.
+    Show {
+        /// Its name.
+        name: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Forget a shard that no map in force names.
     Remove {
         /// Its name.
         name: String,
     },
 }
 
+/// Register a shard.
+#[derive(Debug, Args)]
+pub(super) struct Add {
+    /// Its name.
+    name: String,
+    /// Connection string; the password as ${file:/path} or ${env:NAME}.
+    #[arg(required_unless_present = "dsn")]
+    place: Option<String>,
+    /// The same as an option.
+    #[arg(long, conflicts_with = "place")]
+    dsn: Option<String>,
+    /// A label, for example region=eu; may be given several times.
+    #[arg(long = "label", value_name = "LABEL=VALUE", value_parser = pair)]
+    labels: Vec<(String, String)>,
+    /// How much load it should carry, relative to the others.
+    #[arg(long, default_value_t = DEFAULT_CAPACITY)]
+    capacity: u32,
+    /// Bytes of rows that it can hold.
+    #[arg(long)]
+    space: Option<u64>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Change what is said about a shard.
+#[derive(Debug, Args)]
+pub(super) struct Set {
+    /// Its name.
+    name: String,
+    /// A label to set; may be given several times.
+    #[arg(long = "label", value_name = "LABEL=VALUE", value_parser = pair)]
+    labels: Vec<(String, String)>,
+    /// A label to take away; may be given several times.
+    #[arg(long, value_name = "LABEL")]
+    unlabel: Vec<String>,
+    /// How much load it should carry, relative to the others.
+    #[arg(long)]
+    capacity: Option<u32>,
+    /// Bytes of rows that it can hold; 0: not limited.
+    #[arg(long)]
+    space: Option<u64>,
+    /// Another connection string.
+    #[arg(long)]
+    dsn: Option<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
 impl Shard {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         match self {
-            Self::Add { name, dsn, output } => {
-                let body = json!({ "name": name, "dsn": dsn }).to_string();
-                let made: ShardRecord = client.post("/api/v1/shards", body).await?;
-                output.print(&made, |made| format!("{}\n", made.name))
-            }
+            Self::Add(add) => add.run(client).await,
+            Self::Set(set) => set.run(client).await,
             Self::List { output } => {
                 let shards: Vec<ShardRecord> = client.get("/api/v1/shards").await?;
-                output.print(&shards, |shards| {
-                    let rows = shards.iter();
-                    let rows = rows.map(|s| vec![s.name.to_string(), s.dsn.clone()]);
-                    table(&["NAME", "DSN"], &rows.collect::<Vec<_>>())
-                })
+                output.print(&shards, |shards| list_text(shards))
+            }
+            Self::Show { name, output } => {
+                let shard: ShardRecord = client.get(&format!("/api/v1/shards/{name}")).await?;
+                output.print(&shard, |shard| list_text(std::slice::from_ref(shard)))
             }
             Self::Remove { name } => {
                 client.delete(&format!("/api/v1/shards/{name}")).await?;
@@ -54,4 +103,53 @@ impl Shard {
             }
         }
     }
+}
+
+impl Add {
+    async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let new = NewShard {
+            name: ShardName(self.name),
+            dsn: self.place.or(self.dsn).unwrap_or_default(),
+            labels: self.labels.into_iter().collect(),
+            capacity: self.capacity,
+            space: self.space,
+        };
+        let body = super::output::json(&new)?;
+        let made: ShardRecord = client.post("/api/v1/shards", body).await?;
+        self.output.print(&made, |made| format!("{}\n", made.name))
+    }
+}
+
+impl Set {
+    async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let set = self.labels.into_iter().map(|(label, value)| (label, Some(value)));
+        let taken = self.unlabel.into_iter().map(|label| (label, None));
+        let change = ShardChange {
+            labels: set.chain(taken).collect(),
+            capacity: self.capacity,
+            space: self.space,
+            dsn: self.dsn,
+        };
+        let path = format!("/api/v1/shards/{}", self.name);
+        let changed: ShardRecord = client.patch(&path, super::output::json(&change)?).await?;
+        self.output
+            .print(&changed, |changed| list_text(std::slice::from_ref(changed)))
+    }
+}
+
+fn list_text(shards: &[ShardRecord]) -> String {
+    let row = |shard: &ShardRecord| {
+        let labels = shard.labels.iter();
+        let labels: Vec<_> = labels.map(|(label, value)| format!("{label}={value}")).collect();
+        vec![
+            shard.name.to_string(),
+            shard.number.to_string(),
+            shard.capacity.to_string(),
+            or_dash(shard.space.as_ref()),
+            or_dash(Some(&labels.join(",")).filter(|text| !text.is_empty())),
+            shard.dsn.clone(),
+        ]
+    };
+    let rows: Vec<_> = shards.iter().map(row).collect();
+    table(&["NAME", "NUMBER", "CAPACITY", "SPACE", "LABELS", "DSN"], &rows)
 }

@@ -2,10 +2,12 @@
 
 use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
-use super::follow::follow;
+use super::follow::{follow, of_migration, of_operation};
 use super::migration::state;
+use super::operation;
 use super::output::Output;
-use crate::view::{MigrationView, StepView};
+use crate::controller::operations::OperationState;
+use crate::view::{MigrationView, OperationView, StepView};
 use clap::Args;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use plans::render::bytes;
@@ -17,20 +19,23 @@ use plans::wire::TableProgress;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
-/// Follow a migration.
+/// Follow an operation or a migration.
 #[derive(Debug, Args)]
 pub(super) struct Watch {
-    /// The migration.
+    /// The operation or migration.
     id: String,
-    /// End in one of these states only (and when the migration ends or fails).
+    /// End in one of these states only (and when it ends or fails).
     #[arg(long, num_args = 1.., value_parser = state)]
-    until: Vec<MigrationState>,
+    until: Vec<OperationState>,
     #[command(flatten)]
     output: Output,
 }
 
 impl Watch {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        if operation::with_moves(client, &self.id).await?.is_some() {
+            return self.run_moves(client).await;
+        }
         let mut screen: Box<dyn Screen> = if self.output.is_json() {
             Box::new(JsonLines)
         } else if std::io::stderr().is_terminal() {
@@ -38,7 +43,8 @@ impl Watch {
         } else {
             Box::new(Lines::default())
         };
-        let code = follow(client, &self.id, |view| {
+        let path = of_migration(&self.id);
+        let code = follow(client, &path, |view: &MigrationView| {
             screen.show(view);
             let code = end(view, &self.until)?;
             screen.close();
@@ -47,12 +53,32 @@ impl Watch {
         });
         code.await
     }
+
+    /// A line per change of several moves.
+    async fn run_moves(self, client: &Client) -> Result<u8, CliError> {
+        let mut last = String::new();
+        let path = of_operation(&self.id);
+        let code = follow(client, &path, |view: &OperationView| {
+            let line = match self.output.is_json() {
+                true => serde_json::to_string(view).unwrap_or_default(),
+                false => operation::headline(view),
+            };
+            if line != last {
+                println!("{line}");
+                last = line;
+            }
+            let code = operation::end(view, &self.until)?;
+            operation::tell_end(view);
+            Some(code)
+        });
+        code.await
+    }
 }
 
 /// The exit code, if there is nothing to wait for.
-fn end(view: &MigrationView, until: &[MigrationState]) -> Option<u8> {
+fn end(view: &MigrationView, until: &[OperationState]) -> Option<u8> {
     let m = &view.summary;
-    if until.contains(&m.state) {
+    if until.contains(&m.state.into()) {
         return Some(0);
     }
     if m.state == MigrationState::Failed || m.state == MigrationState::Unwound {
@@ -78,7 +104,8 @@ fn holds(view: &MigrationView) -> bool {
 
 fn tell_end(view: &MigrationView) {
     let m = &view.summary;
-    match &m.waiting_for {
+    let approval = m.waiting_for.as_ref().filter(|_| m.state == MigrationState::Waiting);
+    match approval {
         Some(what) => eprintln!("waiting for {what}: shardwright approve {}", m.id),
         None if holds(view) => eprintln!(
             "the map names {}; end the hold: shardwright finish {} (or rollback)",

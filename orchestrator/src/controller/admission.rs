@@ -1,147 +1,42 @@
-//! What comes in: shards, maps, requests that become plans, plans that become migrations.
+//! Plans that become operations: checked once more against the map and the shards, then admitted as a whole.
 
-use super::dispatch::shard_ref;
+use super::planning::Look;
 use super::{ControlError, Controller, clock};
-use crate::store::{NewMigration, ShardRecord, Snapshot, StoreError};
-use plans::id::{MapName, MapVersion, MigrationId, ShardName};
-use plans::key_set::{KeySet, KeyType};
-use plans::plan::{Move, Plan};
-use plans::planner::{self, Outline};
-use plans::request::Request;
-use plans::shard_map::{Mapping, MappingState, ShardMap, Strategy};
-use plans::survey::{Survey, SurveyTask};
+use crate::store::{NewOperation, ShardRecord, Snapshot, StoreError};
+use futures::stream::{StreamExt, TryStreamExt};
+use plans::id::{MapName, MigrationId};
+use plans::plan::{Plan, PlannedMove};
+use plans::shard_map::{KeyColumns, MapSettings, RuleBreak, ShardMap, ThroughRef};
+use plans::table::TableKey;
 use rand::Rng;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// A map to make.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NewMap {
-    /// Its name.
-    pub name: MapName,
-    /// How keys are divided.
-    pub strategy: Strategy,
-    /// Types of the key's columns.
-    pub key: Vec<KeyType>,
-    /// Who owns what.
-    pub mappings: Vec<NewMapping>,
-}
-
-/// A mapping of a map to make.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NewMapping {
-    /// The keys.
-    pub keys: KeySet,
-    /// Their owner.
-    pub shard: ShardName,
-}
+use serde_json::json;
 
 impl Controller {
-    /// Registers a shard.
+    /// Admits a plan that is still true; with `queue` also one whose keys other migrations move first.
+    ///
+    /// Returns its migrations in the order of the plan's moves.
     ///
     /// # Errors
-    /// [`ControlError::InlinePassword`], an empty field, or a name that is taken.
-    pub async fn add_shard(
+    /// [`ControlError::Stale`], [`ControlError::RulesBroken`], or [`StoreError::KeysMoving`] naming the other migration.
+    pub async fn submit(
         &self,
-        name: &ShardName,
-        dsn: &str,
-    ) -> Result<ShardRecord, ControlError> {
-        check_name("shard", name.as_str())?;
-        if dsn.trim().is_empty() {
-            return Err(invalid("the connection string is empty"));
-        }
-        if has_inline_password(dsn) {
-            return Err(ControlError::InlinePassword {
-                shard: name.to_string(),
-            });
-        }
-        Ok(self.inner.store.add_shard(name, dsn).await?)
-    }
-
-    /// Makes version 1 of a map.
-    ///
-    /// # Errors
-    /// An unknown shard, an overlap, an empty key set, or a name that is taken.
-    pub async fn create_map(&self, new: NewMap, actor: &str) -> Result<ShardMap, ControlError> {
-        check_name("map", new.name.as_str())?;
-        if new.key.len() != 1 {
-            return Err(invalid("the key of a map has one column in this version"));
-        }
-        if new.mappings.is_empty() {
-            return Err(invalid("the map has no mapping"));
-        }
-        let shards = self.inner.store.shards().await?;
-        for mapping in &new.mappings {
-            shard_ref(&shards, &mapping.shard)?;
-        }
-        let mappings = new.mappings.into_iter().map(|mapping| Mapping {
-            keys: mapping.keys,
-            shard: mapping.shard,
-            state: MappingState::Active,
-        });
-        let map = ShardMap {
-            name: new.name,
-            strategy: new.strategy,
-            key: new.key,
-            version: MapVersion(1),
-            incarnation: self.inner.store.incarnation().to_owned(),
-            migration: None,
-            mappings: mappings.collect(),
-        };
-        let map = map.validated()?;
-        self.inner.store.create_map(&map, actor).await?;
-        self.announce();
-        Ok(map)
-    }
-
-    /// A map with the marks of what is being moved.
-    ///
-    /// # Errors
-    /// [`StoreError::Missing`], or what the store says.
-    pub async fn map(&self, name: &MapName) -> Result<ShardMap, ControlError> {
-        let store = &self.inner.store;
-        // Migrations first: a flip in between leaves a mark for a moment rather than losing one.
-        let unfinished = store.unfinished().await?;
-        let map = store.map(name).await?;
-        let mut map = map.ok_or_else(|| ControlError::missing("map", name.as_str()))?;
-        for snapshot in &unfinished {
-            snapshot.migration.mark(&mut map);
-        }
-        Ok(map)
-    }
-
-    /// Makes a plan of a request, with the eyes of an agent.
-    ///
-    /// # Errors
-    /// A request that cannot be read or does not fit, refusing findings, or no agent to look.
-    pub async fn plan(&self, text: &str) -> Result<Plan, ControlError> {
-        let request = Request::parse(text)?;
-        let map = self.map(request.map()).await?;
-        let outline = planner::outline(&request, &map)?;
-        let Request::Split(split) = &request;
-        let survey = self
-            .survey(&outline, split.tables.clone(), split.ignore.clone(), &map)
-            .await?;
-        Ok(planner::plan(&request, &map, &survey)?)
-    }
-
-    /// Admits a plan that is still true.
-    ///
-    /// # Errors
-    /// [`ControlError::Stale`], or [`StoreError::KeysMoving`] naming the other migration.
-    pub async fn submit(&self, text: &str, actor: &str) -> Result<Snapshot, ControlError> {
+        text: &str,
+        queue: bool,
+        actor: &str,
+    ) -> Result<Vec<Snapshot>, ControlError> {
         let plan = Plan::parse(text)?;
-        self.check_current(&plan).await?;
-        let new = NewMigration {
+        let broken = self.check_current(&plan, queue).await?;
+        let reason = plan.options.override_rules.clone();
+        let new = NewOperation {
             id: new_id(),
             plan,
             by: actor.to_owned(),
             at: clock(),
+            queue,
+            override_reason: reason.filter(|_| !broken.is_empty()),
         };
         let submitted = self.inner.store.submit(&new).await;
-        let snapshot = submitted.map_err(|error| {
+        let snapshots = submitted.map_err(|error| {
             if let StoreError::MapVersion {
                 map,
                 current,
@@ -152,18 +47,28 @@ impl Controller {
             }
             error.into()
         })?;
+        if let Some(reason) = &new.override_reason {
+            let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
+            let data = json!({ "operation": new.id, "reason": reason, "broken": broken });
+            let object = format!("map {}", new.plan.map);
+            self.audit(actor, "rules.overridden", object, data).await?;
+        }
         self.announce();
-        tracing::info!(migration = %new.id, actor, "submitted");
-        Ok(snapshot)
+        tracing::info!(operation = %new.id, moves = snapshots.len(), actor, "submitted");
+        Ok(snapshots)
     }
 
-    /// Refuses keys that move already, another store, another map version, another schema.
-    async fn check_current(&self, plan: &Plan) -> Result<(), ControlError> {
+    /// Refuses keys that move already, another store, another map version, another schema; returns the rules
+    /// that the plan breaks with a reason.
+    async fn check_current(&self, plan: &Plan, queue: bool) -> Result<Vec<RuleBreak>, ControlError> {
         let store = &self.inner.store;
-        let keys = &plan.moving.keys;
         let unfinished = store.unfinished().await?;
         let mut others = unfinished.iter().map(|snapshot| &snapshot.migration);
-        if let Some(other) = others.find(|other| other.meets(&plan.map, keys)) {
+        let meets = |other: &&crate::store::Migration| {
+            let mut moves = plan.moves.iter();
+            moves.any(|planned| other.meets(&plan.map, &planned.moving.keys))
+        };
+        if let Some(other) = others.find(meets).filter(|_| !queue) {
             let migration = other.id.clone();
             return Err(StoreError::KeysMoving { migration }.into());
         }
@@ -176,7 +81,7 @@ impl Controller {
                 store.incarnation()
             ));
         }
-        if map.version != plan.map_version {
+        if map.version != plan.map_version && !queue {
             changed.push(version_changed(
                 &plan.map,
                 map.version.0,
@@ -186,49 +91,106 @@ impl Controller {
         if !changed.is_empty() {
             return Err(ControlError::Stale { changed });
         }
-        let Move { source, target, .. } = &plan.moving;
-        let outline = Outline {
-            source: source.clone(),
-            target: target.clone(),
-            keys: keys.clone(),
-        };
-        let tables = plan.moving.tables.iter();
-        let tables = tables.map(|table| (table.table.to_string(), table.key_column.clone()));
-        let survey = self
-            .survey(&outline, tables.collect(), Vec::new(), &map)
-            .await?;
-        if survey.schema_fingerprint == plan.schema_fingerprint {
-            return Ok(());
+        let shards = store.shards().await?;
+        let broken = broken_rules(plan, &map, &shards);
+        if !broken.is_empty() && plan.options.override_rules.is_none() {
+            return Err(ControlError::RulesBroken { broken });
         }
-        Err(stale(format!(
-            "the tables on shard {source} were changed: their fingerprint was {}, it is {}",
-            plan.schema_fingerprint, survey.schema_fingerprint
-        )))
+        self.check_schemas(plan, &map, &shards).await?;
+        Ok(broken)
     }
 
-    async fn survey(
+    /// Looks at the tables of each pair of shards once more.
+    async fn check_schemas(
         &self,
-        outline: &Outline,
-        tables: BTreeMap<String, String>,
-        ignore: Vec<String>,
+        plan: &Plan,
         map: &ShardMap,
-    ) -> Result<Survey, ControlError> {
-        let shards = self.inner.store.shards().await?;
-        let task = SurveyTask {
-            id: uuid::Uuid::new_v4().to_string(),
-            source: shard_ref(&shards, &outline.source)?,
-            target: shard_ref(&shards, &outline.target)?,
-            tables,
-            ignore,
-            keys: outline.keys.clone(),
-            key_type: map.key.first().copied().unwrap_or(KeyType::Bigint),
-        };
-        let limit = self.inner.settings.survey_wait;
-        self.inner
-            .surveys
-            .ask(task, limit, || self.announce())
-            .await
+        shards: &[ShardRecord],
+    ) -> Result<(), ControlError> {
+        let looks = distinct(&plan.moves).into_iter().map(|planned| async move {
+            let settings = settings_of(plan, planned);
+            let look = Look {
+                source: &planned.moving.source,
+                target: &planned.moving.target,
+                keys: &planned.moving.keys,
+                mode: planned.mode,
+                again: true,
+            };
+            let survey = self.survey(look, settings, map, shards).await?;
+            Ok::<_, ControlError>((planned, survey))
+        });
+        let looks = futures::stream::iter(looks.collect::<Vec<_>>());
+        let seen: Vec<_> = looks.buffered(super::planning::AT_ONCE).try_collect().await?;
+        let changed: Vec<String> = seen
+            .into_iter()
+            .filter(|(planned, survey)| survey.schema_fingerprint != planned.schema_fingerprint)
+            .map(|(planned, survey)| {
+                format!(
+                    "the tables on shard {} were changed: their fingerprint was {}, it is {}",
+                    planned.moving.source, planned.schema_fingerprint, survey.schema_fingerprint
+                )
+            })
+            .collect();
+        match changed.is_empty() {
+            true => Ok(()),
+            false => Err(ControlError::Stale { changed }),
+        }
     }
+}
+
+/// One move for each source, target and mode.
+fn distinct(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
+    let same = |a: &PlannedMove, b: &PlannedMove| {
+        a.moving.source == b.moving.source && a.moving.target == b.moving.target && a.mode == b.mode
+    };
+    let first = |index: &usize| moves[..*index].iter().all(|before| !same(before, &moves[*index]));
+    (0..moves.len()).filter(first).map(|index| &moves[index]).collect()
+}
+
+/// The tables as the plan has them.
+fn settings_of(plan: &Plan, planned: &PlannedMove) -> MapSettings {
+    let mut settings = MapSettings {
+        ignore: plan.ignore.clone(),
+        sequences: plan.sequences,
+        ..MapSettings::default()
+    };
+    for table in &planned.moving.tables {
+        let name = table.table.to_string();
+        match &table.key {
+            TableKey::Columns(columns) => {
+                let names = columns.iter().map(|column| column.name.clone()).collect();
+                settings.tables.insert(name, KeyColumns(names));
+            }
+            TableKey::Through(through) => {
+                let reference = ThroughRef {
+                    parent: through.parent.to_string(),
+                    columns: through.columns.iter().cloned().collect(),
+                };
+                settings.through.insert(name, reference);
+            }
+            TableKey::Reference => settings.reference.push(name),
+        }
+    }
+    settings
+}
+
+/// Every rule of the map that a move of the plan breaks.
+fn broken_rules(plan: &Plan, map: &ShardMap, shards: &[ShardRecord]) -> Vec<RuleBreak> {
+    let mut broken = Vec::new();
+    for moving in plan.moves.iter().map(|planned| &planned.moving) {
+        let Some(target) = shards.iter().find(|shard| shard.name == moving.target) else {
+            continue;
+        };
+        let info = target.info();
+        let rules = map.settings.rules.iter();
+        let rules = rules.filter(|rule| !rule.allows(&moving.keys, &info));
+        broken.extend(rules.map(|rule| RuleBreak {
+            rule: rule.name.clone(),
+            keys: moving.keys.clone(),
+            shard: moving.target.clone(),
+        }));
+    }
+    broken
 }
 
 fn stale(changed: String) -> ControlError {
@@ -239,47 +201,6 @@ fn stale(changed: String) -> ControlError {
 
 fn version_changed(map: &MapName, current: i64, expected: i64) -> String {
     format!("it was made for map {map} version {expected}, which is now at version {current}")
-}
-
-fn invalid(what: &str) -> ControlError {
-    ControlError::Invalid {
-        what: what.to_owned(),
-    }
-}
-
-/// Names stand in URLs and in messages.
-fn check_name(what: &str, name: &str) -> Result<(), ControlError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if !name.is_empty() && name.len() <= 63 && name.chars().all(plain) {
-        return Ok(());
-    }
-    Err(ControlError::Invalid {
-        what: format!("{what} name {name:?} is not made of 1 to 63 letters, digits, _ - ."),
-    })
-}
-
-/// True when a password is written out in the connection string.
-fn has_inline_password(dsn: &str) -> bool {
-    if let Some((_, rest)) = dsn.split_once("://") {
-        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let user = place.rsplit_once('@').map(|(user, _)| user);
-        let password = user.and_then(|user| user.split_once(':'));
-        return password.is_some_and(|(_, word)| !word.is_empty() && !word.starts_with("${"))
-            || names_password(query);
-    }
-    names_password(dsn)
-}
-
-fn names_password(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    lower.match_indices("password").any(|(at, word)| {
-        let after = lower[at + word.len()..].trim_start();
-        let value = after.strip_prefix('=').map(str::trim_start);
-        value.is_some_and(|value| {
-            let value = value.strip_prefix('\'').unwrap_or(value);
-            !value.is_empty() && !value.starts_with("${")
-        })
-    })
 }
 
 /// `m` and nine random letters or digits.
@@ -293,28 +214,6 @@ fn new_id() -> MigrationId {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_references_may_stand_for_a_password() {
-        for fine in [
-            "host=a user=b",
-            "host=a password=${env:X}",
-            "host=a password='${file:/a b}'",
-            "postgres://u@h/d",
-            "postgres://u:${file:/x}@h/d",
-            "host=a passfile=/x",
-        ] {
-            assert!(!has_inline_password(fine), "{fine}");
-        }
-        for bad in [
-            "host=a password=x",
-            "host=a password = 'x'",
-            "postgres://u:secret@h/d",
-            "postgres://h/d?user=u&password=x",
-        ] {
-            assert!(has_inline_password(bad), "{bad}");
-        }
-    }
 
     #[test]
     fn new_ids_are_migration_ids() {

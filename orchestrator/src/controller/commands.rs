@@ -3,8 +3,9 @@
 use super::decide::needs_approval;
 use super::draft::Draft;
 use super::{ControlError, Controller};
-use crate::store::{HoldEnd, Snapshot};
+use crate::store::{HoldEnd, Migration, Snapshot};
 use plans::id::{MigrationId, StepId};
+use plans::request::{Cutover, Mode};
 use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::state::step::{StepEvent, StepState};
@@ -73,21 +74,23 @@ impl Command {
         Self::ALL.into_iter().filter(possible).collect()
     }
 
-    fn hint(self, m: &crate::store::Migration) -> Option<&'static str> {
+    fn hint(self, m: &Migration) -> Option<String> {
         let flipped = m.map_version_after.is_some();
-        match self {
-            Self::Abort if flipped => Some("the map names the target: use rollback or finish"),
+        let hint = match self {
+            Self::Abort if flipped => "the map names the target: use rollback or finish",
             Self::Rollback | Self::Finish if !flipped => {
-                Some("the map still names the source: use abort to take the migration back")
+                "the map still names the source: use abort to take the migration back"
             }
-            Self::Approve => Some("a migration is approved while it is waiting for it"),
+            Self::Approve => "a migration is approved while it is waiting for it",
+            Self::Pause if m.started_at.is_none() => "it has not begun: abort takes it back at once",
             Self::Abort
             | Self::Rollback
             | Self::Finish
             | Self::Pause
             | Self::Resume
-            | Self::Retry => None,
-        }
+            | Self::Retry => return None,
+        };
+        Some(hint.to_owned())
     }
 }
 
@@ -120,8 +123,22 @@ impl Controller {
     }
 }
 
+/// The command that plans the way back of a migration that keeps no stream.
+pub(super) fn move_back(m: &Migration) -> String {
+    let moving = &m.plan.moving;
+    format!("shardwright plan move {} --from {} --to {}", m.plan.map, moving.target, moving.source)
+}
+
 fn illegal(draft: &Draft, command: Command) -> ControlError {
     let m = &draft.snapshot().migration;
+    if command == Command::Rollback && m.plan.mode == Mode::Offline && m.map_version_after.is_some() {
+        return ControlError::MovedOffline {
+            migration: m.id.clone(),
+            map: m.plan.map.clone(),
+            from: m.plan.moving.source.clone(),
+            to: m.plan.moving.target.clone(),
+        };
+    }
     ControlError::Illegal {
         command: command.to_string(),
         migration: m.id.clone(),
@@ -131,8 +148,28 @@ fn illegal(draft: &Draft, command: Command) -> ControlError {
     }
 }
 
+/// An order to one of several migrations: an approval is kept for a cutover that is not due yet.
+pub(super) fn obey_ahead(
+    draft: &mut Draft,
+    command: Command,
+    data: Value,
+) -> Result<Option<()>, ControlError> {
+    let m = &draft.snapshot().migration;
+    let due = m.state == MigrationState::Waiting;
+    if command != Command::Approve || due {
+        return obey(draft, command, data);
+    }
+    let before = matches!(m.ownership, Ownership::Ready | Ownership::Fencing);
+    if m.approved || !before || m.plan.options.cutover == Cutover::Automatic {
+        return Ok(None);
+    }
+    draft.migration().approved = true;
+    draft.note("migration.approved", None, json!({ "ahead": true, "reason": data.get("reason") }));
+    Ok(Some(()))
+}
+
 /// `None`: not possible now.
-fn obey(draft: &mut Draft, command: Command, data: Value) -> Result<Option<()>, ControlError> {
+pub(super) fn obey(draft: &mut Draft, command: Command, data: Value) -> Result<Option<()>, ControlError> {
     match command {
         Command::Approve => {
             if draft.snapshot().migration.state != MigrationState::Waiting {
@@ -154,7 +191,9 @@ fn obey(draft: &mut Draft, command: Command, data: Value) -> Result<Option<()>, 
 }
 
 fn resume(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
-    let event = match draft.snapshot().migration.ownership {
+    let m = &draft.snapshot().migration;
+    let event = match m.ownership {
+        Ownership::Ready if m.started_at.is_none() => MigrationEvent::ResumedPlanned,
         Ownership::Ready | Ownership::Fencing | Ownership::Aborted => MigrationEvent::Resumed,
         Ownership::Flipped | Ownership::RollbackFencing | Ownership::Completed => {
             MigrationEvent::ResumedFlipped
@@ -202,6 +241,10 @@ fn abort(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
     if !owned || draft.migrate(MigrationEvent::Aborted, data).is_err() {
         return Ok(None);
     }
+    if draft.snapshot().migration.started_at.is_none() {
+        // Nothing was created, so that no agent is needed.
+        return super::settle::end(draft).map(Some);
+    }
     draft.append(&[StepKind::Unwind]);
     let m = draft.migration();
     m.failure = None;
@@ -212,6 +255,9 @@ fn abort(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
 fn end_hold(draft: &mut Draft, end: HoldEnd, data: Value) -> Result<Option<()>, ControlError> {
     let m = &draft.snapshot().migration;
     if m.ownership != Ownership::Flipped || m.hold_end.is_some() {
+        return Ok(None);
+    }
+    if end == HoldEnd::Rollback && m.plan.mode == Mode::Offline {
         return Ok(None);
     }
     if m.state != MigrationState::Flipped && resume(draft, data.clone())?.is_none() {

@@ -1,7 +1,8 @@
-//! What to do next with a migration; pure: a snapshot and the time in, decisions out.
+//! What to do next with a migration; pure: a snapshot, what holds it back and the time in, decisions out.
 //!
 //! Offers wait for an agent to claim; everything else is settled by the controller at once.
 
+use super::queue::Gate;
 use crate::store::{HoldEnd, Snapshot, Step};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::StepId;
@@ -17,6 +18,10 @@ use plans::step::StepKind;
 pub enum Decision {
     /// Take up what was submitted.
     Start,
+    /// Something holds it back; say what.
+    Wait(String),
+    /// It can never start; why.
+    Refuse(String),
     /// The owner showed no sign of life for too long.
     Expire,
     /// The cutover needs the operator's word.
@@ -33,9 +38,9 @@ pub enum Decision {
     Offer(Option<StepId>),
 }
 
-/// What is to be done with `snapshot` at `now`.
+/// What is to be done with `snapshot` at `now`; a planned one stays so until its gate was looked at.
 #[must_use]
-pub fn decide(snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<Decision> {
+pub fn decide(snapshot: &Snapshot, gate: Option<&Gate>, now: DateTime<Utc>) -> Vec<Decision> {
     let m = &snapshot.migration;
     if m.finished_at.is_some() {
         return Vec::new();
@@ -44,7 +49,13 @@ pub fn decide(snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<Decision> {
         return vec![Decision::Expire];
     }
     let decision = match m.state {
-        MigrationState::Planned => Some(Decision::Start),
+        MigrationState::Planned => match gate {
+            None => None,
+            Some(Gate::Open) => Some(Decision::Start),
+            Some(Gate::Held(what)) if m.waiting_for.as_ref() == Some(what) => None,
+            Some(Gate::Held(what)) => Some(Decision::Wait(what.clone())),
+            Some(Gate::Lost(why)) => Some(Decision::Refuse(why.clone())),
+        },
         MigrationState::Paused | MigrationState::Failed => closed_keys(snapshot, now),
         MigrationState::Unwound | MigrationState::Completed => None,
         MigrationState::Unwinding => unwinding(snapshot, now),

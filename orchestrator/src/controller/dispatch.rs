@@ -1,4 +1,4 @@
-//! Gives work to agents: surveys first, then steps of the migrations that they own or that nobody owns.
+//! Gives work to agents: inspections first, then steps of the migrations that they own or that nobody owns.
 //!
 //! The dispatch is committed before the agent hears of it. An agent has one claim open at a time and says in it
 //! what it holds: what it was given and does not name was lost on the way, and is given again.
@@ -6,7 +6,7 @@
 use super::decide::{Decision, decide, due, stream};
 use super::draft::Draft;
 use super::{ControlError, Controller, clock, delta, fail_points, is_missing};
-use crate::store::{Owner, ShardRecord, Snapshot};
+use crate::store::{Migration, Owner, ShardRecord, Snapshot};
 use plans::id::{MigrationId, ShardName, StepId};
 use plans::plan::ShardRef;
 use plans::state::step::{StepEvent, StepState};
@@ -33,8 +33,8 @@ impl Controller {
         let mut changes = self.inner.changes.subscribe();
         loop {
             changes.borrow_and_update();
-            if let Some(task) = self.inner.surveys.take() {
-                return Ok(Some(Work::Survey(Box::new(task))));
+            if let Some(task) = self.inner.inspections.take() {
+                return Ok(Some(Work::Inspect(Box::new(task))));
             }
             let mut wait = deadline.saturating_duration_since(Instant::now());
             for snapshot in self.inner.store.unfinished().await? {
@@ -139,11 +139,35 @@ impl Controller {
             source: shard_ref(&shards, &m.plan.moving.source)?,
             target: shard_ref(&shards, &m.plan.moving.target)?,
             keys: m.plan.moving.keys.clone(),
+            key: m.plan.key.clone(),
             tables: m.plan.moving.tables.clone(),
             schema_fingerprint: m.plan.schema_fingerprint.clone(),
+            mode: m.plan.mode,
+            sequences: m.plan.sequences,
+            drop_tables: m.plan.drop_tables,
+            source_keeps_keys: self.source_keeps_keys(m).await?,
             options: m.plan.options.clone(),
             outputs: outputs.collect(),
         })
+    }
+
+    /// The source has rows of this map that are not this migration's: keys that it owns, and the rows of other
+    /// migrations, which may still come to it or go back to it.
+    async fn source_keeps_keys(&self, own: &Migration) -> Result<bool, ControlError> {
+        let (name, moving) = (&own.plan.map, &own.plan.moving);
+        let store = &self.inner.store;
+        let unfinished = store.unfinished().await?;
+        let mut others = unfinished.iter().map(|other| &other.migration);
+        if others.any(|other| {
+            let theirs = &other.plan.moving;
+            let here = theirs.source == moving.source || theirs.target == moving.source;
+            other.id != own.id && &other.plan.map == name && other.holds_keys() && here
+        }) {
+            return Ok(true);
+        }
+        let map = store.map(name).await?;
+        let map = map.ok_or_else(|| ControlError::missing("map", name.as_str()))?;
+        Ok(!map.owned_by(&moving.source).minus(&moving.keys).is_empty())
     }
 }
 
@@ -156,6 +180,7 @@ pub(super) fn shard_ref(
     let found = found.ok_or_else(|| ControlError::missing("shard", name.as_str()))?;
     Ok(ShardRef {
         name: found.name.clone(),
+        number: found.number,
         dsn: found.dsn.clone(),
     })
 }
@@ -167,7 +192,7 @@ fn offered(snapshot: &Snapshot, claim: &Claim) -> Option<Option<StepId>> {
     if owner.is_some_and(|owner| owner.instance != claim.instance) {
         return None;
     }
-    decide(snapshot, now).into_iter().find_map(|decision| {
+    decide(snapshot, None, now).into_iter().find_map(|decision| {
         if let Decision::Offer(step) = decision {
             Some(step)
         } else {

@@ -2,11 +2,12 @@
 
 use crate::store::StoreError;
 use plans::failure::Failure;
-use plans::id::{Epoch, MigrationId};
+use plans::id::{Epoch, MapName, MapVersion, MigrationId, ShardName};
+use plans::key::Key;
 use plans::plan::PlanFileError;
 use plans::planner::PlanError;
 use plans::request::RequestError;
-use plans::shard_map::MapError;
+use plans::shard_map::{MapError, RuleBreak};
 use plans::state::IllegalTransition;
 use plans::state::migration::MigrationState;
 
@@ -30,7 +31,7 @@ pub enum ControlError {
         /// Who owns the keys.
         ownership: plans::state::cutover::Ownership,
         /// What is possible instead.
-        hint: Option<&'static str>,
+        hint: Option<String>,
     },
     /// A machine refused a transition.
     #[error(transparent)]
@@ -106,12 +107,64 @@ pub enum ControlError {
     /// Nobody can look at the shards.
     #[error("no agent is connected")]
     NoAgent,
-    /// An agent took the survey and never answered.
-    #[error("the agent did not answer the survey in time")]
-    SurveyLost,
-    /// The survey found an obstacle.
-    #[error("the shards could not be surveyed: {}", .0.message)]
-    Survey(Failure),
+    /// An agent took the inspection and never answered.
+    #[error("the agent did not answer in time what it sees on the shards")]
+    InspectionLost,
+    /// The agent could not look at the shards.
+    #[error("the shards could not be looked at: {}", .0.message)]
+    Inspection(Failure),
+    /// The agent answered something else than it was asked.
+    #[error("the agent answered another question than it was asked")]
+    OtherAnswer,
+    /// An order for an operation that none of its migrations can take.
+    #[error("{command} is not possible: operation {operation} is {state}")]
+    NoneCan {
+        /// What was asked.
+        command: String,
+        /// The operation.
+        operation: MigrationId,
+        /// Where it is.
+        state: super::operations::OperationState,
+        /// What is possible instead.
+        hint: Option<String>,
+    },
+    /// An offline move has no stream back.
+    #[error("rollback is not possible: migration {migration} moved its keys offline, and offline moves keep no stream back")]
+    MovedOffline {
+        /// The migration.
+        migration: MigrationId,
+        /// The map.
+        map: MapName,
+        /// Where the keys were.
+        from: ShardName,
+        /// Where they are.
+        to: ShardName,
+    },
+    /// The plan breaks rules of the map and gives no reason.
+    #[error("the plan breaks rules of the map: {}", broken.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    RulesBroken {
+        /// Each break.
+        broken: Vec<RuleBreak>,
+    },
+    /// Load and checks need the map's tables.
+    #[error("map {map} lists no tables")]
+    NoTables {
+        /// The map.
+        map: MapName,
+    },
+    /// The request to mend cannot be carried out.
+    #[error(transparent)]
+    Mend(#[from] plans::inspection::check::MendError),
+    /// A key that no shard owns.
+    #[error("no shard owns key {key} in map {map} version {version}")]
+    Unmapped {
+        /// The key.
+        key: Key,
+        /// The map.
+        map: MapName,
+        /// Its version.
+        version: MapVersion,
+    },
     /// The change lost against others again and again.
     #[error("migration {migration} is changing too fast")]
     Contended {

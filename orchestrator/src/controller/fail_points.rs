@@ -13,7 +13,7 @@ macro_rules! points {
 macro_rules! every_step {
     ($kind:expr, $when:literal) => {
         points!($kind, $when:
-            Preflight "preflight", CreateTarget "create_target", OpenCapture "open_capture",
+            Preflight "preflight", CreateTarget "create_target", OpenCapture "open_capture", SetReadOnly "set_read_only",
             Copy "copy", CatchUp "catch_up", BuildIndexes "build_indexes", Verify "verify",
             OpenReverse "open_reverse", Cutover "cutover", Hold "hold", DropOld "drop_old",
             Unwind "unwind", Rollback "rollback", DropNew "drop_new")

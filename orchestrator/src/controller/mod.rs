@@ -13,21 +13,29 @@ mod draft;
 mod error;
 mod fail_points;
 mod heartbeat;
+mod inspections;
+mod maps;
+pub mod operations;
+mod planning;
+pub mod queue;
 mod recover;
 mod settle;
-mod surveys;
+mod shards;
 
-pub use admission::{NewMap, NewMapping};
 pub use commands::Command;
 pub use error::ControlError;
 pub use heartbeat::Figures;
+pub use maps::{MapEdit, NewMap, NewMapping};
+pub use shards::ShardChange;
 
 use crate::retry::Policy;
-use crate::store::{Snapshot, Store, StoreError};
+use crate::store::{Migration, Snapshot, Store, StoreError};
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use decide::{Decision, decide, due};
 use draft::Draft;
 use plans::id::MigrationId;
+use plans::state::migration::MigrationState;
+use queue::Gate;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -39,8 +47,8 @@ pub struct Settings {
     pub lease: Duration,
     /// Longest wait of a claim without work.
     pub claim_wait: Duration,
-    /// Longest wait for an agent that takes a survey.
-    pub survey_wait: Duration,
+    /// Longest wait for an agent that takes an inspection, and again for its answer.
+    pub inspection_wait: Duration,
     /// Longest time between seal and flip.
     pub seal_limit: Duration,
     /// Pause after a failed attempt to unwind that has no pause of its own.
@@ -54,7 +62,7 @@ impl Default for Settings {
         Self {
             lease: Duration::from_secs(4),
             claim_wait: Duration::from_secs(20),
-            survey_wait: Duration::from_secs(60),
+            inspection_wait: Duration::from_secs(60),
             seal_limit: Duration::from_secs(30),
             unwind_pause: Duration::from_secs(5),
             retry: Policy::default(),
@@ -85,7 +93,7 @@ struct Inner {
     beats: watch::Sender<u64>,
     figures: heartbeat::FigureTable,
     attempts: cutover::Attempts,
-    surveys: surveys::Surveys,
+    inspections: inspections::Inspections,
 }
 
 impl Controller {
@@ -100,7 +108,7 @@ impl Controller {
             beats: watch::Sender::new(0),
             figures: heartbeat::FigureTable::default(),
             attempts: cutover::Attempts::default(),
-            surveys: surveys::Surveys::default(),
+            inspections: inspections::Inspections::default(),
         };
         Self {
             inner: Arc::new(inner),
@@ -152,14 +160,24 @@ impl Controller {
     async fn pass(&self) -> Result<DateTime<Utc>, ControlError> {
         let mut next = clock() + IDLE;
         self.drop_old_seals().await;
-        for snapshot in self.inner.store.unfinished().await? {
+        let mut all = self.inner.store.unfinished().await?;
+        for index in 0..all.len() {
+            let snapshot = all[index].clone();
             let id = snapshot.migration.id.clone();
             if self.is_sealed(&id) && snapshot.live_owner(clock()).is_some() {
                 next = next.min(snapshot.lease_until.unwrap_or(next));
                 continue;
             }
-            match self.advance(snapshot).await {
-                Ok(at) => next = next.min(at.unwrap_or(next)),
+            let advanced = async {
+                let gate = self.gate(&snapshot, &all).await?;
+                self.advance(snapshot, gate.as_ref()).await
+            };
+            match advanced.await {
+                Ok((at, after)) => {
+                    next = next.min(at.unwrap_or(next));
+                    // What starts here holds back what comes after it.
+                    all[index] = after;
+                }
                 Err(error) => {
                     tracing::warn!(migration = %id, %error, "migration could not be advanced");
                     next = next.min(clock() + AFTER_ERROR);
@@ -169,19 +187,52 @@ impl Controller {
         Ok(next)
     }
 
-    /// Settles everything that needs no agent; returns when more is due.
-    async fn advance(&self, mut snapshot: Snapshot) -> Result<Option<DateTime<Utc>>, ControlError> {
+    /// Whether a planned migration may start, seen from all that have not ended.
+    async fn gate(
+        &self,
+        snapshot: &Snapshot,
+        all: &[Snapshot],
+    ) -> Result<Option<Gate>, ControlError> {
+        let own = &snapshot.migration;
+        if own.state != MigrationState::Planned {
+            return Ok(None);
+        }
+        let store = &self.inner.store;
+        let siblings = if own.plan.after.is_empty() {
+            Vec::new()
+        } else {
+            let operation = store.operation(&own.operation).await?;
+            operation.map(|found| found.migrations).unwrap_or_default()
+        };
+        let all: Vec<&Migration> = all.iter().map(|other| &other.migration).collect();
+        let reasons = queue::reasons(own, &all, &siblings);
+        if !reasons.is_empty() {
+            return Ok(Some(Gate::Held(reasons.join("; "))));
+        }
+        let map = store.map(&own.plan.map).await?;
+        let map = map.ok_or_else(|| ControlError::missing("map", own.plan.map.as_str()))?;
+        Ok(Some(queue::lost(own, &map).map_or(Gate::Open, Gate::Lost)))
+    }
+
+    /// Settles everything that needs no agent; returns when more is due, and what came of it.
+    async fn advance(
+        &self,
+        mut snapshot: Snapshot,
+        gate: Option<&Gate>,
+    ) -> Result<(Option<DateTime<Utc>>, Snapshot), ControlError> {
         for _ in 0..DECISIONS {
             let now = clock();
             let id = snapshot.migration.id.clone();
-            match decide(&snapshot, now).into_iter().next() {
-                None | Some(Decision::Offer(_)) => return Ok(due(&snapshot, now)),
+            match decide(&snapshot, gate, now).into_iter().next() {
+                None | Some(Decision::Offer(_)) => return Ok((due(&snapshot, now), snapshot)),
                 Some(Decision::Expire) => self.forget_attempts(&id).await,
                 Some(_) => {}
             }
-            ((), snapshot) = self.change(&id, "controller", settle::settle_next).await?;
+            ((), snapshot) = self
+                .change(&id, "controller", |draft| settle::settle_next(draft, gate))
+                .await?;
         }
-        Ok(Some(clock() + AFTER_ERROR))
+        Ok((Some(clock() + AFTER_ERROR), snapshot))
     }
 
     /// Loads, drafts and commits, again when somebody else was faster.

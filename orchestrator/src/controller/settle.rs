@@ -3,6 +3,7 @@
 use super::decide::{Decision, decide};
 use super::dispatch::{check_epoch, kind_of};
 use super::draft::Draft;
+use super::queue::Gate;
 use super::{ControlError, Controller, delta, fail_points};
 use crate::store::{HoldEnd, Step};
 use plans::failure::{Failure, RetryClass};
@@ -19,10 +20,20 @@ use std::time::Duration;
 const MEND: &str = "mend the cause, then `resume`; `abort` takes everything back";
 
 /// Settles the first decision that needs no agent.
-pub(super) fn settle_next(draft: &mut Draft) -> Result<(), ControlError> {
+pub(super) fn settle_next(
+    draft: &mut Draft,
+    gate: Option<&Gate>,
+) -> Result<(), ControlError> {
     let now = draft.now;
-    match decide(draft.snapshot(), now).into_iter().next() {
+    match decide(draft.snapshot(), gate, now).into_iter().next() {
         None | Some(Decision::Offer(_)) => {}
+        Some(Decision::Wait(what)) => draft.migration().waiting_for = Some(what),
+        Some(Decision::Refuse(message)) => draft.fail(&Failure {
+            code: "map.changed".to_owned(),
+            message,
+            hint: Some("abort it and plan again; nothing was created".to_owned()),
+            retry: RetryClass::None,
+        })?,
         Some(Decision::Start) => {
             draft.migrate(MigrationEvent::Started, json!({}))?;
             draft.migration().started_at = Some(now);
@@ -53,7 +64,8 @@ fn go_back(draft: &mut Draft) -> Result<(), ControlError> {
     Ok(())
 }
 
-fn end(draft: &mut Draft) -> Result<(), ControlError> {
+/// The last transition; what was not done is left out.
+pub(super) fn end(draft: &mut Draft) -> Result<(), ControlError> {
     let unwound = draft.snapshot().migration.state == MigrationState::Unwinding;
     let event = if unwound {
         MigrationEvent::Unwound
@@ -87,8 +99,8 @@ impl Controller {
     /// [`ControlError::StaleEpoch`] or [`ControlError::NotRunning`] when the step is not the caller's.
     pub async fn report(&self, report: Report) -> Result<(), ControlError> {
         let report = match report {
-            Report::Survey { id, result } => {
-                self.inner.surveys.settle(&id, result);
+            Report::Inspected { id, result } => {
+                self.inner.inspections.settle(&id, result);
                 return Ok(());
             }
             Report::Step(report) => report,

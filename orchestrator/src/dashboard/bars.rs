@@ -1,6 +1,7 @@
 //! The ranges of a map as one bar, in percent of its width.
 
-use plans::key_set::{Key, KeySet};
+use plans::key::Key;
+use plans::key_set::KeySet;
 use plans::shard_map::{Mapping, MappingState};
 use std::collections::BTreeSet;
 
@@ -52,16 +53,28 @@ impl Part {
     }
 }
 
-/// The bar of `mappings`, which are in key order.
+/// The bar of `mappings`, which are in key order; the shards of a list map side by side, by their number of keys.
 pub(super) fn parts(mappings: &[Mapping]) -> Vec<Part> {
     let scale = Scale::of(mappings);
     let names: BTreeSet<&str> = mappings.iter().map(|m| m.shard.as_str()).collect();
     let mut parts: Vec<Part> = Vec::with_capacity(mappings.len());
     for mapping in mappings {
-        let KeySet::Range(range) = &mapping.keys;
-        let x = scale.at(range.from.as_ref(), 0.0);
-        let end = scale.at(range.to.as_ref(), 100.0);
         let before = parts.last().map_or(0.0, |part| part.x + part.width);
+        let (x, end) = match &mapping.keys {
+            KeySet::Range(ranges) => (
+                scale.at(ranges.first().and_then(|range| range.from.as_ref()), 0.0),
+                scale.at(ranges.last().and_then(|range| range.to.as_ref()), 100.0),
+            ),
+            KeySet::Hash(buckets) => {
+                let at = |bucket: u32| f64::from(bucket) * 100.0 / f64::from(buckets.of.max(1));
+                let ranges = &buckets.ranges;
+                (
+                    ranges.first().map_or(before, |range| at(range.from)),
+                    ranges.last().map_or(before, |range| at(range.to)),
+                )
+            }
+            KeySet::List(keys) => (before, before + keys.len() as f64 * 100.0 / scale.keys),
+        };
         if x - before > 0.01 {
             parts.push(gap(before, x));
         }
@@ -97,51 +110,67 @@ fn gap(from: f64, to: f64) -> Part {
 
 /// From keys to per cent: bounded keys lie between the two open ends.
 struct Scale {
-    low: f64,
-    high: f64,
+    /// Every bound, in key order; bounds that are no numbers are drawn at even distances.
+    bounds: Vec<Key>,
+    /// Keys of a list map.
+    keys: f64,
 }
 
 impl Scale {
     fn of(mappings: &[Mapping]) -> Self {
-        let bounds = mappings.iter().flat_map(|mapping| {
-            let KeySet::Range(range) = &mapping.keys;
-            [range.from.as_ref(), range.to.as_ref()]
-        });
-        let bounds: Vec<f64> = bounds.flatten().map(number).collect();
+        let mut bounds = Vec::new();
+        let mut keys = 0;
+        for mapping in mappings {
+            match &mapping.keys {
+                KeySet::Range(ranges) => {
+                    let ends = ranges.iter().flat_map(|range| [&range.from, &range.to]);
+                    bounds.extend(ends.flatten().cloned());
+                }
+                KeySet::Hash(_) => {}
+                KeySet::List(listed) => keys += listed.len(),
+            }
+        }
+        bounds.sort();
+        bounds.dedup();
         Self {
-            low: bounds.iter().copied().fold(f64::INFINITY, f64::min),
-            high: bounds.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            bounds,
+            keys: keys.max(1) as f64,
         }
     }
 
     fn at(&self, key: Option<&Key>, open: f64) -> f64 {
         let Some(key) = key else { return open };
-        if self.high <= self.low {
+        let (Some(low), Some(high)) = (self.bounds.first(), self.bounds.last()) else {
+            return 50.0;
+        };
+        let (low, high) = (self.number(low), self.number(high));
+        if high <= low {
             return 50.0;
         }
-        let share = (number(key) - self.low) / (self.high - self.low);
+        let share = (self.number(key) - low) / (high - low);
         OPEN_END + share * (100.0 - 2.0 * OPEN_END)
     }
-}
 
-/// Exact enough for a drawing.
-fn number(key: &Key) -> f64 {
-    let Key::Int(value) = key;
-    *value as f64
+    /// Exact enough for a drawing.
+    fn number(&self, key: &Key) -> f64 {
+        match key {
+            Key::Int(value) | Key::Timestamp(value) => *value as f64,
+            Key::Date(days) => f64::from(*days),
+            Key::Text(_) | Key::Uuid(_) | Key::Bytes(_) | Key::Row(_) => {
+                self.bounds.partition_point(|bound| bound < key) as f64
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use plans::id::ShardName;
-    use plans::key_set::KeyRange;
 
     fn mapping(from: Option<i64>, to: Option<i64>, shard: &str) -> Mapping {
         Mapping {
-            keys: KeySet::Range(KeyRange {
-                from: from.map(Key::Int),
-                to: to.map(Key::Int),
-            }),
+            keys: KeySet::range(from.map(Key::Int), to.map(Key::Int)),
             shard: ShardName::from(shard),
             state: MappingState::Active,
         }

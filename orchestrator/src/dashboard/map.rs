@@ -11,6 +11,9 @@ use axum::extract::{Path, State};
 use plans::id::MapName;
 use plans::shard_map::{MappingState, ShardMap};
 
+/// Versions that are drawn; older ones are listed only.
+const DRAWN: usize = 30;
+
 /// The page.
 pub(super) async fn show(
     State(controller): State<Controller>,
@@ -30,7 +33,14 @@ pub(super) async fn fragments(
     name: &MapName,
 ) -> Result<Vec<Fragment>, ControlError> {
     let map = controller.map(name).await?;
-    let history = controller.store().history(name).await?;
+    let mut history = Vec::new();
+    for record in controller.store().history(name).await?.into_iter().rev() {
+        let version = match history.len() < DRAWN {
+            true => controller.store().map_at(name, record.version).await?,
+            false => None,
+        };
+        history.push((record, version));
+    }
     Ok(vec![
         Fragment::new("ranges", &Ranges::new(&map)),
         Fragment::new("versions", &Versions::new(&history)),
@@ -86,8 +96,8 @@ struct Version {
 }
 
 impl Versions {
-    fn new(history: &[MapVersionRecord]) -> Self {
-        let version = |record: &MapVersionRecord| Version {
+    fn new(history: &[(MapVersionRecord, Option<ShardMap>)]) -> Self {
+        let version = |(record, map): &(MapVersionRecord, Option<ShardMap>)| Version {
             version: record.version.to_string(),
             made: moment(record.created_at),
             // A flip is made by its migration, which has a column of its own.
@@ -96,10 +106,10 @@ impl Versions {
                 _ => record.by.clone(),
             },
             migration: record.migration.as_ref().map(ToString::to_string),
-            parts: bars::parts(&record.mappings),
+            parts: map.as_ref().map_or_else(Vec::new, |map| bars::parts(&map.mappings)),
         };
         Self {
-            rows: history.iter().rev().map(version).collect(),
+            rows: history.iter().map(version).collect(),
         }
     }
 }

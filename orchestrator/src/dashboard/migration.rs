@@ -18,6 +18,7 @@ use chrono::Utc;
 use events::Events;
 use plans::failure::Failure;
 use plans::id::MigrationId;
+use plans::plan::Plan;
 use plans::render::plan_text;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
@@ -49,6 +50,7 @@ pub(super) async fn fragments(
     let snapshot = controller.load(id).await?;
     let figures = controller.figures(id);
     let events = Events::read(controller, id).await?;
+    let operation = controller.operation(&snapshot.migration.operation).await?;
     let view = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
     let steps = Steps {
         rows: view.steps.iter().map(step_row).collect(),
@@ -62,7 +64,7 @@ pub(super) async fn fragments(
         Fragment::new("windows", &Windows::new(&view)),
         Fragment::new("steps", &steps),
         Fragment::new("events", &events),
-        Fragment::new("plan", &PlanText::new(&view)),
+        Fragment::new("plan", &PlanText::new(&operation.plan)),
     ])
 }
 
@@ -201,9 +203,9 @@ struct PlanText {
 }
 
 impl PlanText {
-    fn new(view: &MigrationView) -> Self {
+    fn new(plan: &Plan) -> Self {
         Self {
-            text: plan_text(&view.plan),
+            text: plan_text(plan),
         }
     }
 }

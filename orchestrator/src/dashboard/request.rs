@@ -10,7 +10,8 @@ use axum::Form;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use plans::failure::Finding;
-use plans::key_set::{Key, KeySet};
+use plans::key::Key;
+use plans::key_set::KeySet;
 use plans::plan::Plan;
 use plans::render::plan_text;
 use plans::shard_map::ShardMap;
@@ -120,10 +121,11 @@ pub(super) async fn apply(
     State(controller): State<Controller>,
     Form(agreed): Form<Agreed>,
 ) -> Response {
-    match controller.submit(&agreed.plan, ACTOR).await {
-        Ok(snapshot) => {
-            let id = &snapshot.migration.id;
-            Redirect::to(&format!("/migrations/{id}")).into_response()
+    match controller.submit(&agreed.plan, false, ACTOR).await {
+        Ok(migrations) => {
+            let first = migrations.first().map(|snapshot| &snapshot.migration.id);
+            let page = first.map_or_else(|| "/".to_owned(), |id| format!("/migrations/{id}"));
+            Redirect::to(&page).into_response()
         }
         Err(error) => RequestPage::refused(unix_lines(&agreed.request), error),
     }
@@ -160,16 +162,16 @@ fn example(map: Option<&ShardMap>, shards: &[&str]) -> String {
 
 /// The bounds of `keys` as a request writes them, and a key between them.
 fn cut(keys: Option<&KeySet>) -> (String, i64, String) {
-    let Some(KeySet::Range(range)) = keys else {
+    let Some(KeySet::Range(ranges)) = keys else {
         return (String::new(), 501, String::new());
     };
-    let number = |key: &Key| match key {
-        Key::Int(value) => *value,
+    let number = |key: Option<&Key>| match key {
+        Some(Key::Int(value)) => Some(*value),
+        Some(_) | None => None,
     };
-    let (from, to) = (
-        range.from.as_ref().map(number),
-        range.to.as_ref().map(number),
-    );
+    let range = ranges.first();
+    let from = number(range.and_then(|range| range.from.as_ref()));
+    let to = number(range.and_then(|range| range.to.as_ref()));
     let at = match (from, to) {
         (Some(from), Some(to)) => from.midpoint(to),
         (Some(from), None) => from.saturating_add(500),

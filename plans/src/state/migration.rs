@@ -44,6 +44,8 @@ pub enum MigrationEvent {
     Approved,
     /// The operator stops it.
     Paused,
+    /// The operator lets it go on; it had not begun.
+    ResumedPlanned,
     /// The operator lets it go on; before the flip.
     Resumed,
     /// The operator lets it go on; after the flip.
@@ -78,6 +80,7 @@ impl MigrationState {
             (S::Planned | S::Running | S::Waiting | S::Flipped | S::RolledBack, E::Paused) => {
                 Ok(S::Paused)
             }
+            (S::Paused | S::Failed, E::ResumedPlanned) => Ok(S::Planned),
             (S::Paused | S::Failed, E::Resumed) => Ok(S::Running),
             (S::Paused | S::Failed, E::ResumedFlipped) => Ok(S::Flipped),
             (S::Paused | S::Failed, E::ResumedRolledBack) => Ok(S::RolledBack),

@@ -1,48 +1,48 @@
-//! Surveys that wait for an agent, and for its answer; lost with the process, and asked again by the user.
+//! Inspections that wait for an agent, and for its answer; lost with the process, and asked again by the user.
 
-use super::ControlError;
+use super::{ControlError, Controller};
 use plans::failure::Failure;
-use plans::survey::{Survey, SurveyTask};
+use plans::inspection::{Inspected, Inspection, InspectionTask};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-type Reply = Result<Survey, Failure>;
+type Reply = Result<Inspected, Failure>;
 
 #[derive(Debug, Default)]
 struct Waiting {
-    queue: VecDeque<SurveyTask>,
+    queue: VecDeque<InspectionTask>,
     taken: BTreeMap<String, oneshot::Sender<()>>,
     answers: BTreeMap<String, oneshot::Sender<Reply>>,
 }
 
-/// Surveys under way.
+/// Inspections under way.
 #[derive(Debug, Default)]
-pub(super) struct Surveys(Mutex<Waiting>);
+pub(super) struct Inspections(Mutex<Waiting>);
 
-/// Forgets a survey whose asker is gone.
+/// Forgets an inspection whose asker is gone.
 struct Asked<'a> {
-    surveys: &'a Surveys,
+    inspections: &'a Inspections,
     id: String,
 }
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        let mut waiting = self.surveys.waiting();
+        let mut waiting = self.inspections.waiting();
         waiting.queue.retain(|task| task.id != self.id);
         waiting.taken.remove(&self.id);
         waiting.answers.remove(&self.id);
     }
 }
 
-impl Surveys {
+impl Inspections {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The oldest survey that no agent has taken.
-    pub(super) fn take(&self) -> Option<SurveyTask> {
+    /// The oldest inspection that no agent has taken.
+    pub(super) fn take(&self) -> Option<InspectionTask> {
         let mut waiting = self.waiting();
         let task = waiting.queue.pop_front()?;
         if let Some(taken) = waiting.taken.remove(&task.id) {
@@ -58,35 +58,41 @@ impl Surveys {
             let _ = answer.send(reply);
         }
     }
+}
 
-    /// Waits at most `limit` for an agent to take the task, and as long again for its answer.
-    pub(super) async fn ask(
+impl Controller {
+    /// Waits for an agent to take the task, then for its answer, which may take `work` longer than usual.
+    pub(super) async fn inspect(
         &self,
-        task: SurveyTask,
-        limit: Duration,
-        announce: impl FnOnce(),
-    ) -> Result<Survey, ControlError> {
+        inspection: Inspection,
+        work: Duration,
+    ) -> Result<Inspected, ControlError> {
+        let limit = self.inner.settings.inspection_wait;
+        let inspections = &self.inner.inspections;
         let asked = Asked {
-            surveys: self,
-            id: task.id.clone(),
+            inspections,
+            id: uuid::Uuid::new_v4().to_string(),
         };
         let (take, taken) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
         {
-            let mut waiting = self.waiting();
+            let mut waiting = inspections.waiting();
             waiting.taken.insert(asked.id.clone(), take);
             waiting.answers.insert(asked.id.clone(), answer);
-            waiting.queue.push_back(task);
+            waiting.queue.push_back(InspectionTask {
+                id: asked.id.clone(),
+                inspection,
+            });
         }
-        announce();
+        self.announce();
         let taken = tokio::time::timeout(limit, taken).await;
         if !matches!(taken, Ok(Ok(()))) {
             return Err(ControlError::NoAgent);
         }
-        match tokio::time::timeout(limit, answered).await {
-            Ok(Ok(Ok(survey))) => Ok(survey),
-            Ok(Ok(Err(failure))) => Err(ControlError::Survey(failure)),
-            Ok(Err(_)) | Err(_) => Err(ControlError::SurveyLost),
+        match tokio::time::timeout(limit + work, answered).await {
+            Ok(Ok(Ok(inspected))) => Ok(inspected),
+            Ok(Ok(Err(failure))) => Err(ControlError::Inspection(failure)),
+            Ok(Err(_)) | Err(_) => Err(ControlError::InspectionLost),
         }
     }
 }

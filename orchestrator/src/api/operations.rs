@@ -1,0 +1,123 @@
+//! Operations: submitted plans with all their moves.
+
+use super::migrations::{Created, EVENTS, LIST, Limit, Order, created};
+use super::stream::feed_operation;
+use super::{ApiError, actor, json};
+use crate::controller::{Command, ControlError, Controller};
+use crate::store::Event;
+use crate::view::OperationView;
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use plans::id::MigrationId;
+use serde::{Deserialize, Serialize};
+
+/// How a plan is admitted.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct How {
+    /// Also when other migrations move some of its keys first.
+    #[serde(default)]
+    queue: bool,
+}
+
+/// A line of a migration's journal, with the migration.
+#[derive(Debug, Serialize)]
+pub(super) struct Line {
+    migration: MigrationId,
+    #[serde(flatten)]
+    event: Event,
+}
+
+/// Admits a plan.
+pub(super) async fn submit(
+    State(controller): State<Controller>,
+    Query(how): Query<How>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Created<OperationView>, ApiError> {
+    let text = super::plan::text(&body)?;
+    let migrations = controller.submit(text, how.queue, actor(&headers)).await?;
+    let first = migrations.first().map(|snapshot| &snapshot.migration.operation);
+    let id = first.ok_or_else(|| ControlError::missing("move", "of the plan"))?;
+    Ok(created(view(&controller, id).await?))
+}
+
+/// The newest ones.
+pub(super) async fn list(
+    State(controller): State<Controller>,
+    Query(limit): Query<Limit>,
+) -> Result<Json<Vec<OperationView>>, ApiError> {
+    let limit = limit.limit.unwrap_or(LIST).clamp(1, EVENTS);
+    let all = controller.store().operations(limit).await?;
+    Ok(Json(all.iter().map(OperationView::from).collect()))
+}
+
+/// One, with its moves.
+pub(super) async fn show(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+) -> Result<Json<OperationView>, ApiError> {
+    Ok(Json(view(&controller, &MigrationId(id)).await?))
+}
+
+/// Carries out an order on every migration that can take it.
+pub(super) async fn command(
+    State(controller): State<Controller>,
+    Path((id, command)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<OperationView>, ApiError> {
+    let command =
+        Command::parse(&command).ok_or_else(|| ControlError::missing("command", &command))?;
+    let order: Order = if body.is_empty() {
+        Order::default()
+    } else {
+        json(&body)?
+    };
+    let reason = order.reason.as_deref();
+    let operation = controller
+        .command_all(&MigrationId(id), command, actor(&headers), reason)
+        .await?;
+    Ok(Json(OperationView::from(&operation)))
+}
+
+/// The plan as it was submitted.
+pub(super) async fn plan(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+) -> Result<Json<plans::plan::Plan>, ApiError> {
+    Ok(Json(controller.operation(&MigrationId(id)).await?.plan))
+}
+
+/// The journals of all its migrations by time, or its view whenever it changes.
+pub(super) async fn events(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let operation = controller.operation(&MigrationId(id)).await?;
+    let accept = headers.get(header::ACCEPT).and_then(|a| a.to_str().ok());
+    if accept.is_some_and(|accept| accept.contains("text/event-stream")) {
+        return Ok(feed_operation(controller, operation.id).into_response());
+    }
+    let mut lines = Vec::new();
+    for migration in operation.migrations {
+        let events = controller.store().events(&migration.id, 0, EVENTS).await?;
+        lines.extend(events.into_iter().map(|event| Line {
+            migration: migration.id.clone(),
+            event,
+        }));
+    }
+    lines.sort_by_key(|line| line.event.at);
+    Ok(Json(lines).into_response())
+}
+
+/// The operation as the API shows it.
+pub(super) async fn view(
+    controller: &Controller,
+    id: &MigrationId,
+) -> Result<OperationView, ControlError> {
+    Ok(OperationView::from(&controller.operation(id).await?))
+}

@@ -1,0 +1,185 @@
+//! `map create` and `map assign`: mappings from flags.
+
+use super::{mappings, text};
+use crate::cli::client::Client;
+use crate::cli::error::CliError;
+use crate::cli::files::read;
+use crate::cli::keys::{Shape, key_type, pair, range_of, strategy};
+use crate::cli::output::{Output, json};
+use crate::controller::{MapEdit, NewMap, NewMapping};
+use clap::Args;
+use plans::id::{MapName, ShardName};
+use plans::key::KeyType;
+use plans::key_set::KeySet;
+use plans::shard_map::{DEFAULT_BUCKETS, KeyColumns, MapSettings, ShardMap, Strategy};
+use std::path::PathBuf;
+
+/// Make version 1 of a map.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Create {
+    /// Its name; in a file it is left out.
+    name: String,
+    #[command(flatten)]
+    kind: Kind,
+    /// Keys and their shard: FROM..TO=SHARD, either end may be missing (..=SHARD is all keys); on a hash map
+    /// virtual shards.
+    #[arg(long = "range", value_name = "FROM..TO=SHARD", value_parser = range_of, allow_hyphen_values = true)]
+    ranges: Vec<(String, String)>,
+    /// Shards with equal parts of a hash map's virtual shards; one shard: it owns everything.
+    #[arg(long, value_delimiter = ',', conflicts_with = "ranges")]
+    shards: Vec<String>,
+    /// A key of a list map and its shard; may be given several times.
+    #[arg(long, value_name = "KEY=SHARD", value_parser = pair, allow_hyphen_values = true)]
+    shard_of: Vec<(String, String)>,
+    /// A sharded table and its key column, or columns with commas between; may be given several times.
+    #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = pair)]
+    tables: Vec<(String, String)>,
+    /// Everything else from a file in YAML or JSON: strategy, key, buckets, settings, mappings; `-` is stdin.
+    #[arg(long, short = 'f', conflicts_with_all = ["strategy", "key", "buckets", "ranges", "shards", "shard_of", "tables"])]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// How a map divides keys.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Kind {
+    /// How keys are divided: range, hash or list.
+    #[arg(long, default_value = "range", value_parser = strategy)]
+    strategy: Strategy,
+    /// Type of the shard key; types of a composite one with commas between.
+    #[arg(long, default_value = "bigint", value_parser = key_type, value_delimiter = ',')]
+    key: Vec<KeyType>,
+    /// Virtual shards of a hash map, a power of two; 4096 unless said otherwise.
+    #[arg(long)]
+    buckets: Option<u32>,
+}
+
+impl Kind {
+    /// The shape that the flags describe.
+    pub(super) fn shape(&self) -> Shape {
+        let hash = self.strategy == Strategy::Hash;
+        Shape {
+            strategy: self.strategy,
+            key: self.key.clone(),
+            buckets: self.buckets.unwrap_or(if hash { DEFAULT_BUCKETS } else { 0 }),
+        }
+    }
+}
+
+/// Give keys that nobody owns to a shard.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Assign {
+    /// The map.
+    name: String,
+    /// Keys and their shard, as in `map create`.
+    #[arg(long = "range", value_name = "FROM..TO=SHARD", value_parser = range_of, allow_hyphen_values = true)]
+    ranges: Vec<(String, String)>,
+    /// A key of a list map and its shard; may be given several times.
+    #[arg(long, value_name = "KEY=SHARD", value_parser = pair, allow_hyphen_values = true)]
+    shard_of: Vec<(String, String)>,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Create {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let output = self.output;
+        let body = match &self.file {
+            Some(path) => {
+                let mut document: serde_json::Value = serde_saphyr::from_str(&read(path)?)
+                    .map_err(|error| CliError::Usage(format!("the map cannot be read: {error}")))?;
+                document["name"] = serde_json::json!(self.name);
+                json(&document)?
+            }
+            None => json(&self.new_map()?)?,
+        };
+        let made: ShardMap = client.post("/api/v1/maps", body).await?;
+        output.print(&made, text::map)
+    }
+
+    fn new_map(self) -> Result<NewMap, CliError> {
+        let shape = self.kind.shape();
+        let mut all = mappings(&shape, &self.ranges, &self.shard_of)?;
+        all.extend(parts(&shape, &self.shards)?);
+        Ok(NewMap {
+            name: MapName(self.name),
+            strategy: shape.strategy,
+            key: shape.key,
+            buckets: (shape.strategy == Strategy::Hash).then_some(shape.buckets),
+            settings: MapSettings {
+                tables: tables(&self.tables),
+                ..MapSettings::default()
+            },
+            mappings: all,
+        })
+    }
+}
+
+impl Assign {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let map = super::fetch(client, &self.name).await?;
+        let mappings = mappings(&Shape::of(&map), &self.ranges, &self.shard_of)?;
+        let path = format!("/api/v1/maps/{}/versions", self.name);
+        let made: ShardMap = client
+            .post(&path, json(&MapEdit::Assign { mappings })?)
+            .await?;
+        self.output.print(&made, text::map)
+    }
+}
+
+/// Tables with their key columns from `TABLE=COLUMN,COLUMN`.
+pub(in crate::cli) fn tables(
+    pairs: &[(String, String)],
+) -> std::collections::BTreeMap<String, KeyColumns> {
+    let columns = |text: &str| text.split(',').map(|name| name.trim().to_owned()).collect();
+    let table = |(table, text): &(String, String)| (table.clone(), KeyColumns(columns(text)));
+    pairs.iter().map(table).collect()
+}
+
+/// Equal parts of the virtual shards, in the order of the shards.
+fn parts(shape: &Shape, shards: &[String]) -> Result<Vec<NewMapping>, CliError> {
+    let part = |keys: KeySet, shard: &String| NewMapping {
+        keys,
+        shard: ShardName::from(shard.as_str()),
+    };
+    match (shape.strategy, shards) {
+        (_, []) => Ok(Vec::new()),
+        (Strategy::Range, [only]) => Ok(vec![part(KeySet::range(None, None), only)]),
+        (Strategy::Hash, shards) => {
+            let of = u64::from(shape.buckets);
+            let count = u64::try_from(shards.len()).unwrap_or(u64::MAX);
+            let cut = |index: usize| {
+                let index = u64::try_from(index).unwrap_or(u64::MAX);
+                u32::try_from(of * index / count).unwrap_or(shape.buckets)
+            };
+            let numbered = shards.iter().enumerate();
+            let buckets = |index| KeySet::buckets(shape.buckets, cut(index), cut(index + 1));
+            Ok(numbered.map(|(index, shard)| part(buckets(index), shard)).collect())
+        }
+        (Strategy::Range | Strategy::List, _) => Err(CliError::Usage(format!(
+            "--shards divides virtual shards; a {} map names its keys by {}",
+            shape.strategy,
+            if shape.strategy == Strategy::List { "--shard-of" } else { "--range" }
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_shards_are_divided_without_a_rest() {
+        let shape = Shape {
+            strategy: Strategy::Hash,
+            key: vec![KeyType::Uuid],
+            buckets: 16,
+        };
+        let names: Vec<String> = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let parts = parts(&shape, &names).unwrap();
+        let whole = parts.iter().fold(KeySet::buckets(16, 0, 0), |all, m| all.union(&m.keys));
+        assert_eq!(whole, KeySet::buckets(16, 0, 16));
+        assert_eq!(parts[0].keys, KeySet::buckets(16, 0, 5));
+    }
+}

@@ -1,0 +1,98 @@
+//! `map import`: mappings from a file, or from a directory table that an agent reads.
+
+use super::create::Kind;
+use super::{blank, text};
+use crate::cli::client::Client;
+use crate::cli::error::CliError;
+use crate::cli::files::read;
+use crate::cli::output::{Output, json};
+use crate::controller::{NewMap, NewMapping};
+use clap::{Args, ValueEnum};
+use plans::id::MapName;
+use plans::inspection::Directory;
+use plans::shard_map::{ImportForm, MapSettings, Mapping, ShardMap, Strategy, import, import_rows};
+use std::path::{Path, PathBuf};
+
+/// Make version 1 of a map from what there is.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Import {
+    /// Its name.
+    name: String,
+    /// The mappings: CSV with a header (from,to,shard; bucket_from,bucket_to,shard; or key,shard), or a list
+    /// of keys and shard in JSON or YAML; `-` is stdin.
+    #[arg(required_unless_present = "query")]
+    file: Option<PathBuf>,
+    /// What the file is written in; otherwise its ending tells.
+    #[arg(long, value_enum)]
+    format: Option<FileForm>,
+    /// The shard with the directory table.
+    #[arg(long, value_name = "SHARD", requires = "query")]
+    from: Option<String>,
+    /// A SELECT on that shard: the key's columns (or bounds), and the shard's name in a column called shard, or the last one.
+    #[arg(long, requires = "from", conflicts_with = "file")]
+    query: Option<String>,
+    #[command(flatten)]
+    kind: Kind,
+    /// A sharded table and its key column, or columns with commas between; may be given several times.
+    #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = crate::cli::keys::pair)]
+    tables: Vec<(String, String)>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What a file is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FileForm {
+    Csv,
+    Json,
+    Yaml,
+}
+
+impl Import {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let shape = self.kind.shape();
+        let blank = blank(&self.name, &shape);
+        let read = match (&self.query, &self.file) {
+            (Some(query), _) => {
+                let shard = self.from.as_deref().unwrap_or_default();
+                let body = serde_json::json!({ "query": query }).to_string();
+                let path = format!("/api/v1/shards/{shard}/directory");
+                let rows: Directory = client.post(&path, body).await?;
+                import_rows(&rows.columns, &rows.rows, &blank)
+            }
+            (None, Some(file)) => import(&read(file)?, self.form(file), &blank),
+            (None, None) => Ok(Vec::new()),
+        };
+        let mappings = read.map_err(|error| CliError::Usage(error.to_string()))?;
+        let new = NewMap {
+            name: MapName(self.name),
+            strategy: shape.strategy,
+            key: shape.key,
+            buckets: (shape.strategy == Strategy::Hash).then_some(shape.buckets),
+            settings: MapSettings {
+                tables: super::create::tables(&self.tables),
+                ..MapSettings::default()
+            },
+            mappings: mappings.into_iter().map(new_mapping).collect(),
+        };
+        let made: ShardMap = client.post("/api/v1/maps", json(&new)?).await?;
+        self.output.print(&made, text::map)
+    }
+
+    fn form(&self, file: &Path) -> ImportForm {
+        let ending = file.extension().and_then(|ending| ending.to_str());
+        match (self.format, ending) {
+            (Some(FileForm::Csv), _) => ImportForm::Csv,
+            (Some(FileForm::Json), _) | (None, Some("json")) => ImportForm::Json,
+            (Some(FileForm::Yaml), _) | (None, Some("yaml" | "yml")) => ImportForm::Yaml,
+            (None, _) => ImportForm::Csv,
+        }
+    }
+}
+
+fn new_mapping(mapping: Mapping) -> NewMapping {
+    NewMapping {
+        keys: mapping.keys,
+        shard: mapping.shard,
+    }
+}

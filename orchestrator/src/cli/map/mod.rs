@@ -1,0 +1,174 @@
+//! `shardwright map`: one file for each group of verbs.
+
+mod create;
+mod import;
+mod settings;
+mod text;
+mod versions;
+
+pub(super) use create::tables;
+
+use super::client::Client;
+use super::error::CliError;
+use super::keys::Shape;
+use super::output::Output;
+use crate::api::Located;
+use crate::controller::NewMapping;
+use clap::Subcommand;
+use plans::id::{MapName, MapVersion, ShardName};
+use plans::key::Key;
+use plans::shard_map::{MapSettings, ShardMap, Strategy};
+use serde_json::json;
+
+/// Shard maps.
+#[derive(Debug, Subcommand)]
+pub(super) enum Map {
+    /// Make version 1 of a map.
+    Create(create::Create),
+    /// Make version 1 of a map from a file, or from a directory table on a shard.
+    Import(import::Import),
+    /// Show the version in force.
+    Show {
+        /// The map.
+        name: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// List the maps.
+    List {
+        #[command(flatten)]
+        output: Output,
+    },
+    /// List every version.
+    History {
+        /// The map.
+        name: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Show what changed from one version to another.
+    Diff(versions::Diff),
+    /// Write the mappings as a file.
+    Export(versions::Export),
+    /// Make the request that leads back to an earlier version.
+    Revert(versions::Revert),
+    /// Make one mapping of adjacent ones of one shard: a version made by hand.
+    Join {
+        /// The map.
+        name: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Give keys that nobody owns to a shard: a version made by hand.
+    Assign(create::Assign),
+    /// Change tables, rules and other settings.
+    Set(settings::Set),
+    /// Say which shard a key lives on.
+    Locate {
+        /// The map.
+        name: String,
+        /// The key; a composite one has commas between its values.
+        #[arg(allow_hyphen_values = true)]
+        key: String,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+impl Map {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        match self {
+            Self::Create(create) => create.run(client).await,
+            Self::Import(import) => import.run(client).await,
+            Self::Show { name, output } => {
+                let map: ShardMap = fetch(client, &name).await?;
+                output.print(&map, text::map)
+            }
+            Self::List { output } => {
+                let maps: Vec<ShardMap> = client.get("/api/v1/maps").await?;
+                output.print(&maps, |maps| text::maps(maps))
+            }
+            Self::History { name, output } => {
+                let history: Vec<_> = client.get(&format!("/api/v1/maps/{name}/versions")).await?;
+                output.print(&history, |history| text::history(history))
+            }
+            Self::Diff(diff) => diff.run(client).await,
+            Self::Export(export) => export.run(client).await,
+            Self::Revert(revert) => revert.run(client).await,
+            Self::Join { name, output } => {
+                let body = json!({ "edit": "join" }).to_string();
+                let map: ShardMap = client.post(&format!("/api/v1/maps/{name}/versions"), body).await?;
+                output.print(&map, text::map)
+            }
+            Self::Assign(assign) => assign.run(client).await,
+            Self::Set(set) => set.run(client).await,
+            Self::Locate { name, key, output } => {
+                let map = fetch(client, &name).await?;
+                let body = super::output::json(&Shape::of(&map).key(&key)?)?;
+                let path = format!("/api/v1/maps/{name}/locate");
+                let located: Located = client.post(&path, body).await?;
+                output.print(&located, |located| format!("{}\n", located.shard))
+            }
+        }
+    }
+}
+
+impl Shape {
+    /// The shape of a map.
+    pub(super) fn of(map: &ShardMap) -> Self {
+        Self {
+            strategy: map.strategy,
+            key: map.key.clone(),
+            buckets: map.buckets,
+        }
+    }
+}
+
+/// The version in force.
+pub(super) async fn fetch(client: &Client, name: &str) -> Result<ShardMap, CliError> {
+    client.get(&format!("/api/v1/maps/{name}")).await
+}
+
+/// A map that is not made yet, for readers of keys.
+fn blank(name: &str, shape: &Shape) -> ShardMap {
+    ShardMap {
+        name: MapName::from(name),
+        strategy: shape.strategy,
+        key: shape.key.clone(),
+        buckets: shape.buckets,
+        version: MapVersion(1),
+        incarnation: String::new(),
+        migration: None,
+        settings: MapSettings::default(),
+        mappings: Vec::new(),
+    }
+}
+
+/// Mappings from `FROM..TO=SHARD` and `KEY=SHARD`.
+fn mappings(
+    shape: &Shape,
+    ranges: &[(String, String)],
+    keys: &[(String, String)],
+) -> Result<Vec<NewMapping>, CliError> {
+    let mut mappings = Vec::with_capacity(ranges.len() + keys.len());
+    for (range, shard) in ranges {
+        mappings.push(NewMapping {
+            keys: shape.range(range)?,
+            shard: ShardName::from(shard.as_str()),
+        });
+    }
+    if !keys.is_empty() && shape.strategy != Strategy::List {
+        return Err(CliError::Usage(format!(
+            "--shard-of is for list maps; this one divides keys by {}",
+            shape.strategy
+        )));
+    }
+    for (key, shard) in keys {
+        let key: Key = shape.key(key)?;
+        mappings.push(NewMapping {
+            keys: plans::key_set::KeySet::list([key]),
+            shard: ShardName::from(shard.as_str()),
+        });
+    }
+    Ok(mappings)
+}

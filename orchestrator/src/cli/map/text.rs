@@ -1,0 +1,108 @@
+//! Maps as text for people.
+
+use crate::cli::output::{or_dash, table};
+use crate::store::MapVersionRecord;
+use plans::shard_map::{Difference, Effect, MapSettings, Mapping, MappingState, Rule, ShardMap, Strategy};
+
+/// Mappings and settings.
+pub(super) fn map(map: &ShardMap) -> String {
+    let state = |mapping: &Mapping| match mapping.state {
+        MappingState::Active => "active".to_owned(),
+        MappingState::Moving => "moving".to_owned(),
+    };
+    let row = |m: &Mapping| vec![m.keys.to_string(), m.shard.to_string(), state(m)];
+    let rows: Vec<_> = map.mappings.iter().map(row).collect();
+    let kinds: Vec<_> = map.key.iter().map(|kind| kind.sql_name()).collect();
+    let buckets = match map.strategy {
+        Strategy::Hash => format!(", {} virtual shards", map.buckets),
+        Strategy::Range | Strategy::List => String::new(),
+    };
+    let head = format!(
+        "map {} version {}: {} of {}{buckets}\n",
+        map.name,
+        map.version,
+        map.strategy,
+        kinds.join(", ")
+    );
+    head + &table(&["KEYS", "SHARD", "STATE"], &rows) + &settings(&map.settings)
+}
+
+/// Tables, rules and the rest; nothing where nothing is set.
+pub(super) fn settings(settings: &MapSettings) -> String {
+    let mut text = String::new();
+    let rows: Vec<Vec<String>> = settings
+        .tables
+        .iter()
+        .map(|(table, columns)| vec![table.clone(), format!("key {}", columns.0.join(", "))])
+        .chain(settings.through.iter().map(|(table, through)| {
+            vec![table.clone(), format!("through {}", through.parent)]
+        }))
+        .chain(settings.reference.iter().map(|table| vec![table.clone(), "reference".to_owned()]))
+        .chain(settings.ignore.iter().map(|table| vec![table.clone(), "ignored".to_owned()]))
+        .collect();
+    if !rows.is_empty() {
+        text += "\n";
+        text += &table(&["TABLE", ""], &rows);
+    }
+    let rules: Vec<_> = settings.rules.iter().map(rule).collect();
+    if !rules.is_empty() {
+        text += "\n";
+        text += &table(&["RULE", "", "KEYS", "SHARDS"], &rules);
+    }
+    text
+}
+
+fn rule(rule: &Rule) -> Vec<String> {
+    let effect = match rule.effect {
+        Effect::Pin => "only on",
+        Effect::Exclude => "never on",
+    };
+    let labels = rule.labels.iter().map(|(label, value)| format!("{label}={value}"));
+    let shards: Vec<String> = rule.shard.iter().map(ToString::to_string).chain(labels).collect();
+    let keys = rule.keys.as_ref().map_or_else(|| "all keys".to_owned(), ToString::to_string);
+    vec![rule.name.clone(), effect.to_owned(), keys, shards.join(",")]
+}
+
+/// One line for each map.
+pub(super) fn maps(maps: &[ShardMap]) -> String {
+    let row = |map: &ShardMap| {
+        vec![
+            map.name.to_string(),
+            map.version.to_string(),
+            map.strategy.to_string(),
+            map.mappings.len().to_string(),
+            map.shards().len().to_string(),
+        ]
+    };
+    let rows: Vec<_> = maps.iter().map(row).collect();
+    table(&["NAME", "VERSION", "STRATEGY", "MAPPINGS", "SHARDS"], &rows)
+}
+
+/// One line for each version.
+pub(super) fn history(history: &[MapVersionRecord]) -> String {
+    let row = |v: &MapVersionRecord| {
+        let at = v
+            .created_at
+            .to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+        vec![
+            v.version.to_string(),
+            at,
+            v.by.clone(),
+            or_dash(v.migration.as_ref()),
+            v.pieces.to_string(),
+            format!("+{} -{}", v.added, v.removed),
+        ]
+    };
+    let rows: Vec<_> = history.iter().map(row).collect();
+    table(&["VERSION", "AT", "BY", "MIGRATION", "PIECES", "CHANGED"], &rows)
+}
+
+/// One line for each pair of owners.
+pub(super) fn differences(differences: &[Difference]) -> String {
+    let owner = |shard: Option<&plans::id::ShardName>| {
+        shard.map_or_else(|| "nobody".to_owned(), ToString::to_string)
+    };
+    let row = |d: &Difference| vec![d.keys.to_string(), owner(d.from.as_ref()), owner(d.to.as_ref())];
+    let rows: Vec<_> = differences.iter().map(row).collect();
+    table(&["KEYS", "FROM", "TO"], &rows)
+}

@@ -1,0 +1,179 @@
+//! Operations with several moves, as the verbs show and follow them. One with a single move is its migration.
+
+use super::client::Client;
+use super::error::{CliError, MIGRATION_FAILED};
+use super::output::{Output, or_dash, table};
+use crate::controller::Command;
+use crate::controller::operations::OperationState;
+use crate::view::{MoveView, OperationView};
+use plans::request::Hold;
+use serde_json::json;
+
+/// The operation, if the id is that of one with several moves.
+pub(super) async fn with_moves(
+    client: &Client,
+    id: &str,
+) -> Result<Option<OperationView>, CliError> {
+    match client.get::<OperationView>(&path(id)).await {
+        Ok(view) => Ok((view.moves.len() != 1).then_some(view)),
+        Err(CliError::Problem(problem)) if problem.status == 404 => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Where the API has an operation.
+pub(super) fn path(id: &str) -> String {
+    format!("/api/v1/operations/{id}")
+}
+
+/// Gives an order to every move that can take it.
+pub(super) async fn order(
+    client: &Client,
+    id: &str,
+    command: Command,
+    reason: Option<&str>,
+    output: Output,
+) -> Result<u8, CliError> {
+    let body = json!({ "reason": reason }).to_string();
+    let view: OperationView = client.post(&format!("{}/{command}", path(id)), body).await?;
+    output.print(&view, |view| format!("{}\n", view.state))
+}
+
+/// The exit code of `wait`, if there is nothing to wait for.
+pub(super) fn reached(view: &OperationView, wanted: OperationState) -> Option<u8> {
+    let over = view.finished_at.is_some() || view.state == OperationState::Failed;
+    match view.state == wanted {
+        true => Some(0),
+        false => over.then_some(MIGRATION_FAILED),
+    }
+}
+
+/// The exit code of `watch`, if there is nothing to wait for.
+pub(super) fn end(view: &OperationView, until: &[OperationState]) -> Option<u8> {
+    use OperationState as S;
+    if until.contains(&view.state) {
+        return Some(0);
+    }
+    let asks = match view.state {
+        S::Failed | S::Unwound | S::Partial => return Some(MIGRATION_FAILED),
+        S::Completed | S::RolledBack if view.finished_at.is_some() => {
+            return Some(if until.is_empty() { 0 } else { MIGRATION_FAILED });
+        }
+        S::Waiting | S::Paused => true,
+        S::Flipped => view.options.hold == Hold::UntilFinish,
+        S::Planned | S::Running | S::Unwinding | S::Completed | S::RolledBack => false,
+    };
+    (until.is_empty() && asks).then_some(0)
+}
+
+/// What the operator has to do, where it waits for one.
+pub(super) fn tell_end(view: &OperationView) {
+    match view.state {
+        OperationState::Waiting => {
+            eprintln!("waiting for approval: shardwright approve {}", view.id);
+        }
+        OperationState::Flipped => {
+            eprintln!("end the hold: shardwright finish {} (or rollback)", view.id);
+        }
+        OperationState::Paused => eprintln!("then: shardwright resume {}", view.id),
+        OperationState::Failed => {
+            for moved in &view.moves {
+                if let Some(failure) = &moved.migration.failure {
+                    eprintln!("failed: {}: {} ({})", moved.migration.id, failure.message, failure.code);
+                    if let Some(hint) = &failure.hint {
+                        eprintln!("hint: {hint}");
+                    }
+                }
+            }
+            eprintln!("then: shardwright resume {}", view.id);
+        }
+        OperationState::Planned
+        | OperationState::Running
+        | OperationState::Unwinding
+        | OperationState::Unwound
+        | OperationState::Completed
+        | OperationState::RolledBack
+        | OperationState::Partial => {}
+    }
+}
+
+/// State and moves on one line.
+pub(super) fn headline(view: &OperationView) -> String {
+    let moves = view.moves.iter().map(|moved| {
+        let m = &moved.migration;
+        match &m.waiting_for {
+            Some(what) => format!("{} {} ({what})", m.move_id, m.state),
+            None => format!("{} {}", m.move_id, m.state),
+        }
+    });
+    let head = format!("{} {}", view.id, view.state);
+    std::iter::once(head).chain(moves).collect::<Vec<_>>().join(" · ")
+}
+
+/// The operation with its moves, for people.
+pub(super) fn show_text(view: &OperationView) -> String {
+    let mut text = format!(
+        "operation {}: {} of map {}, {} moves, {}\nstate {}: {} flipped, {} ended, {} failed\n",
+        view.id,
+        view.operation,
+        view.map,
+        view.totals.moves,
+        view.mode,
+        view.state,
+        view.totals.flipped,
+        view.totals.ended,
+        view.totals.failed,
+    );
+    if let Some(reason) = &view.override_reason {
+        text += &format!("rules of the map are overridden: {reason}\n");
+    }
+    let row = |moved: &MoveView| {
+        let m = &moved.migration;
+        let failure = m.failure.as_ref().map(|failure| failure.message.clone());
+        vec![
+            m.move_id.clone(),
+            m.id.to_string(),
+            m.state.to_string(),
+            format!("{} -> {}", m.source, m.target),
+            m.keys.to_string(),
+            or_dash(m.map_version.back.or(m.map_version.after).as_ref()),
+            failure.or_else(|| m.waiting_for.clone()).unwrap_or_default(),
+        ]
+    };
+    let rows: Vec<_> = view.moves.iter().map(row).collect();
+    let head = ["MOVE", "MIGRATION", "STATE", "SHARDS", "KEYS", "VERSION", ""];
+    text + "\n" + &table(&head, &rows)
+}
+
+/// A line for each operation, and under it one for each of several moves.
+pub(super) fn list_text(all: &[OperationView]) -> String {
+    let mut rows = Vec::new();
+    for view in all {
+        let only = view.moves.first().filter(|_| view.moves.len() == 1);
+        let shards = |m: &MoveView| format!("{} -> {}", m.migration.source, m.migration.target);
+        let count = format!("{} moves", view.moves.len());
+        rows.push(vec![
+            view.id.to_string(),
+            view.state.to_string(),
+            view.operation.clone(),
+            view.map.to_string(),
+            only.map_or(count, shards),
+            only.map_or_else(String::new, |m| m.migration.keys.to_string()),
+            view.created_at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+        ]);
+        for moved in view.moves.iter().filter(|_| only.is_none()) {
+            let m = &moved.migration;
+            rows.push(vec![
+                format!("  {}", m.id),
+                m.state.to_string(),
+                m.move_id.clone(),
+                String::new(),
+                shards(moved),
+                m.keys.to_string(),
+                m.waiting_for.clone().unwrap_or_default(),
+            ]);
+        }
+    }
+    let head = ["ID", "STATE", "OPERATION", "MAP", "SHARDS", "KEYS", "CREATED"];
+    table(&head, &rows)
+}

@@ -1,0 +1,127 @@
+//! Requests from flags.
+
+use super::flags::{Flags, Operation, Split};
+use crate::cli::client::Client;
+use crate::cli::error::CliError;
+use crate::cli::keys::Shape;
+use crate::cli::map::{fetch, tables};
+use plans::id::{MapName, ShardName};
+use plans::request::{
+    Cutover, Drain, Hold, Isolate, KeyMove, Merge, Mode, MoveKeys, Options, Part, Rebalance, Request,
+    Split as SplitRequest,
+};
+
+impl Operation {
+    /// The request; the map tells how its keys are written.
+    pub(super) async fn build(self, client: &Client) -> Result<Request, CliError> {
+        let shape = Shape::of(&fetch(client, self.map()).await?);
+        let flags = self.flags();
+        let options = options(flags);
+        let (tables, ignore) = (tables(&flags.tables), flags.ignore.clone());
+        let map = MapName::from(self.map());
+        let shards = |names: Vec<String>| names.into_iter().map(ShardName).collect();
+        Ok(match self {
+            Self::Split(split) => Request::Split(SplitRequest {
+                map,
+                source: ShardName::from(split.source.as_str()),
+                into: parts(&split, &shape)?,
+                even: split.even,
+                tables,
+                ignore,
+                options,
+            }),
+            Self::Merge(merge) => Request::Merge(Merge {
+                map,
+                sources: shards(merge.from),
+                into: ShardName(merge.into),
+                tables,
+                ignore,
+                options,
+            }),
+            Self::Move(moving) => Request::Move(MoveKeys {
+                map,
+                moves: vec![KeyMove {
+                    keys: moving.keys.map(|keys| shape.selection(&keys)).transpose()?,
+                    source: ShardName(moving.from),
+                    target: ShardName(moving.to),
+                    mode: None,
+                }],
+                tables,
+                ignore,
+                options,
+            }),
+            Self::Isolate(isolate) => Request::Isolate(Isolate {
+                map,
+                key: shape.key(&isolate.key)?,
+                target: ShardName(isolate.to),
+                tables,
+                ignore,
+                options,
+            }),
+            Self::Drain(drain) => Request::Drain(Drain {
+                map,
+                source: ShardName(drain.shard),
+                targets: shards(drain.to),
+                by: drain.by,
+                drop_tables: drain.drop_tables,
+                tables,
+                ignore,
+                options,
+            }),
+            Self::Rebalance(rebalance) => Request::Rebalance(Rebalance {
+                map,
+                by: rebalance.by,
+                onto: shards(rebalance.onto),
+                threshold_percent: rebalance.threshold,
+                max_bytes: rebalance.max_bytes,
+                watch_seconds: u32::try_from(rebalance.watch.as_secs().max(1)).unwrap_or(3600),
+                tables,
+                ignore,
+                options,
+            }),
+        })
+    }
+}
+
+fn options(flags: &Flags) -> Options {
+    let usual = Options::default();
+    Options {
+        mode: if flags.offline { Mode::Offline } else { Mode::Online },
+        cutover: match flags.cutover.as_str() {
+            "automatic" => Cutover::Automatic,
+            _ => Cutover::Approve,
+        },
+        hold: flags.hold.unwrap_or(Hold::UntilFinish),
+        override_rules: flags.override_rules.clone(),
+        write_stop_budget_ms: flags.write_stop_budget_ms.unwrap_or(usual.write_stop_budget_ms),
+        moves_at_once: flags.moves_at_once.unwrap_or(usual.moves_at_once),
+        moves_per_shard: flags.moves_per_shard.unwrap_or(usual.moves_per_shard),
+        ..usual
+    }
+}
+
+/// `SHARD=KEYS`, or with `--even` `SHARD` or `SHARD=SHARE`.
+fn parts(split: &Split, shape: &Shape) -> Result<Vec<Part>, CliError> {
+    let part = |text: &String| {
+        let (shard, rest) = match text.split_once('=') {
+            Some((shard, rest)) => (shard, Some(rest)),
+            None => (text.as_str(), None),
+        };
+        let mut part = Part {
+            shard: ShardName::from(shard),
+            keys: None,
+            share: None,
+        };
+        match rest {
+            Some(share) if split.even.is_some() => {
+                let number = share.parse();
+                let wrong = |_| CliError::Usage(format!("{share:?} is no share"));
+                part.share = Some(number.map_err(wrong)?);
+            }
+            Some(keys) => part.keys = Some(shape.selection(keys)?),
+            None => {}
+        }
+        Ok(part)
+    };
+    split.into.iter().map(part).collect()
+}

@@ -1,0 +1,219 @@
+//! The flags of `shardwright plan OPERATION`.
+
+use super::Print;
+use crate::cli::keys::pair;
+use clap::{Args, Subcommand};
+use plans::request::{Hold, Measure};
+
+/// Operations from flags; `shardwright plan FILE` takes every request.
+#[derive(Debug, Subcommand)]
+pub(super) enum Operation {
+    /// Divide a shard's keys.
+    Split(Split),
+    /// Gather the keys of shards on one.
+    Merge(Merge),
+    /// Give keys, or all keys of a shard, to another shard.
+    Move(Move),
+    /// Give a tenant a shard of its own.
+    Isolate(Isolate),
+    /// Empty a shard.
+    Drain(Drain),
+    /// Even out the load of a map's shards.
+    Rebalance(Rebalance),
+}
+
+/// Divide a shard's keys.
+#[derive(Debug, Args)]
+pub(super) struct Split {
+    /// The map.
+    pub(super) map: String,
+    /// The shard whose keys are divided.
+    #[arg(long)]
+    pub(super) source: String,
+    /// A part: SHARD=FROM..TO or SHARD={...}; with --even SHARD or SHARD=SHARE. At least two.
+    #[arg(long, value_name = "SHARD[=KEYS]", required = true, allow_hyphen_values = true)]
+    pub(super) into: Vec<String>,
+    /// Find the split points: even by rows, bytes, writes, or a query that returns key and number.
+    #[arg(long, value_name = "MEASURE", value_parser = measure)]
+    pub(super) even: Option<Measure>,
+    #[command(flatten)]
+    pub(super) flags: Flags,
+}
+
+/// Gather the keys of shards on one.
+#[derive(Debug, Args)]
+pub(super) struct Merge {
+    /// The map.
+    pub(super) map: String,
+    /// A shard whose keys are gathered; may be given several times.
+    #[arg(long, required = true)]
+    pub(super) from: Vec<String>,
+    /// The shard that owns them afterwards.
+    #[arg(long)]
+    pub(super) into: String,
+    #[command(flatten)]
+    pub(super) flags: Flags,
+}
+
+/// Give keys to another shard.
+#[derive(Debug, Args)]
+pub(super) struct Move {
+    /// The map.
+    pub(super) map: String,
+    /// Where the keys are.
+    #[arg(long)]
+    pub(super) from: String,
+    /// Where they go.
+    #[arg(long)]
+    pub(super) to: String,
+    /// The keys: FROM..TO, KEY,KEY on a list map, or {...} as in a request; without it all of them.
+    #[arg(long, allow_hyphen_values = true)]
+    pub(super) keys: Option<String>,
+    #[command(flatten)]
+    pub(super) flags: Flags,
+}
+
+/// Give a tenant a shard of its own.
+#[derive(Debug, Args)]
+pub(super) struct Isolate {
+    /// The map.
+    pub(super) map: String,
+    /// The tenant's key; a composite one has commas between its values.
+    #[arg(allow_hyphen_values = true)]
+    pub(super) key: String,
+    /// The shard that it gets.
+    #[arg(long)]
+    pub(super) to: String,
+    #[command(flatten)]
+    pub(super) flags: Flags,
+}
+
+/// Empty a shard.
+#[derive(Debug, Args)]
+pub(super) struct Drain {
+    /// The map.
+    pub(super) map: String,
+    /// The shard that is emptied.
+    #[arg(long)]
+    pub(super) shard: String,
+    /// Where its keys may go; without it every other shard of the map.
+    #[arg(long)]
+    pub(super) to: Vec<String>,
+    /// What load is counted by: rows, bytes, writes, or a query that returns key and number.
+    #[arg(long, value_name = "MEASURE", default_value = "rows", value_parser = measure)]
+    pub(super) by: Measure,
+    /// Drop the emptied tables at the end.
+    #[arg(long)]
+    pub(super) drop_tables: bool,
+    #[command(flatten)]
+    pub(super) flags: Flags,
+}
+
+/// Even out the load of a map's shards.
+#[derive(Debug, Args)]
+pub(super) struct Rebalance {
+    /// The map.
+    pub(super) map: String,
+    /// What load is counted by: rows, bytes, writes, or a query that returns key and number.
+    #[arg(long, value_name = "MEASURE", default_value = "rows", value_parser = measure)]
+    pub(super) by: Measure,
+    /// A shard that takes part although it owns no keys yet; may be given several times.
+    #[arg(long)]
+    pub(super) onto: Vec<String>,
+    /// How much more than its fair share a shard may carry, percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 10)]
+    pub(super) threshold: u32,
+    /// Most bytes to move in all.
+    #[arg(long, value_name = "BYTES")]
+    pub(super) max_bytes: Option<u64>,
+    /// For how long writes are watched, when load is counted by them.
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    pub(super) watch: std::time::Duration,
+    #[command(flatten)]
+    pub(super) flags: Flags,
+}
+
+/// What every operation can be told.
+#[derive(Debug, Args)]
+pub(super) struct Flags {
+    /// The moving keys are read-only from the copy to the flip.
+    #[arg(long)]
+    pub(super) offline: bool,
+    /// Who starts each cutover: the operator by approve, or the controller.
+    #[arg(long, default_value = "approve", value_parser = ["approve", "automatic"])]
+    pub(super) cutover: String,
+    /// Seconds for which old rows are kept after the flip; without it until finish.
+    #[arg(long, value_name = "SECONDS", value_parser = hold)]
+    pub(super) hold: Option<Hold>,
+    /// Why rules of the map may be broken; written into the journal.
+    #[arg(long, value_name = "REASON")]
+    pub(super) override_rules: Option<String>,
+    /// Longest time that writes may be refused in one cutover, milliseconds.
+    #[arg(long, value_name = "MILLISECONDS")]
+    pub(super) write_stop_budget_ms: Option<u32>,
+    /// Moves that are under way at once.
+    #[arg(long)]
+    pub(super) moves_at_once: Option<u32>,
+    /// Of these, at most so many that touch one shard.
+    #[arg(long)]
+    pub(super) moves_per_shard: Option<u32>,
+    /// A sharded table and its key column, where the map does not know it; may be given several times.
+    #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = pair)]
+    pub(super) tables: Vec<(String, String)>,
+    /// A table that is left alone; may be given several times.
+    #[arg(long, value_name = "TABLE")]
+    pub(super) ignore: Vec<String>,
+    /// Write or print the request only; nothing is looked at.
+    #[arg(long)]
+    pub(super) request: bool,
+    #[command(flatten)]
+    pub(super) print: Print,
+}
+
+impl Operation {
+    /// What every operation can be told.
+    pub(super) fn flags(&self) -> &Flags {
+        match self {
+            Self::Split(split) => &split.flags,
+            Self::Merge(merge) => &merge.flags,
+            Self::Move(moving) => &moving.flags,
+            Self::Isolate(isolate) => &isolate.flags,
+            Self::Drain(drain) => &drain.flags,
+            Self::Rebalance(rebalance) => &rebalance.flags,
+        }
+    }
+
+    /// The map.
+    pub(super) fn map(&self) -> &str {
+        match self {
+            Self::Split(split) => &split.map,
+            Self::Merge(merge) => &merge.map,
+            Self::Move(moving) => &moving.map,
+            Self::Isolate(isolate) => &isolate.map,
+            Self::Drain(drain) => &drain.map,
+            Self::Rebalance(rebalance) => &rebalance.map,
+        }
+    }
+}
+
+/// rows, bytes, writes, or a query.
+pub(in crate::cli) fn measure(text: &str) -> Result<Measure, String> {
+    match text {
+        "rows" => Ok(Measure::Rows),
+        "bytes" => Ok(Measure::Bytes),
+        "writes" => Ok(Measure::Writes),
+        query if query.trim_start().to_lowercase().starts_with("select") => {
+            Ok(Measure::Query(query.to_owned()))
+        }
+        other => Err(format!("{other:?} is none of rows, bytes, writes, and no SELECT")),
+    }
+}
+
+/// A number of seconds, or until-finish.
+fn hold(text: &str) -> Result<Hold, String> {
+    if text == "until-finish" {
+        return Ok(Hold::UntilFinish);
+    }
+    let seconds = text.parse().map(Hold::Seconds);
+    seconds.map_err(|_| format!("{text:?} is no number of seconds"))
+}

@@ -1,0 +1,112 @@
+//! `shardwright plan` and `shardwright apply`.
+
+mod build;
+mod flags;
+
+use super::client::Client;
+use super::error::CliError;
+use super::files::{read, write, write_or_print, yaml};
+use super::output::{Format, Output, json};
+use crate::view::OperationView;
+use clap::Args;
+use flags::{Flags, Operation};
+use std::path::PathBuf;
+
+/// Make a plan of a request, or of flags.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(super) struct Plan {
+    #[command(subcommand)]
+    operation: Option<Operation>,
+    /// The request, YAML or JSON; `-` is stdin.
+    #[arg(required = true)]
+    request: Option<PathBuf>,
+    #[command(flatten)]
+    print: Print,
+}
+
+/// What becomes of a plan.
+#[derive(Debug, Args)]
+pub(super) struct Print {
+    /// Write the plan to this file; `shardwright apply` takes it.
+    #[arg(short = 'o', long = "out", value_name = "PLAN")]
+    out: Option<PathBuf>,
+    /// Form of what is printed.
+    #[arg(long = "output", value_enum, default_value_t)]
+    output: Format,
+}
+
+/// Submit a plan.
+#[derive(Debug, Args)]
+pub(super) struct Apply {
+    /// The plan's file; `-` is stdin.
+    plan: PathBuf,
+    /// Also when other migrations move some of its keys, or have changed the map: it waits for them.
+    #[arg(long)]
+    queue: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Plan {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let (text, print) = match self.operation {
+            None => (read(&self.request.unwrap_or_default())?, self.print),
+            Some(operation) => {
+                let Flags { request, print, .. } = operation.flags();
+                let only_request = *request;
+                let print = Print {
+                    out: print.out.clone(),
+                    output: print.output,
+                };
+                let request = operation.build(client).await?;
+                if only_request {
+                    write_or_print(print.out.as_deref(), &yaml(&request)?)?;
+                    return Ok(0);
+                }
+                (json(&request)?, print)
+            }
+        };
+        print.plan(client, text).await
+    }
+}
+
+impl Print {
+    async fn plan(self, client: &Client, request: String) -> Result<u8, CliError> {
+        let planned = client.post("/api/v1/plans", request).await;
+        let plan: plans::plan::Plan = planned.inspect_err(tell_findings)?;
+        let document = json(&plan)?;
+        if let Some(path) = &self.out {
+            write(path, &format!("{document}\n"))?;
+        }
+        match self.output {
+            Format::Json => println!("{document}"),
+            Format::Table => print!("{}", plans::render::plan_text(&plan)),
+        }
+        if let Some(path) = &self.out {
+            eprintln!("submit it with: shardwright apply {}", path.display());
+        }
+        Ok(0)
+    }
+}
+
+impl Apply {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let text = read(&self.plan)?;
+        let path = format!("/api/v1/operations?queue={}", self.queue);
+        let view: OperationView = client.post(&path, text).await?;
+        eprintln!("follow it with: shardwright watch {}", view.id);
+        self.output.print(&view, |view| format!("{}\n", view.id))
+    }
+}
+
+/// What must be mended, one after the other.
+fn tell_findings(error: &CliError) {
+    let CliError::Problem(problem) = error else {
+        return;
+    };
+    for finding in &problem.findings {
+        eprintln!("refused: {}: {}", finding.object, finding.problem);
+        eprintln!("    {}", finding.remedy);
+    }
+}

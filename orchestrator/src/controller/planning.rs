@@ -1,0 +1,161 @@
+//! Requests that become plans, with the eyes of agents: loads first, then one survey for each move.
+
+use super::dispatch::shard_ref;
+use super::{ControlError, Controller};
+use crate::store::ShardRecord;
+use futures::stream::{StreamExt, TryStreamExt};
+use plans::fleet::ShardInfo;
+use plans::id::ShardName;
+use plans::inspection::{Inspected, Inspection, Load, LoadTask};
+use plans::key_set::KeySet;
+use plans::plan::Plan;
+use plans::planner::{self, MoveOutline};
+use plans::request::{Measure, Mode, Request};
+use plans::shard_map::{MapSettings, ShardMap};
+use plans::survey::{Survey, SurveyTask};
+use std::time::Duration;
+
+/// Inspections of one question that are under way at once.
+pub(super) const AT_ONCE: usize = 8;
+/// Into how many items the keys of one shard are divided for a plan.
+const ITEMS: u32 = 1024;
+/// How many of the hottest keys a plan looks at.
+const HOTTEST: u32 = 10;
+
+/// What a survey looks at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look<'a> {
+    /// Where the keys are.
+    pub(super) source: &'a ShardName,
+    /// Where they go.
+    pub(super) target: &'a ShardName,
+    /// The keys.
+    pub(super) keys: &'a KeySet,
+    /// Whether the application goes on writing.
+    pub(super) mode: Mode,
+    /// The plan was made before.
+    pub(super) again: bool,
+}
+
+impl<'a> Look<'a> {
+    fn new(outlined: &'a MoveOutline) -> Self {
+        Self {
+            source: &outlined.source,
+            target: &outlined.target,
+            keys: &outlined.keys,
+            mode: outlined.mode,
+            again: false,
+        }
+    }
+}
+
+/// What to measure on a shard.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gauge<'a> {
+    /// The weights of items.
+    pub(super) by: &'a Measure,
+    /// Seconds for which the log is watched.
+    pub(super) watch_seconds: u32,
+    /// Into how many items a range map's keys are divided.
+    pub(super) items: u32,
+    /// How many of the hottest keys are named.
+    pub(super) hottest: u32,
+}
+
+impl Controller {
+    /// Makes a plan of a request, with the eyes of agents.
+    ///
+    /// # Errors
+    /// A request that cannot be read or does not fit, refusing findings, or no agent to look.
+    pub async fn plan(&self, text: &str) -> Result<Plan, ControlError> {
+        let request = Request::parse(text)?;
+        let map = self.map(request.map()).await?;
+        let shards = self.inner.store.shards().await?;
+        let fleet: Vec<ShardInfo> = shards.iter().map(ShardRecord::info).collect();
+        let settings = planner::settings(&request, &map);
+        let loads = match planner::needs(&request, &map) {
+            None => Vec::new(),
+            Some(needs) => {
+                let gauge = Gauge {
+                    by: &needs.by,
+                    watch_seconds: needs.watch_seconds,
+                    items: ITEMS,
+                    hottest: HOTTEST,
+                };
+                let owners = needs.shards.iter();
+                let owners: Vec<_> = owners.filter(|shard| !map.owned_by(shard).is_empty()).collect();
+                let asked = owners.into_iter().map(|shard| self.measure(shard, &map, &settings, gauge));
+                let asked = futures::stream::iter(asked.collect::<Vec<_>>());
+                asked.buffered(AT_ONCE).try_collect().await?
+            }
+        };
+        let outline = planner::outline(&request, &map, &fleet, &loads)?;
+        let looks = outline.moves.iter().map(Look::new);
+        let looks = looks.map(|look| self.survey(look, settings.clone(), &map, &shards));
+        let looks = futures::stream::iter(looks.collect::<Vec<_>>());
+        let surveys: Vec<Survey> = looks.buffered(AT_ONCE).try_collect().await?;
+        Ok(planner::plan(&request, &map, outline, &surveys)?)
+    }
+
+    /// Asks an agent to look at two shards.
+    pub(super) async fn survey(
+        &self,
+        look: Look<'_>,
+        settings: MapSettings,
+        map: &ShardMap,
+        shards: &[ShardRecord],
+    ) -> Result<Survey, ControlError> {
+        let task = SurveyTask {
+            map: map.name.clone(),
+            source: shard_ref(shards, look.source)?,
+            target: shard_ref(shards, look.target)?,
+            settings,
+            keys: look.keys.clone(),
+            key: map.key.clone(),
+            mode: look.mode,
+            again: look.again,
+        };
+        match self.inspect(Inspection::Survey(task), Duration::ZERO).await? {
+            Inspected::Survey(survey) => Ok(survey),
+            Inspected::Load(_) | Inspected::Directory(_) | Inspected::Check(_) | Inspected::Mend(_) => {
+                Err(ControlError::OtherAnswer)
+            }
+        }
+    }
+
+    /// Asks an agent where the load of a shard is.
+    pub(super) async fn measure(
+        &self,
+        shard: &ShardName,
+        map: &ShardMap,
+        settings: &MapSettings,
+        gauge: Gauge<'_>,
+    ) -> Result<Load, ControlError> {
+        if settings.tables.is_empty() {
+            return Err(ControlError::NoTables {
+                map: map.name.clone(),
+            });
+        }
+        let shards = self.inner.store.shards().await?;
+        let task = LoadTask {
+            map: map.name.clone(),
+            shard: shard_ref(&shards, shard)?,
+            strategy: map.strategy,
+            buckets: map.buckets,
+            key: map.key.clone(),
+            tables: settings.tables.clone(),
+            owned: map.owned_by(shard),
+            by: gauge.by.clone(),
+            watch_seconds: gauge.watch_seconds,
+            items: gauge.items,
+            hottest: gauge.hottest,
+        };
+        let work = Duration::from_secs(gauge.watch_seconds.into());
+        match self.inspect(Inspection::Load(task), work).await? {
+            Inspected::Load(load) => Ok(load),
+            Inspected::Survey(_) | Inspected::Directory(_) | Inspected::Check(_) | Inspected::Mend(_) => {
+                Err(ControlError::OtherAnswer)
+            }
+        }
+    }
+}

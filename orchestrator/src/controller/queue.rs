@@ -1,0 +1,145 @@
+//! What holds a planned migration back; pure: all migrations that have not ended in, reasons out.
+//!
+//! A move counts as under way from its start to its flip or its end. Among migrations that share keys the
+//! older one goes first, so that no two wait for each other.
+
+use crate::store::Migration;
+use plans::id::ShardName;
+use plans::plan::{After, TargetState, Until};
+use plans::shard_map::ShardMap;
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState;
+
+/// Whether a planned migration may start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gate {
+    /// It may.
+    Open,
+    /// Not yet; what it waits for.
+    Held(String),
+    /// Never: its source does not own the keys any more.
+    Lost(String),
+}
+
+/// What `own` waits for, each reason in words; nothing: it may start.
+///
+/// `all` are the migrations that have not ended, oldest first; `siblings` every migration of its operation.
+#[must_use]
+pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[Migration]) -> Vec<String> {
+    let mut reasons: Vec<String> = own
+        .plan
+        .after
+        .iter()
+        .filter_map(|after| unmet(after, siblings))
+        .collect();
+    let others: Vec<&Migration> = all.iter().copied().filter(|m| m.id != own.id).collect();
+    reasons.extend(limits(own, &others));
+    let older = all.iter().take_while(|m| m.id != own.id).copied();
+    let older: Vec<&Migration> = older.collect();
+    for other in &others {
+        let first = other.holds_keys() || is_ahead(own, other, &older);
+        if first && other.meets(&own.plan.map, &own.plan.moving.keys) {
+            reasons.push(format!("migration {} moves some of these keys", other.id));
+        }
+        let (target, theirs) = (&own.plan.moving.target, &other.plan.moving);
+        if is_under_way(other) && other.plan.target == TargetState::New && &theirs.target == target {
+            reasons.push(format!("{} creates the tables of shard {target}", named(own, other)));
+        }
+        let drops = other.finished_at.is_none() && other.ownership == Ownership::Completed;
+        if drops && other.plan.map == own.plan.map && &theirs.source == target {
+            reasons.push(format!("{} drops its old rows on shard {target}", named(own, other)));
+        }
+    }
+    reasons.dedup();
+    reasons
+}
+
+/// Why the source of `own` cannot give the keys away, if it cannot.
+#[must_use]
+pub fn lost(own: &Migration, map: &ShardMap) -> Option<String> {
+    let moving = &own.plan.moving;
+    let owns = map.owned_by(&moving.source).covers(&moving.keys);
+    (!owns).then(|| {
+        format!(
+            "shard {} does not own {} any more: map {} is at version {}, the plan was made for version {}",
+            moving.source, moving.keys, map.name, map.version, own.plan.map_version
+        )
+    })
+}
+
+/// An older planned migration that is not stopped goes first where both move the same keys.
+fn is_ahead(own: &Migration, other: &Migration, older: &[&Migration]) -> bool {
+    other.operation != own.operation
+        && other.state == MigrationState::Planned
+        && older.iter().any(|m| m.id == other.id)
+}
+
+fn unmet(after: &After, siblings: &[Migration]) -> Option<String> {
+    let other = siblings.iter().find(|m| m.plan.id == after.id)?;
+    let flipped = matches!(
+        other.ownership,
+        Ownership::Flipped | Ownership::RollbackFencing | Ownership::Completed
+    );
+    if matches!(other.ownership, Ownership::Aborted | Ownership::RolledBack) {
+        return Some(format!("move {}, which was taken back: abort this one", after.id));
+    }
+    match after.until {
+        Until::Flipped if flipped => None,
+        Until::Finished if other.state == MigrationState::Completed => None,
+        Until::Flipped => Some(format!("move {} to be flipped", after.id)),
+        Until::Finished => Some(format!("move {} to be finished", after.id)),
+    }
+}
+
+/// The limits of its own operation.
+fn limits(own: &Migration, others: &[&Migration]) -> Vec<String> {
+    let options = &own.plan.options;
+    let under_way = |touches: &dyn Fn(&Migration) -> bool| {
+        let moves = others.iter().filter(|m| m.operation == own.operation);
+        moves.filter(|m| is_under_way(m) && touches(m)).count()
+    };
+    let mut reasons = Vec::new();
+    let all = under_way(&|_| true);
+    if reaches(all, options.moves_at_once) {
+        reasons.push(format!("{} under way", moves(all)));
+    }
+    for shard in [&own.plan.moving.source, &own.plan.moving.target] {
+        let there = under_way(&|m| touches(m, shard));
+        if reaches(there, options.moves_per_shard) {
+            reasons.push(format!("{} under way on shard {shard}", moves(there)));
+        }
+    }
+    reasons
+}
+
+fn reaches(count: usize, limit: u32) -> bool {
+    u32::try_from(count).is_ok_and(|count| count >= limit.max(1))
+}
+
+fn moves(count: usize) -> String {
+    match count {
+        1 => "1 other move is".to_owned(),
+        _ => format!("{count} other moves are"),
+    }
+}
+
+fn touches(m: &Migration, shard: &ShardName) -> bool {
+    &m.plan.moving.source == shard || &m.plan.moving.target == shard
+}
+
+/// Started, and neither flipped nor ended.
+fn is_under_way(m: &Migration) -> bool {
+    m.holds_keys() && m.map_version_after.is_none()
+}
+
+/// A move of the same operation by its name, any other by its migration.
+fn named(own: &Migration, other: &Migration) -> String {
+    if own.operation == other.operation {
+        format!("move {}", other.plan.id)
+    } else {
+        format!("migration {}", other.id)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! Shards: registered, changed, forgotten; never a password among what is kept.
+
+use super::{ControlError, Controller, clock};
+use crate::store::{AuditRecord, NewShard, ShardRecord, ShardUpdate};
+use plans::id::ShardName;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What to change of a shard; what is left out stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ShardChange {
+    /// Labels to set; a null takes one away.
+    pub labels: BTreeMap<String, Option<String>>,
+    /// How much load it should carry, relative to the others.
+    pub capacity: Option<u32>,
+    /// Bytes of rows that it can hold; 0: not limited.
+    pub space: Option<u64>,
+    /// Another connection string.
+    pub dsn: Option<String>,
+}
+
+impl Controller {
+    /// Registers a shard.
+    ///
+    /// # Errors
+    /// [`ControlError::InlinePassword`], an empty field, or a name that is taken.
+    pub async fn add_shard(&self, new: &NewShard, actor: &str) -> Result<ShardRecord, ControlError> {
+        check_name("shard", new.name.as_str())?;
+        check_dsn(&new.name, &new.dsn)?;
+        check_capacity(new.capacity)?;
+        let made = self.inner.store.add_shard(new).await?;
+        self.audit(actor, "shard.added", format!("shard {}", made.name), json!({})).await?;
+        self.announce();
+        Ok(made)
+    }
+
+    /// Changes what is said about a shard.
+    ///
+    /// # Errors
+    /// As [`Controller::add_shard`], or an unknown shard.
+    pub async fn change_shard(
+        &self,
+        name: &ShardName,
+        change: ShardChange,
+        actor: &str,
+    ) -> Result<ShardRecord, ControlError> {
+        let known = self.shard(name).await?;
+        if let Some(dsn) = &change.dsn {
+            check_dsn(name, dsn)?;
+        }
+        let told = json!({ "labels": change.labels, "capacity": change.capacity, "space": change.space });
+        let mut labels = known.labels;
+        for (label, value) in change.labels {
+            match value {
+                Some(value) => labels.insert(label, value),
+                None => labels.remove(&label),
+            };
+        }
+        let update = ShardUpdate {
+            name: name.clone(),
+            labels,
+            capacity: change.capacity.unwrap_or(known.capacity),
+            space: change.space.or(known.space).filter(|space| *space > 0),
+            dsn: change.dsn,
+        };
+        check_capacity(update.capacity)?;
+        let changed = self.inner.store.update_shard(&update).await?;
+        self.audit(actor, "shard.changed", format!("shard {name}"), told).await?;
+        self.announce();
+        Ok(changed)
+    }
+
+    /// Forgets a shard that no map in force names.
+    ///
+    /// # Errors
+    /// An unknown shard, or one that is in use.
+    pub async fn remove_shard(&self, name: &ShardName, actor: &str) -> Result<(), ControlError> {
+        self.inner.store.remove_shard(name).await?;
+        self.audit(actor, "shard.removed", format!("shard {name}"), json!({})).await?;
+        self.announce();
+        Ok(())
+    }
+
+    /// One shard.
+    ///
+    /// # Errors
+    /// An unknown shard, or what the store says.
+    pub async fn shard(&self, name: &ShardName) -> Result<ShardRecord, ControlError> {
+        let shards = self.inner.store.shards().await?;
+        let found = shards.into_iter().find(|shard| &shard.name == name);
+        found.ok_or_else(|| ControlError::missing("shard", name.as_str()))
+    }
+
+    /// Writes what an operator changed into the audit trail.
+    pub(super) async fn audit(
+        &self,
+        actor: &str,
+        action: &str,
+        object: String,
+        data: Value,
+    ) -> Result<(), ControlError> {
+        let record = AuditRecord {
+            at: clock(),
+            actor: actor.to_owned(),
+            action: action.to_owned(),
+            object,
+            data,
+        };
+        Ok(self.inner.store.add_audit(&record).await?)
+    }
+}
+
+fn check_dsn(shard: &ShardName, dsn: &str) -> Result<(), ControlError> {
+    if dsn.trim().is_empty() {
+        return Err(invalid("the connection string is empty"));
+    }
+    if has_inline_password(dsn) {
+        return Err(ControlError::InlinePassword {
+            shard: shard.to_string(),
+        });
+    }
+    Ok(())
+}
+
+fn check_capacity(capacity: u32) -> Result<(), ControlError> {
+    if (1..=1_000_000).contains(&capacity) {
+        return Ok(());
+    }
+    Err(invalid("the capacity of a shard is a number from 1 to 1000000"))
+}
+
+/// A field without a usable value.
+pub(super) fn invalid(what: &str) -> ControlError {
+    ControlError::Invalid {
+        what: what.to_owned(),
+    }
+}
+
+/// Names stand in URLs and in messages.
+pub(super) fn check_name(what: &str, name: &str) -> Result<(), ControlError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if !name.is_empty() && name.len() <= 63 && name.chars().all(plain) {
+        return Ok(());
+    }
+    Err(ControlError::Invalid {
+        what: format!("{what} name {name:?} is not made of 1 to 63 letters, digits, _ - ."),
+    })
+}
+
+/// True when a password is written out in the connection string.
+fn has_inline_password(dsn: &str) -> bool {
+    if let Some((_, rest)) = dsn.split_once("://") {
+        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let user = place.rsplit_once('@').map(|(user, _)| user);
+        let password = user.and_then(|user| user.split_once(':'));
+        return password.is_some_and(|(_, word)| !word.is_empty() && !word.starts_with("${"))
+            || names_password(query);
+    }
+    names_password(dsn)
+}
+
+fn names_password(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    lower.match_indices("password").any(|(at, word)| {
+        let after = lower[at + word.len()..].trim_start();
+        let value = after.strip_prefix('=').map(str::trim_start);
+        value.is_some_and(|value| {
+            let value = value.strip_prefix('\'').unwrap_or(value);
+            !value.is_empty() && !value.starts_with("${")
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_references_may_stand_for_a_password() {
+        for fine in [
+            "host=a user=b",
+            "host=a password=${env:X}",
+            "host=a password='${file:/a b}'",
+            "postgres://u@h/d",
+            "postgres://u:${file:/x}@h/d",
+            "host=a passfile=/x",
+        ] {
+            assert!(!has_inline_password(fine), "{fine}");
+        }
+        for bad in [
+            "host=a password=x",
+            "host=a password = 'x'",
+            "postgres://u:secret@h/d",
+            "postgres://h/d?user=u&password=x",
+        ] {
+            assert!(has_inline_password(bad), "{bad}");
+        }
+    }
+}
