@@ -44,11 +44,6 @@ pub(super) fn drain(drain: &Drain, ground: Ground<'_>) -> Draft {
         return Draft::refused(ground.owns_nothing(source));
     }
     let mut draft = Draft::default();
-    if drain.targets.contains(source) {
-        draft.problems.push(format!(
-            "shard {source} cannot take its own keys; leave it out of `targets`"
-        ));
-    }
     let targets = targets(drain, ground.map);
     match targets.as_slice() {
         [] => draft.problems.push(format!(

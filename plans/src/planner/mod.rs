@@ -166,13 +166,19 @@ pub fn settings(request: &Request, map: &ShardMap) -> MapSettings {
 /// Makes the plan; `surveys` has one for each move of the outline, in its order.
 ///
 /// # Errors
-/// [`PlanError::Refused`] with every finding that refuses.
+/// [`PlanError::Refused`] with every finding that refuses, [`PlanError::Unfit`] when a survey is missing.
 pub fn plan(
     request: &Request,
     map: &ShardMap,
     outline: Outline,
     surveys: &[Survey],
 ) -> Result<Plan, PlanError> {
+    if surveys.len() != outline.moves.len() {
+        let (surveys, moves) = (surveys.len(), outline.moves.len());
+        return Err(PlanError::Unfit {
+            problems: vec![format!("{moves} move(s) were outlined, {surveys} surveyed")],
+        });
+    }
     let mut findings: Vec<Finding> = Vec::new();
     for finding in surveys.iter().flat_map(|survey| &survey.findings) {
         if !findings.contains(finding) {

@@ -77,12 +77,10 @@ impl Draft {
                 .map(|before| waits(&move_id(*before), Until::Finished))
                 .collect();
             // The first move to a new shard makes its tables, so the others cannot start beside it.
-            let fresh = !owners.contains(&wish.target);
-            let sibling = moves
-                .iter()
-                .rev()
-                .find(|other| fresh && other.target == wish.target);
-            if let Some(other) = sibling.filter(|other| after.iter().all(|a| a.id != other.id)) {
+            if !owners.contains(&wish.target)
+                && let Some(other) = moves.iter().rev().find(|m| m.target == wish.target)
+                && after.iter().all(|before| before.id != other.id)
+            {
                 after.push(waits(&other.id, Until::Flipped));
             }
             moves.push(MoveOutline {

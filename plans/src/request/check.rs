@@ -1,6 +1,8 @@
 //! What can be said of a request without a map: all contradictions at once.
 
-use super::{Isolate, KeyMove, Merge, MoveKeys, Options, Part, Request, Split};
+use super::{
+    Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options, Part, Rebalance, Request, Split,
+};
 use crate::id::ShardName;
 use crate::table::TableName;
 use std::collections::BTreeSet;
@@ -15,7 +17,9 @@ impl Request {
             Self::Split(split) => problems.extend(split.problems()),
             Self::Merge(merge) => problems.extend(merge.problems()),
             Self::Move(moves) => problems.extend(moves.problems()),
-            Self::Isolate(_) | Self::Drain(_) | Self::Rebalance(_) => {}
+            Self::Drain(drain) => problems.extend(drain.problems()),
+            Self::Rebalance(rebalance) => problems.extend(rebalance.problems()),
+            Self::Isolate(_) => {}
         }
         problems
     }
@@ -57,7 +61,7 @@ impl Request {
 
 impl Split {
     fn problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
+        let mut problems = self.even.as_ref().map_or_else(Vec::new, Measure::problems);
         if self.into.len() < 2 {
             problems.push("a split needs at least two parts under `into`".to_owned());
         }
@@ -117,24 +121,73 @@ impl MoveKeys {
     }
 }
 
+impl Drain {
+    fn problems(&self) -> Vec<String> {
+        let mut problems = self.by.problems();
+        if self.targets.contains(&self.source) {
+            problems.push(format!(
+                "shard {} cannot take its own keys; leave it out of `targets`",
+                self.source
+            ));
+        }
+        problems
+    }
+}
+
+impl Rebalance {
+    fn problems(&self) -> Vec<String> {
+        let limits = [
+            ("threshold_percent", self.threshold_percent, 1, 100),
+            ("watch_seconds", self.watch_seconds, 1, 3600),
+        ];
+        let mut problems = self.by.problems();
+        problems.extend(outside(limits));
+        problems
+    }
+}
+
+impl Measure {
+    fn problems(&self) -> Vec<String> {
+        match self {
+            Self::Query(query) if query.trim().is_empty() => {
+                vec!["the query that load is counted by is empty".to_owned()]
+            }
+            Self::Query(_) | Self::Rows | Self::Bytes | Self::Writes => Vec::new(),
+        }
+    }
+}
+
+/// The values that lie outside their limits: name, value, least, most.
+fn outside<const N: usize>(limits: [(&str, u32, u32, u32); N]) -> impl Iterator<Item = String> {
+    limits
+        .into_iter()
+        .filter(|(_, value, low, high)| value < low || value > high)
+        .map(|(name, value, low, high)| format!("{name} is {value}, not within {low} to {high}"))
+}
+
 impl Options {
     fn problems(&self) -> Vec<String> {
         let limits = [
-            ("write_stop_budget_ms", self.write_stop_budget_ms, 50, 60_000),
+            (
+                "write_stop_budget_ms",
+                self.write_stop_budget_ms,
+                50,
+                60_000,
+            ),
             ("copy_streams", self.copy_streams, 1, 16),
             ("max_attempts", self.max_attempts, 1, 100),
             ("moves_at_once", self.moves_at_once, 1, 64),
             ("moves_per_shard", self.moves_per_shard, 1, 64),
             ("drop_pause_ms", self.drop_pause_ms, 0, 60_000),
         ];
-        let mut problems: Vec<String> = limits
-            .into_iter()
-            .filter(|(_, value, low, high)| value < low || value > high)
-            .map(|(name, value, low, high)| {
-                format!("option {name} is {value}, not within {low} to {high}")
-            })
+        let mut problems: Vec<String> = outside(limits)
+            .map(|text| format!("option {text}"))
             .collect();
-        if self.override_rules.as_ref().is_some_and(|why| why.trim().is_empty()) {
+        if self
+            .override_rules
+            .as_ref()
+            .is_some_and(|why| why.trim().is_empty())
+        {
             problems.push("option override_rules needs a reason".to_owned());
         }
         problems

@@ -314,3 +314,35 @@ pub(crate) fn finding(severity: Severity) -> Finding {
         remedy: "alter table public.orders replica identity full".to_owned(),
     }
 }
+
+/// An outline in short: "m1 a > b: keys", and what the move waits for.
+pub(crate) fn brief(outline: &Outline) -> Vec<String> {
+    let one = |m: &MoveOutline| {
+        let after = m
+            .after
+            .iter()
+            .map(|after| format!(" after {} {:?}", after.id, after.until));
+        let after: String = after.collect();
+        format!("{} {} > {}: {}{after}", m.id, m.source, m.target, m.keys)
+    };
+    outline.moves.iter().map(one).collect()
+}
+
+/// The outline of a request's text.
+pub(crate) fn try_outline(
+    text: &str,
+    map: &ShardMap,
+    fleet: &[ShardInfo],
+    loads: &[Load],
+) -> Result<Outline, Vec<String>> {
+    let request = Request::parse(text).unwrap_or_else(|error| panic!("{error}"));
+    let outline = planner::outline(&request, map, fleet, loads);
+    // The same input gives the same outline.
+    assert_eq!(outline, planner::outline(&request, map, fleet, loads));
+    outline.map_err(|error| {
+        let PlanError::Unfit { problems } = error else {
+            panic!("{error}");
+        };
+        problems
+    })
+}

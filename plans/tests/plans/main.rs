@@ -5,11 +5,14 @@
 )]
 #![allow(clippy::unwrap_used, reason = "what fails in a test may panic")]
 
+mod balances;
 mod examples;
 mod fixture;
 mod imports;
 mod maps;
+mod operations;
 mod requests;
+mod rules;
 mod schema;
 mod sealing;
 mod states;

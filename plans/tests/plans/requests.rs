@@ -185,6 +185,21 @@ fn a_merge_gathers_something() {
 }
 
 #[test]
+fn figures_of_drains_and_rebalances_have_limits() {
+    let text = "operation: rebalance\nmap: m\nby: { query: ' ' }\nthreshold_percent: 0\nwatch_seconds: 4000\n";
+    let expected = [
+        "the query that load is counted by is empty",
+        "threshold_percent is 0, not within 1 to 100",
+        "watch_seconds is 4000, not within 1 to 3600",
+    ];
+    assert_eq!(problems(text), expected);
+    assert_eq!(
+        problems("operation: drain\nmap: m\nsource: d\ntargets: [d, a]\n"),
+        ["shard d cannot take its own keys; leave it out of `targets`"]
+    );
+}
+
+#[test]
 fn a_request_that_does_not_fit_the_map_says_what_the_map_has() {
     let request = Request::parse(GOOD).unwrap();
     let unfit = |mappings: &[(Option<i64>, Option<i64>, &str)]| {
