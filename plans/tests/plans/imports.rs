@@ -305,10 +305,28 @@ fn bad_rows_of_a_directory_have_their_numbers() {
     assert_eq!(told, expected);
 }
 
+/// Ranges of three columns with a gap, and with texts that must be quoted.
+fn composite() -> ShardMap {
+    let types = [KeyType::Text, KeyType::Date, KeyType::Bytea];
+    let row = |text: &str, days| {
+        Some(Key::Row(vec![
+            text.into(),
+            Key::Date(days),
+            Key::Bytes(vec![0, 39]),
+        ]))
+    };
+    let mappings = [
+        (KeySet::range(None, row("o'\\b$$", 9000)), "a"),
+        (KeySet::range(row("p", 9000), None), "it's b"),
+    ];
+    map_of_kind("parts of \"x\"", Division::Range, &types, mappings)
+}
+
 #[test]
 fn a_script_of_sql_has_a_table_and_a_function() {
     insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!("export.range.sql", export(&map("m", &[(None, Some(5), "a"), (Some(5), None, "b")]), ExportForm::Sql));
+        insta::assert_snapshot!("export.composite.sql", export(&composite(), ExportForm::Sql));
         insta::assert_snapshot!("export.hash.sql", export(&users(), ExportForm::Sql));
         insta::assert_snapshot!("export.list.sql", export(&accounts(), ExportForm::Sql));
     });
