@@ -22,4 +22,5 @@ mod register;
 mod reverse;
 mod schema;
 mod survey;
+mod survey_live;
 mod wait_out;

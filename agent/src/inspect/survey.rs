@@ -6,6 +6,7 @@
 mod clashes;
 mod foreign_keys;
 mod server;
+mod table;
 mod tables;
 mod target;
 mod unique;

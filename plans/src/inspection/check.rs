@@ -7,9 +7,11 @@
 mod ask;
 mod combine;
 mod defect;
+mod drift;
 mod mend;
 mod schema;
 mod sequences;
+mod shared;
 
 pub use ask::{follow_up, questions};
 pub use combine::combine;

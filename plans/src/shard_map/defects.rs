@@ -134,3 +134,75 @@ fn overlap(map: &ShardMap, first: &Mapping, second: &Mapping) -> Defect {
         mend: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{MapName, MapVersion};
+    use crate::key::{Key, KeyType};
+    use crate::shard_map::{MapSettings, MappingState};
+
+    fn found(strategy: Strategy, mappings: Vec<(KeySet, &str)>) -> Vec<(DefectKind, String)> {
+        let map = ShardMap {
+            name: MapName::from("m"),
+            strategy,
+            key: vec![KeyType::Bigint],
+            buckets: if strategy == Strategy::Hash { 16 } else { 0 },
+            version: MapVersion(1),
+            incarnation: String::new(),
+            migration: None,
+            settings: MapSettings::default(),
+            mappings: mappings
+                .into_iter()
+                .map(|(keys, shard)| Mapping {
+                    keys,
+                    shard: shard.into(),
+                    state: MappingState::Active,
+                })
+                .collect(),
+        };
+        let fleet = ["a", "b"].map(|name| ShardInfo {
+            name: name.into(),
+            number: 1,
+            labels: [].into(),
+            capacity: 100,
+            space: None,
+        });
+        let defects = defects(&map, &fleet).into_iter();
+        defects.map(|defect| (defect.kind, defect.object)).collect()
+    }
+
+    #[test]
+    fn buckets_that_nobody_owns_are_gaps_at_the_ends_too() {
+        let buckets = |from, to| KeySet::buckets(16, from, to);
+        let whole = vec![(buckets(0, 8), "a"), (buckets(8, 16), "b")];
+        assert_eq!(found(Strategy::Hash, whole), []);
+        let holed = vec![(buckets(0, 8), "a"), (buckets(9, 15), "b")];
+        let gap = |text: &str| (DefectKind::Gap, text.to_owned());
+        assert_eq!(
+            found(Strategy::Hash, holed),
+            [gap("buckets [8, 9)"), gap("buckets [15, 16)")]
+        );
+    }
+
+    #[test]
+    fn a_mapping_that_lies_within_an_earlier_one_overlaps_it() {
+        let range = |from, to| KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)));
+        let mappings = vec![(range(0, 100), "a"), (range(10, 20), "b"), (range(50, 60), "a")];
+        let overlap = |text: &str| (DefectKind::Overlap, text.to_owned());
+        assert_eq!(
+            found(Strategy::Range, mappings),
+            [overlap("[10, 20)"), overlap("[50, 60)")]
+        );
+    }
+
+    #[test]
+    fn a_key_that_two_lists_have_overlaps_and_keys_apart_are_no_gap() {
+        let list = |keys: &[i64]| KeySet::list(keys.iter().map(|key| Key::Int(*key)));
+        let mappings = vec![(list(&[1, 5]), "a"), (list(&[5, 9]), "b")];
+        assert_eq!(
+            found(Strategy::List, mappings),
+            [(DefectKind::Overlap, "keys 5".to_owned())]
+        );
+    }
+}

@@ -1,19 +1,12 @@
 //! Answers of all shards → defects, each with what would mend it.
 
-use super::{
-    Checked, Defect, DefectKind, GuardSeen, KeyRows, Mend, ReferenceSeen, RowsSeen, SAMPLE, Seen,
-    SequenceSeen, TableSeen, overlap, schema_differences,
-};
+use super::{Checked, Defect, DefectKind, GuardSeen, KeyRows, Mend, RowsSeen, SAMPLE, Seen};
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::key::Key;
 use crate::key_set::KeySet;
-use crate::shard_map::{Sequences, ShardMap, Strategy, defects};
-use crate::table::TableName;
+use crate::shard_map::{ShardMap, Strategy, defects};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// How many differences a text names.
-const NAMED: usize = 5;
 
 /// All defects of a map, from the map itself and the parts that are there; same parts, same defects.
 #[must_use]
@@ -33,9 +26,10 @@ pub fn combine(map: &ShardMap, fleet: &[ShardInfo], parts: &[Checked]) -> Vec<De
     found
 }
 
-struct Answers<'a> {
-    map: &'a ShardMap,
-    parts: Vec<&'a Checked>,
+/// The parts of a check, by shard.
+pub(super) struct Answers<'a> {
+    pub(super) map: &'a ShardMap,
+    pub(super) parts: Vec<&'a Checked>,
 }
 
 impl<'a> Answers<'a> {
@@ -237,98 +231,6 @@ impl<'a> Answers<'a> {
         }
     }
 
-    fn reference(&self) -> Vec<Defect> {
-        let mut tables: BTreeMap<&str, Vec<(&ShardName, &ReferenceSeen)>> = BTreeMap::new();
-        for part in &self.parts {
-            if let Seen::Reference { tables: seen } = &part.seen {
-                for table in seen {
-                    tables
-                        .entry(&table.table)
-                        .or_default()
-                        .push((&part.shard, table));
-                }
-            }
-        }
-        let mut found = Vec::new();
-        for (table, shards) in tables {
-            let digests: Vec<&str> = shards
-                .iter()
-                .map(|(_, seen)| seen.digest.as_str())
-                .collect();
-            let Some(right) = most_common(&digests).map(|index| shards[index]) else {
-                continue;
-            };
-            for (shard, seen) in shards
-                .iter()
-                .filter(|(_, seen)| seen.digest != right.1.digest)
-            {
-                found.push(Defect {
-                    kind: DefectKind::ReferenceDrift,
-                    shards: vec![(*shard).clone(), right.0.clone()],
-                    object: format!("shard {shard}, table {table}"),
-                    detail: format!(
-                        "{} row(s) here, {} on shard {}, and they differ",
-                        seen.rows, right.1.rows, right.0
-                    ),
-                    count: seen.rows.abs_diff(right.1.rows).max(1),
-                    sample: Vec::new(),
-                    mend: Some(Mend::CopyReference {
-                        table: TableName::parse(table),
-                        from: right.0.clone(),
-                        to: (*shard).clone(),
-                        from_digest: right.1.digest.clone(),
-                        to_digest: seen.digest.clone(),
-                    }),
-                });
-            }
-        }
-        found
-    }
-
-    fn schema(&self) -> Vec<Defect> {
-        let mut tables: BTreeMap<&str, Vec<(&ShardName, &TableSeen)>> = BTreeMap::new();
-        for part in &self.parts {
-            if let Seen::Schema { tables: seen } = &part.seen {
-                for table in seen {
-                    tables
-                        .entry(&table.table)
-                        .or_default()
-                        .push((&part.shard, table));
-                }
-            }
-        }
-        let mut found = Vec::new();
-        for (table, shards) in tables {
-            let facts: Vec<_> = shards.iter().map(|(_, seen)| &seen.facts).collect();
-            let Some((norm, right)) = most_common(&facts).map(|index| shards[index]) else {
-                continue;
-            };
-            for (shard, seen) in shards.iter().filter(|(_, seen)| seen.facts != right.facts) {
-                let differences = schema_differences(
-                    (shard.as_str(), seen.facts.as_slice()),
-                    (norm.as_str(), right.facts.as_slice()),
-                );
-                found.push(Defect {
-                    kind: DefectKind::SchemaDrift,
-                    shards: vec![(*shard).clone(), norm.clone()],
-                    object: format!("shard {shard}, table {table}"),
-                    detail: differences
-                        .iter()
-                        .take(NAMED)
-                        .cloned()
-                        .collect::<Vec<_>>()
-                        .join("; "),
-                    count: u64::try_from(differences.len()).unwrap_or(u64::MAX),
-                    sample: Vec::new(),
-                    mend: Some(by_hand(format!(
-                        "make table {table} on shard {shard} as it is on shard {norm}"
-                    ))),
-                });
-            }
-        }
-        found
-    }
-
     fn guards(&self) -> Vec<Defect> {
         let mut found = Vec::new();
         for part in &self.parts {
@@ -338,77 +240,9 @@ impl<'a> Answers<'a> {
         }
         found
     }
-
-    fn sequences(&self, fleet: &[ShardInfo]) -> Vec<Defect> {
-        if self.map.settings.sequences == Sequences::Keep {
-            return Vec::new();
-        }
-        let mut sequences: BTreeMap<&str, Vec<(&ShardName, &SequenceSeen)>> = BTreeMap::new();
-        for part in &self.parts {
-            if let Seen::Sequences { sequences: seen } = &part.seen {
-                for sequence in seen {
-                    let all = sequences.entry(&sequence.name).or_default();
-                    all.push((&part.shard, sequence));
-                }
-            }
-        }
-        let numbers: BTreeMap<&ShardName, i32> = fleet
-            .iter()
-            .map(|shard| (&shard.name, shard.number))
-            .collect();
-        let mut found = Vec::new();
-        for shards in sequences.values() {
-            for (index, (shard, one)) in shards.iter().enumerate() {
-                for (other, two) in &shards[index + 1..] {
-                    let first = self.bounded(one, numbers.get(shard));
-                    let second = self.bounded(two, numbers.get(other));
-                    let Some(value) = overlap(&first, &second) else {
-                        continue;
-                    };
-                    let pair = [(*shard, *one), (*other, *two)];
-                    let mut culprits: Vec<_> = pair
-                        .into_iter()
-                        .filter(|(shard, seen)| self.astray(seen, numbers.get(shard)))
-                        .collect();
-                    if culprits.is_empty() {
-                        culprits.push(pair[1]);
-                    }
-                    for culprit in culprits {
-                        found.push(shared(value, (*shard, *other), culprit, shards));
-                    }
-                }
-            }
-        }
-        found
-    }
-
-    /// The sequence as far as it goes: a block ends before the next shard's begins.
-    fn bounded(&self, sequence: &SequenceSeen, number: Option<&i32>) -> SequenceSeen {
-        let mut bounded = sequence.clone();
-        if self.map.settings.sequences == Sequences::Block && !self.astray(sequence, number) {
-            let next = (sequence.last >> BLOCK_BITS) + 1;
-            bounded.max = bounded.max.min((next << BLOCK_BITS) - 1);
-        }
-        bounded
-    }
-
-    /// Whether the sequence does not issue values of its shard's own.
-    fn astray(&self, sequence: &SequenceSeen, number: Option<&i32>) -> bool {
-        let Some(number) = number.copied().map(i64::from) else {
-            return true;
-        };
-        match self.map.settings.sequences {
-            Sequences::Stride => {
-                sequence.increment.abs() != STRIDE
-                    || sequence.last.rem_euclid(STRIDE) != number.rem_euclid(STRIDE)
-            }
-            Sequences::Block => sequence.last >> BLOCK_BITS != number,
-            Sequences::Keep => false,
-        }
-    }
 }
 
-fn by_hand(advice: String) -> Mend {
+pub(super) fn by_hand(advice: String) -> Mend {
     Mend::ByHand { advice }
 }
 
@@ -450,43 +284,4 @@ fn guard(shard: &ShardName, seen: &GuardSeen) -> Defect {
             table: seen.table.clone(),
         }),
     }
-}
-
-/// Shards that can share out a sequence by its remainder.
-const STRIDE: i64 = 64;
-/// A shard's block of values begins at its number, shifted by so many bits.
-const BLOCK_BITS: u32 = 40;
-
-fn shared(
-    value: i64,
-    (shard, other): (&ShardName, &ShardName),
-    (culprit, sequence): (&ShardName, &SequenceSeen),
-    all: &[(&ShardName, &SequenceSeen)],
-) -> Defect {
-    let issued = all.iter().map(|(_, seen)| seen.last);
-    let past = if sequence.increment > 0 {
-        issued.max()
-    } else {
-        issued.min()
-    };
-    Defect {
-        kind: DefectKind::SequenceOverlap,
-        shards: vec![shard.clone(), other.clone()],
-        object: format!("sequence {}", sequence.name),
-        detail: format!("shards {shard} and {other} would both issue {value}"),
-        count: 1,
-        sample: Vec::new(),
-        mend: Some(Mend::Restride {
-            shard: culprit.clone(),
-            sequence: sequence.name.clone(),
-            increment: sequence.increment,
-            past: past.unwrap_or(sequence.last),
-        }),
-    }
-}
-
-/// The index of the first of the values that occur most often.
-fn most_common<T: PartialEq>(values: &[T]) -> Option<usize> {
-    let count = |value: &T| values.iter().filter(|other| *other == value).count();
-    (0..values.len()).max_by_key(|index| (count(&values[*index]), values.len() - index))
 }

@@ -1,0 +1,112 @@
+//! Reference tables and definitions that are not the same on every shard.
+
+use super::combine::{Answers, by_hand};
+use super::{Defect, DefectKind, Mend, ReferenceSeen, Seen, TableSeen, schema_differences};
+use crate::id::ShardName;
+use crate::table::TableName;
+use std::collections::BTreeMap;
+
+/// How many differences a text names.
+const NAMED: usize = 5;
+
+impl Answers<'_> {
+    /// Shards whose rows of a reference table are not those of most shards.
+    pub(super) fn reference(&self) -> Vec<Defect> {
+        let mut tables: BTreeMap<&str, Vec<(&ShardName, &ReferenceSeen)>> = BTreeMap::new();
+        for part in &self.parts {
+            if let Seen::Reference { tables: seen } = &part.seen {
+                for table in seen {
+                    tables
+                        .entry(&table.table)
+                        .or_default()
+                        .push((&part.shard, table));
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for (table, shards) in tables {
+            let digests: Vec<&str> = shards
+                .iter()
+                .map(|(_, seen)| seen.digest.as_str())
+                .collect();
+            let Some(right) = most_common(&digests).map(|index| shards[index]) else {
+                continue;
+            };
+            for (shard, seen) in shards
+                .iter()
+                .filter(|(_, seen)| seen.digest != right.1.digest)
+            {
+                found.push(Defect {
+                    kind: DefectKind::ReferenceDrift,
+                    shards: vec![(*shard).clone(), right.0.clone()],
+                    object: format!("shard {shard}, table {table}"),
+                    detail: format!(
+                        "{} row(s) here, {} on shard {}, and they differ",
+                        seen.rows, right.1.rows, right.0
+                    ),
+                    count: seen.rows.abs_diff(right.1.rows).max(1),
+                    sample: Vec::new(),
+                    mend: Some(Mend::CopyReference {
+                        table: TableName::parse(table),
+                        from: right.0.clone(),
+                        to: (*shard).clone(),
+                        from_digest: right.1.digest.clone(),
+                        to_digest: seen.digest.clone(),
+                    }),
+                });
+            }
+        }
+        found
+    }
+
+    /// Shards whose definition of a table is not that of most shards.
+    pub(super) fn schema(&self) -> Vec<Defect> {
+        let mut tables: BTreeMap<&str, Vec<(&ShardName, &TableSeen)>> = BTreeMap::new();
+        for part in &self.parts {
+            if let Seen::Schema { tables: seen } = &part.seen {
+                for table in seen {
+                    tables
+                        .entry(&table.table)
+                        .or_default()
+                        .push((&part.shard, table));
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for (table, shards) in tables {
+            let facts: Vec<_> = shards.iter().map(|(_, seen)| &seen.facts).collect();
+            let Some((norm, right)) = most_common(&facts).map(|index| shards[index]) else {
+                continue;
+            };
+            for (shard, seen) in shards.iter().filter(|(_, seen)| seen.facts != right.facts) {
+                let differences = schema_differences(
+                    (shard.as_str(), seen.facts.as_slice()),
+                    (norm.as_str(), right.facts.as_slice()),
+                );
+                found.push(Defect {
+                    kind: DefectKind::SchemaDrift,
+                    shards: vec![(*shard).clone(), norm.clone()],
+                    object: format!("shard {shard}, table {table}"),
+                    detail: differences
+                        .iter()
+                        .take(NAMED)
+                        .cloned()
+                        .collect::<Vec<_>>()
+                        .join("; "),
+                    count: u64::try_from(differences.len()).unwrap_or(u64::MAX),
+                    sample: Vec::new(),
+                    mend: Some(by_hand(format!(
+                        "make table {table} on shard {shard} as it is on shard {norm}"
+                    ))),
+                });
+            }
+        }
+        found
+    }
+}
+
+/// The index of the first of the values that occur most often.
+fn most_common<T: PartialEq>(values: &[T]) -> Option<usize> {
+    let count = |value: &T| values.iter().filter(|other| *other == value).count();
+    (0..values.len()).max_by_key(|index| (count(&values[*index]), values.len() - index))
+}

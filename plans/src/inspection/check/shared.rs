@@ -1,0 +1,112 @@
+//! Sequences of which two shards would issue the same values.
+
+use super::combine::Answers;
+use super::{Defect, DefectKind, Mend, Seen, SequenceSeen, overlap};
+use crate::fleet::ShardInfo;
+use crate::id::ShardName;
+use crate::shard_map::Sequences;
+use std::collections::BTreeMap;
+
+/// Shards that can share out a sequence by its remainder.
+const STRIDE: i64 = 64;
+/// A shard's block of values begins at its number, shifted by so many bits.
+const BLOCK_BITS: u32 = 40;
+
+impl Answers<'_> {
+    /// Pairs of shards that would issue the same value, with what parts them.
+    pub(super) fn sequences(&self, fleet: &[ShardInfo]) -> Vec<Defect> {
+        if self.map.settings.sequences == Sequences::Keep {
+            return Vec::new();
+        }
+        let mut sequences: BTreeMap<&str, Vec<(&ShardName, &SequenceSeen)>> = BTreeMap::new();
+        for part in &self.parts {
+            if let Seen::Sequences { sequences: seen } = &part.seen {
+                for sequence in seen {
+                    let all = sequences.entry(&sequence.name).or_default();
+                    all.push((&part.shard, sequence));
+                }
+            }
+        }
+        let numbers: BTreeMap<&ShardName, i32> = fleet
+            .iter()
+            .map(|shard| (&shard.name, shard.number))
+            .collect();
+        let mut found = Vec::new();
+        for shards in sequences.values() {
+            for (index, (shard, one)) in shards.iter().enumerate() {
+                for (other, two) in &shards[index + 1..] {
+                    let first = self.bounded(one, numbers.get(shard));
+                    let second = self.bounded(two, numbers.get(other));
+                    let Some(value) = overlap(&first, &second) else {
+                        continue;
+                    };
+                    let pair = [(*shard, *one), (*other, *two)];
+                    let mut culprits: Vec<_> = pair
+                        .into_iter()
+                        .filter(|(shard, seen)| self.astray(seen, numbers.get(shard)))
+                        .collect();
+                    if culprits.is_empty() {
+                        culprits.push(pair[1]);
+                    }
+                    for culprit in culprits {
+                        found.push(shared(value, (*shard, *other), culprit, shards));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The sequence as far as it goes: a block ends before the next shard's begins.
+    fn bounded(&self, sequence: &SequenceSeen, number: Option<&i32>) -> SequenceSeen {
+        let mut bounded = sequence.clone();
+        if self.map.settings.sequences == Sequences::Block && !self.astray(sequence, number) {
+            let next = (sequence.last >> BLOCK_BITS) + 1;
+            bounded.max = bounded.max.min((next << BLOCK_BITS) - 1);
+        }
+        bounded
+    }
+
+    /// Whether the sequence does not issue values of its shard's own.
+    fn astray(&self, sequence: &SequenceSeen, number: Option<&i32>) -> bool {
+        let Some(number) = number.copied().map(i64::from) else {
+            return true;
+        };
+        match self.map.settings.sequences {
+            Sequences::Stride => {
+                sequence.increment.abs() != STRIDE
+                    || sequence.last.rem_euclid(STRIDE) != number.rem_euclid(STRIDE)
+            }
+            Sequences::Block => sequence.last >> BLOCK_BITS != number,
+            Sequences::Keep => false,
+        }
+    }
+}
+
+fn shared(
+    value: i64,
+    (shard, other): (&ShardName, &ShardName),
+    (culprit, sequence): (&ShardName, &SequenceSeen),
+    all: &[(&ShardName, &SequenceSeen)],
+) -> Defect {
+    let issued = all.iter().map(|(_, seen)| seen.last);
+    let past = if sequence.increment > 0 {
+        issued.max()
+    } else {
+        issued.min()
+    };
+    Defect {
+        kind: DefectKind::SequenceOverlap,
+        shards: vec![shard.clone(), other.clone()],
+        object: format!("sequence {}", sequence.name),
+        detail: format!("shards {shard} and {other} would both issue {value}"),
+        count: 1,
+        sample: Vec::new(),
+        mend: Some(Mend::Restride {
+            shard: culprit.clone(),
+            sequence: sequence.name.clone(),
+            increment: sequence.increment,
+            past: past.unwrap_or(sequence.last),
+        }),
+    }
+}
