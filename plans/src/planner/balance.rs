@@ -2,10 +2,9 @@
 
 use super::field::{Field, Roles};
 use super::figures::{amount, measure, times};
-use super::propose;
+use super::propose::{self, HotKey};
 use super::wish::{Draft, Ground, Wish};
 use crate::id::ShardName;
-use crate::key::Key;
 use crate::rebalance::{Balance, Limits, TooBig};
 use crate::request::{Drain, Measure, Options, Rebalance};
 use crate::shard_map::ShardMap;
@@ -130,22 +129,19 @@ pub(super) fn rebalance(rebalance: &Rebalance, ground: Ground<'_>) -> Draft {
     )];
     said.extend(outcome.unresolved.iter().map(|left| left.why.clone()));
     let hot = |balance: &Balance| {
-        propose::for_hot_keys(
-            field.name(balance.shard),
-            balance.fair,
-            &rebalance.by,
-            ground,
-        )
+        let shard = field.name(balance.shard);
+        propose::hot_keys_of(shard, balance.fair, &rebalance.by, ground)
     };
-    let hot: Vec<(&Key, String)> = outcome.after.iter().flat_map(hot).collect();
+    let mut hot: Vec<HotKey> = outcome.after.iter().flat_map(hot).collect();
+    hot.sort_by_key(|hot| std::cmp::Reverse(hot.cost));
     // An item that is too big by a hot key of its own needs no second proposal.
     let explained = |heavy: &&TooBig| {
         let keys = field.keys(heavy.item);
-        hot.iter().any(|(key, _)| keys.contains(key))
+        hot.iter().any(|hot| keys.contains(&hot.key))
     };
     let heavy = outcome.too_big.iter().filter(|heavy| !explained(heavy));
     said.extend(heavy.map(|heavy| too_big(heavy, &field, &rebalance.by, ground)));
-    said.extend(hot.iter().map(|(_, proposal)| proposal.clone()));
+    said.extend(hot.into_iter().map(|hot| hot.proposal));
     if !draft.wishes.is_empty() {
         draft.notes = said;
     } else if outcome.unresolved.is_empty() {

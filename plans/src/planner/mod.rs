@@ -15,6 +15,7 @@ mod propose;
 mod revert;
 mod wish;
 
+pub use propose::{HotKey, hot_keys};
 pub use revert::{RevertError, revert};
 
 use crate::failure::{Finding, Severity};

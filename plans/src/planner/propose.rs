@@ -2,11 +2,13 @@
 
 use super::figures::{amount, shell, times};
 use super::wish::Ground;
+use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::inspection::{KeyLoad, Load};
 use crate::key::Key;
 use crate::key_set::KeySet;
-use crate::request::Measure;
+use crate::request::{Measure, Options};
+use crate::shard_map::ShardMap;
 
 /// Stands for a shard that the operator has yet to name.
 const NEW_SHARD: &str = "NEW-SHARD";
@@ -77,13 +79,61 @@ fn cost(hot: &KeyLoad, by: &Measure, load: &Load) -> Option<u64> {
     }
 }
 
-/// Each key of the hottest that outweighs the fair share of its shard, with a proposal.
-pub(super) fn for_hot_keys<'a>(
+/// A key that alone carries more than its shard should.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HotKey {
+    /// The shard where it is.
+    pub shard: ShardName,
+    /// The key.
+    pub key: Key,
+    /// Its load.
+    pub cost: u64,
+    /// The fair share of its shard.
+    pub fair: u64,
+    /// What to do about it, for people.
+    pub proposal: String,
+}
+
+/// The keys among the hottest that outweigh the fair share of their shard, the heaviest first.
+///
+/// A shard's fair share is its part, by capacity, of the load of all shards that were measured.
+#[must_use]
+pub fn hot_keys(map: &ShardMap, fleet: &[ShardInfo], loads: &[Load], by: &Measure) -> Vec<HotKey> {
+    let options = Options::default();
+    let ground = Ground {
+        map,
+        fleet,
+        loads,
+        options: &options,
+    };
+    let capacity = |load: &Load| {
+        ground
+            .shard(&load.shard)
+            .map_or(0, |info| info.capacity.into())
+    };
+    let whole: u128 = loads.iter().map(capacity).sum();
+    let costs = loads
+        .iter()
+        .flat_map(|load| &load.items)
+        .map(|item| u128::from(item.cost(by)));
+    let total: u128 = costs.sum();
+    let mut found: Vec<HotKey> = Vec::new();
+    for load in loads {
+        let fair = (total * capacity(load)).div_ceil(whole.max(1));
+        let fair = u64::try_from(fair).unwrap_or(u64::MAX);
+        found.extend(hot_keys_of(&load.shard, fair, by, ground));
+    }
+    found.sort_by_key(|hot| std::cmp::Reverse(hot.cost));
+    found
+}
+
+/// The keys among the hottest of `shard` that outweigh its fair share.
+pub(super) fn hot_keys_of(
     shard: &ShardName,
     fair: u64,
     by: &Measure,
-    ground: Ground<'a>,
-) -> Vec<(&'a Key, String)> {
+    ground: Ground<'_>,
+) -> Vec<HotKey> {
     let Some(load) = ground.load(shard) else {
         return Vec::new();
     };
@@ -93,15 +143,18 @@ pub(super) fn for_hot_keys<'a>(
         .filter_map(|hot| Some((hot, cost(hot, by, load)?)));
     weighed
         .filter(|(_, cost)| *cost > fair && fair > 0)
-        .map(|(hot, cost)| {
-            let proposal = format!(
+        .map(|(hot, cost)| HotKey {
+            shard: shard.clone(),
+            key: hot.key.clone(),
+            cost,
+            fair,
+            proposal: format!(
                 "key {} alone carries {}, {} the fair share of shard {shard}; isolate it: `{}`",
                 hot.key,
                 amount(by, cost),
                 times(cost, fair),
                 isolate(&hot.key, ground)
-            );
-            (&hot.key, proposal)
+            ),
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use plans::inspection::Load;
 use plans::key::{Key, KeyType};
 use plans::key_set::{KeySet, bucket_of};
 use plans::plan::Until;
-use plans::planner::{Outline, needs};
+use plans::planner::{Outline, hot_keys, needs};
 use plans::request::{Measure, Request};
 use plans::shard_map::{Effect, Rule, ShardMap, Strategy as Division};
 use proptest::prelude::*;
@@ -454,6 +454,17 @@ fn a_key_beyond_a_fair_share_is_proposed_to_be_isolated() {
     assert_eq!(
         brief(&outline),
         ["m1 shard-a > shard-b: keys \"globex\", \"hooli\""]
+    );
+    let hot = hot_keys(&accounts(), &fleet(&shards), &loads, &Measure::Rows);
+    assert_eq!(hot.len(), 1);
+    assert_eq!(
+        (&hot[0].key, hot[0].cost, hot[0].fair),
+        (&Key::from("acme"), 900, 500)
+    );
+    assert!(outline.notes.contains(&hot[0].proposal));
+    assert_eq!(
+        hot_keys(&accounts(), &fleet(&shards), &loads, &Measure::Writes),
+        []
     );
     let proposals: Vec<&String> = outline
         .notes
