@@ -176,7 +176,10 @@ pub(crate) async fn advance(
         .iter()
         .map(|(name, value, step)| {
             let literal = quote_literal(name);
-            let past = value.saturating_add(step.saturating_mul(MARGIN));
+            // Values of another remainder cannot meet the losing shard's next ones.
+            let apart = share.policy == Sequences::Stride && *step == STRIDE;
+            let margin = if apart { 0 } else { MARGIN };
+            let past = value.saturating_add(step.saturating_mul(margin));
             let further = if *step > 0 { "greatest" } else { "least" };
             let beyond = format!("{further}(s.last_value, {past})");
             let target = share.aligned(&beyond, "q.seqincrement");
