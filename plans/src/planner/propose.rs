@@ -26,7 +26,7 @@ pub(super) fn isolate(key: &Key, ground: Ground<'_>) -> String {
         | Key::Timestamp(_) => key.text(),
     };
     format!(
-        "shardwright plan isolate --map {} --key {} --target {NEW_SHARD}",
+        "shardwright plan isolate {} {} --to {NEW_SHARD}",
         shell(ground.map.name.as_str()),
         shell(&text)
     )

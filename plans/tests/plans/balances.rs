@@ -115,7 +115,7 @@ fn an_even_split_with_an_item_that_outweighs_a_part_is_refused() {
     );
     heavy.hottest = load("a", &[], &[(Key::Int(25), 80)]).hottest;
     let problems = try_outline(EVEN, &one_shard(40), &abc, &[heavy]).unwrap_err();
-    let command = "isolate the key: `shardwright plan isolate --map m --key 25 --target NEW-SHARD`";
+    let command = "isolate the key: `shardwright plan isolate m 25 --to NEW-SHARD`";
     assert!(problems[0].ends_with(command), "{problems:?}");
 }
 
@@ -474,7 +474,7 @@ fn a_key_beyond_a_fair_share_is_proposed_to_be_isolated() {
     assert_eq!(
         proposals,
         [
-            "key \"acme\" alone carries 900 rows, 1.8x the fair share of shard shard-a; isolate it: `shardwright plan isolate --map accounts --key acme --target NEW-SHARD`"
+            "key \"acme\" alone carries 900 rows, 1.8x the fair share of shard shard-a; isolate it: `shardwright plan isolate accounts acme --to NEW-SHARD`"
         ]
     );
 }
