@@ -9,7 +9,7 @@ use plans::inspection::check::{
     Checked, Defect, DefectKind, Mend, MendRequest, combine, follow_up, questions,
 };
 use plans::inspection::{Inspected, Inspection};
-use plans::key::{Key, KeyType};
+use plans::key::{Key, KeyType, accept};
 use plans::key_set::KeySet;
 use plans::plan::ShardRef;
 use plans::shard_map::{
@@ -61,10 +61,15 @@ impl Fleet {
     }
 
     async fn defects(&self) -> Vec<Defect> {
+        self.defects_of(12).await
+    }
+
+    /// The defects, found by so many questions at first.
+    async fn defects_of(&self, questions_at_first: usize) -> Vec<Defect> {
         let (shards, none) = (self.shards(), self.map.no_keys());
         let mut parts: Vec<Checked> = Vec::new();
         let first = questions(&self.map, &shards, &none);
-        assert_eq!(first.len(), 12);
+        assert_eq!(first.len(), questions_at_first);
         for task in first {
             parts.push(checked(Inspection::Check(Box::new(task))).await);
         }
@@ -148,11 +153,15 @@ async fn run(database: &Database, sql: &str) {
     session.batch_execute(&sql).await.expect("sql");
 }
 
+/// Asks and answers as controller and agent do: in JSON.
 async fn checked(inspection: Inspection) -> Checked {
-    match inspect::run(&inspection).await {
-        Ok(Inspected::Check(checked)) => checked,
-        other => panic!("{other:?}"),
-    }
+    let asked = serde_json::to_string(&inspection).expect("written");
+    let answer = inspect::run(&serde_json::from_str(&asked).expect("read")).await;
+    let told = serde_json::to_string(&answer.expect("checked")).expect("written");
+    let Inspected::Check(checked) = serde_json::from_str(&told).expect("read") else {
+        panic!("{told}")
+    };
+    checked
 }
 
 async fn rows(session: &Connected, sql: &str) -> i64 {
@@ -458,4 +467,37 @@ async fn rows_without_the_key_are_placed_by_their_parents_and_orphans_are_told()
         "{}",
         orphan.detail
     );
+}
+
+#[tokio::test]
+async fn keys_of_several_columns_are_found_on_the_wrong_shard_too() {
+    let fleet = Fleet::new("ck_composite").await;
+    let ddl = "create table visit (region text, at timestamptz, id bigint, primary key (region, at, id));";
+    let row = "insert into visit values ('eu', '2024-05-01 12:00:00.5+02', 1)";
+    run(&fleet.a, &format!("{ddl} {row}")).await;
+    run(
+        &fleet.b,
+        &format!("{ddl} {row}, ('eu', '2024-05-01 12:00:00+02', 1)"),
+    )
+    .await;
+    let mut map = map();
+    map.key = vec![KeyType::Text, KeyType::Timestamptz];
+    let columns = KeyColumns(vec!["region".to_owned(), "at".to_owned()]);
+    map.settings.tables = BTreeMap::from([("visit".to_owned(), columns)]);
+    let middle = accept(
+        &map.key,
+        &Key::Row(vec!["e".into(), "2024-01-01 00:00:00+00".into()]),
+    );
+    let middle = Some(middle.expect("a key"));
+    map.mappings[0].keys = KeySet::range(None, middle.clone());
+    map.mappings[1].keys = KeySet::range(middle, None);
+    let fleet = Fleet { map, ..fleet };
+    let defects = fleet.defects_of(10).await;
+    let [twice] = defects.as_slice() else {
+        panic!("{defects:?}")
+    };
+    assert_eq!((twice.kind, twice.count), (DefectKind::KeyOnTwoShards, 1));
+    assert_eq!(twice.sample[0].text(), "(\"eu\", 2024-05-01 10:00:00.5+00)");
+    assert!(fleet.mend(&defects).await[0].is_ok());
+    assert_eq!(fleet.defects_of(10).await, []);
 }

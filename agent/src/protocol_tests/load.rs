@@ -42,11 +42,15 @@ fn task(database: &Database, owned: KeySet) -> LoadTask {
     }
 }
 
+/// Asks and answers as controller and agent do: in JSON.
 async fn measured(task: LoadTask) -> Load {
-    match inspect::run(&Inspection::Load(task)).await {
-        Ok(Inspected::Load(load)) => load,
-        other => panic!("{other:?}"),
-    }
+    let asked = serde_json::to_string(&Inspection::Load(task)).expect("written");
+    let answer = inspect::run(&serde_json::from_str(&asked).expect("read")).await;
+    let told = serde_json::to_string(&answer.expect("measured")).expect("written");
+    let Inspected::Load(load) = serde_json::from_str(&told).expect("read") else {
+        panic!("{told}")
+    };
+    load
 }
 
 /// 64 tenants of 10 rows; tenant 17 has 500 more.
