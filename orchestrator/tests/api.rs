@@ -165,7 +165,7 @@ async fn bad_input_is_named() {
     let server = Server::start().await;
     let shard = |dsn: &str| json!({"name": "c", "dsn": dsn});
     let map = |mappings: Value| json!({"name": "m", "strategy": "range", "key": ["bigint"], "mappings": mappings});
-    let range = |from: i64, to: i64, shard: &str| json!({"keys": {"range": {"from": from, "to": to}}, "shard": shard});
+    let range = |from: i64, to: i64, shard: &str| json!({"keys": {"range": [{"from": from, "to": to}]}, "shard": shard});
     for (path, body, status, words) in [
         (
             "/api/v1/shards",
@@ -218,7 +218,7 @@ async fn bad_input_is_named() {
 #[tokio::test]
 async fn a_plan_needs_an_agent() {
     let mut settings = quick();
-    settings.survey_wait = Duration::from_millis(50);
+    settings.inspection_wait = Duration::from_millis(50);
     let server = Server::with(settings).await;
     let url = format!("{}/api/v1/plans", server.url);
     let sent = server

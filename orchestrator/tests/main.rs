@@ -7,4 +7,6 @@ mod api;
 mod command_line;
 mod fixture;
 mod lifecycle;
+mod maps;
+mod operations;
 mod store_contract;

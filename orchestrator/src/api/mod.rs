@@ -7,6 +7,7 @@ mod agents;
 mod error;
 mod guard;
 mod health;
+mod inspections;
 mod maps;
 mod migrations;
 mod operations;
@@ -45,6 +46,7 @@ pub fn routes(controller: Controller) -> Router {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/version", get(health::version))
+        .route("/metrics", get(inspections::metrics))
         .route("/api/v1/shards", post(shards::add).get(shards::list))
         .route(
             "/api/v1/shards/{name}",
@@ -52,10 +54,15 @@ pub fn routes(controller: Controller) -> Router {
                 .patch(shards::change)
                 .delete(shards::remove),
         )
+        .route(
+            "/api/v1/shards/{name}/directory",
+            post(inspections::directory),
+        )
         .merge(map_routes())
         .route("/api/v1/plans", post(plan::make))
         .route("/api/v1/schemas/request", get(plan::schema))
         .merge(operation_routes())
+        .route("/api/v1/audit", get(operations::audit))
         .route("/api/v1/agents", get(agents::list))
         .route("/api/v1/agents/claim", post(agents::claim))
         .route("/api/v1/agents/heartbeat", post(agents::heartbeat))
@@ -81,6 +88,13 @@ fn map_routes() -> Router<Controller> {
         )
         .route("/api/v1/maps/{name}/locate", post(maps::locate))
         .route("/api/v1/maps/{name}/changes", get(maps::changes))
+        .route(
+            "/api/v1/maps/{name}/load",
+            get(inspections::load).post(inspections::load_by),
+        )
+        .route("/api/v1/maps/{name}/counters", post(inspections::counters))
+        .route("/api/v1/maps/{name}/check", post(inspections::check))
+        .route("/api/v1/maps/{name}/mend", post(inspections::mend))
 }
 
 fn operation_routes() -> Router<Controller> {

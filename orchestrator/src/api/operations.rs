@@ -4,7 +4,7 @@ use super::migrations::{Created, EVENTS, LIST, Limit, Order, created};
 use super::stream::feed_operation;
 use super::{ApiError, actor, json};
 use crate::controller::{Command, ControlError, Controller};
-use crate::store::Event;
+use crate::store::{AuditRecord, Event};
 use crate::view::OperationView;
 use axum::Json;
 use axum::body::Bytes;
@@ -112,6 +112,15 @@ pub(super) async fn events(
     }
     lines.sort_by_key(|line| line.event.at);
     Ok(Json(lines).into_response())
+}
+
+/// What operators changed outside of migrations, newest first.
+pub(super) async fn audit(
+    State(controller): State<Controller>,
+    Query(limit): Query<Limit>,
+) -> Result<Json<Vec<AuditRecord>>, ApiError> {
+    let limit = limit.limit.unwrap_or(LIST).clamp(1, EVENTS);
+    Ok(Json(controller.store().audit(limit).await?))
 }
 
 /// The operation as the API shows it.

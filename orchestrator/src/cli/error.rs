@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub const USAGE: u8 = 64;
 /// The migration failed or was taken back.
 pub(super) const MIGRATION_FAILED: u8 = 8;
+/// A check found defects, or could not look everywhere; a mend failed.
+pub(super) const DEFECTS: u8 = 9;
 const ERROR: u8 = 1;
 const MISSING: u8 = 3;
 const REFUSED: u8 = 4;
@@ -120,7 +122,7 @@ impl CliError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Problem(problem) => match (problem.code.as_str(), problem.status) {
-                ("plan.refused" | "plan.stale" | "keys.moving", _) => REFUSED,
+                ("plan.refused" | "plan.stale" | "keys.moving" | "rules.broken", _) => REFUSED,
                 (_, 404) => MISSING,
                 (_, 409) => CONFLICT,
                 (_, 504) => TIMEOUT,

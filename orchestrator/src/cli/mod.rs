@@ -33,6 +33,7 @@ Exit codes:
   6   time is over
   7   conflict, or not possible in this state
   8   the migration failed or was taken back
+  9   a check found defects
   64  wrong usage
 
 Output: -o json prints JSON on stdout (for `plan` use --output, because its -o names the plan's file).";

@@ -67,6 +67,19 @@ impl Command {
     /// The orders that the state of `snapshot` allows, tried on a draft that is thrown away.
     #[must_use]
     pub fn allowed(snapshot: &Snapshot) -> Vec<Self> {
+        Self::tried(snapshot, obey)
+    }
+
+    /// The orders that `snapshot` takes as one of several migrations: an approval also before it is due.
+    #[must_use]
+    pub fn allowed_ahead(snapshot: &Snapshot) -> Vec<Self> {
+        Self::tried(snapshot, obey_ahead)
+    }
+
+    fn tried(
+        snapshot: &Snapshot,
+        obey: fn(&mut Draft, Self, Value) -> Result<Option<()>, ControlError>,
+    ) -> Vec<Self> {
         let possible = |command: &Self| {
             let mut draft = Draft::new(snapshot.clone(), "", super::clock());
             matches!(obey(&mut draft, *command, json!({})), Ok(Some(())))

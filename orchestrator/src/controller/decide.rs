@@ -7,7 +7,7 @@ use crate::store::{HoldEnd, Snapshot, Step};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::StepId;
 use plans::names::Direction;
-use plans::request::{Cutover, Hold};
+use plans::request::{Cutover, Hold, Mode};
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
@@ -81,9 +81,12 @@ pub fn due(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         .min()
 }
 
-/// The change stream that must run.
+/// The change stream that must run; an offline move has none.
 #[must_use]
 pub fn stream(snapshot: &Snapshot) -> Option<Direction> {
+    if snapshot.migration.plan.mode == Mode::Offline {
+        return None;
+    }
     let captured = snapshot
         .step_of(StepKind::CatchUp)
         .is_some_and(|step| matches!(step.state, StepState::Running | StepState::Done));

@@ -5,26 +5,36 @@
 //! Every change: load, draft, compare-and-set; on a lost race again.
 
 mod admission;
+mod check;
 mod commands;
+mod counters;
 mod cutover;
 pub mod decide;
+mod directory;
 mod dispatch;
 mod draft;
 mod error;
 mod fail_points;
 mod heartbeat;
 mod inspections;
+mod load;
 mod maps;
 pub mod operations;
 mod planning;
 pub mod queue;
 mod recover;
+#[cfg(test)]
+mod samples;
 mod settle;
 mod shards;
 
+pub use check::{FailedPart, MapCheck, MendOutcome};
 pub use commands::Command;
+pub use counters::{ClientCount, ClientReport};
+pub use directory::DirectoryAsk;
 pub use error::ControlError;
 pub use heartbeat::Figures;
+pub use load::{HotKeyLoad, ItemOfShard, LoadAsk, MapLoad, Proposal, ShardLoad};
 pub use maps::{MapEdit, NewMap, NewMapping};
 pub use shards::ShardChange;
 
@@ -94,6 +104,8 @@ struct Inner {
     figures: heartbeat::FigureTable,
     attempts: cutover::Attempts,
     inspections: inspections::Inspections,
+    counters: counters::ClientCounters,
+    checks: check::Checks,
 }
 
 impl Controller {
@@ -109,6 +121,8 @@ impl Controller {
             figures: heartbeat::FigureTable::default(),
             attempts: cutover::Attempts::default(),
             inspections: inspections::Inspections::default(),
+            counters: counters::ClientCounters::default(),
+            checks: check::Checks::default(),
         };
         Self {
             inner: Arc::new(inner),
@@ -160,6 +174,7 @@ impl Controller {
     async fn pass(&self) -> Result<DateTime<Utc>, ControlError> {
         let mut next = clock() + IDLE;
         self.drop_old_seals().await;
+        next = next.min(self.schedule_checks().await?);
         let mut all = self.inner.store.unfinished().await?;
         for index in 0..all.len() {
             let snapshot = all[index].clone();

@@ -1,9 +1,12 @@
-//! The ranges of a map as one bar, in percent of its width.
+//! The keys of a map as one bar, in percent of its width: ranges, virtual shards, or how many keys of a list.
 
+use super::figures::count;
+use askama::Template;
+use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::KeySet;
-use plans::shard_map::{Mapping, MappingState};
-use std::collections::BTreeSet;
+use plans::shard_map::{Mapping, MappingState, ShardMap};
+use std::collections::BTreeMap;
 
 /// Share of the width that an end without a bound gets.
 const OPEN_END: f64 = 12.0;
@@ -11,101 +14,177 @@ const OPEN_END: f64 = 12.0;
 const ROOM: f64 = 16.0;
 /// How many colours there are.
 const COLOURS: usize = 6;
+/// Most parts of a bar; more are drawn as so many slots.
+const MOST: u32 = 160;
+/// Most parts that are told one by one.
+const TOLD: usize = 12;
+
+/// Colours by shard, so that all bars of a page agree.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Palette(Vec<ShardName>);
+
+impl Palette {
+    /// Colours for these shards.
+    pub(super) fn of(shards: impl IntoIterator<Item = ShardName>) -> Self {
+        let mut names: Vec<ShardName> = shards.into_iter().collect();
+        names.sort();
+        names.dedup();
+        Self(names)
+    }
+
+    /// The number of a shard's colour.
+    pub(super) fn colour(&self, shard: &ShardName) -> usize {
+        let place = self.0.binary_search(shard);
+        place.unwrap_or_else(|before| before) % COLOURS
+    }
+}
 
 /// A part of the bar.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Part {
+struct Part {
     /// Where it begins, per cent.
-    pub(super) x: f64,
+    x: f64,
     /// How wide it is, per cent.
-    pub(super) width: f64,
+    width: f64,
     /// Number of its colour; `None`: keys without a shard.
-    pub(super) colour: Option<usize>,
+    colour: Option<usize>,
     /// Its shard.
-    pub(super) shard: String,
+    shard: String,
     /// The keys.
-    pub(super) keys: String,
+    keys: String,
     /// A migration is moving some of it.
-    pub(super) moving: bool,
+    moving: bool,
 }
 
 impl Part {
+    fn end(&self) -> f64 {
+        self.x + self.width
+    }
+
+    fn gap(from: f64, to: f64) -> Self {
+        Self {
+            x: from,
+            width: to - from,
+            colour: None,
+            shard: "no shard".to_owned(),
+            keys: "other keys".to_owned(),
+            moving: false,
+        }
+    }
+
     /// The name, where there is room for it.
-    pub(super) fn label(&self) -> &str {
+    fn label(&self) -> &str {
         if self.width < ROOM { "" } else { &self.shard }
     }
 
     /// Where the name stands, per cent.
-    pub(super) fn middle(&self) -> f64 {
+    fn middle(&self) -> f64 {
         self.x + self.width / 2.0
     }
 
     /// The class of the colour.
-    pub(super) fn class(&self) -> String {
+    fn class(&self) -> String {
         self.colour
             .map_or_else(|| "part none".to_owned(), |n| format!("part s{n}"))
     }
 
     /// What it is, in words.
-    pub(super) fn title(&self) -> String {
+    fn title(&self) -> String {
         let moving = if self.moving { ", moving" } else { "" };
         format!("{}: {}{moving}", self.keys, self.shard)
     }
 }
 
-/// The bar of `mappings`, which are in key order; the shards of a list map side by side, by their number of keys.
-pub(super) fn parts(mappings: &[Mapping]) -> Vec<Part> {
+/// A drawing of a map.
+#[derive(Debug, Clone, Template)]
+#[template(path = "bar.html")]
+pub(super) struct Bar {
+    parts: Vec<Part>,
+}
+
+impl Bar {
+    /// The mappings of `map` in key order; the shards of a list map side by side, by their number of keys.
+    pub(super) fn new(map: &ShardMap, palette: &Palette) -> Self {
+        Self {
+            parts: thinned(parts(&map.mappings, palette)),
+        }
+    }
+
+    /// The drawing in words.
+    fn label(&self) -> String {
+        if self.parts.len() <= TOLD {
+            let titles: Vec<String> = self.parts.iter().map(Part::title).collect();
+            return titles.join("; ");
+        }
+        let mut shares: BTreeMap<&str, f64> = BTreeMap::new();
+        for part in &self.parts {
+            *shares.entry(&part.shard).or_default() += part.width;
+        }
+        let mut shares: Vec<(&str, f64)> = shares.into_iter().collect();
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let told = shares.iter().take(TOLD);
+        let told: Vec<String> = told.map(|(shard, share)| format!("{shard} {share:.0} %")).collect();
+        let more = shares.len().saturating_sub(TOLD);
+        let more = if more > 0 { format!(" and {more} more shards") } else { String::new() };
+        format!("{}{more}", told.join(", "))
+    }
+}
+
+fn parts(mappings: &[Mapping], palette: &Palette) -> Vec<Part> {
     let scale = Scale::of(mappings);
-    let names: BTreeSet<&str> = mappings.iter().map(|m| m.shard.as_str()).collect();
     let mut parts: Vec<Part> = Vec::with_capacity(mappings.len());
     for mapping in mappings {
-        let before = parts.last().map_or(0.0, |part| part.x + part.width);
-        let (x, end) = match &mapping.keys {
-            KeySet::Range(ranges) => (
-                scale.at(ranges.first().and_then(|range| range.from.as_ref()), 0.0),
-                scale.at(ranges.last().and_then(|range| range.to.as_ref()), 100.0),
-            ),
-            KeySet::Hash(buckets) => {
-                let at = |bucket: u32| f64::from(bucket) * 100.0 / f64::from(buckets.of.max(1));
-                let ranges = &buckets.ranges;
-                (
-                    ranges.first().map_or(before, |range| at(range.from)),
-                    ranges.last().map_or(before, |range| at(range.to)),
-                )
-            }
-            KeySet::List(keys) => (before, before + keys.len() as f64 * 100.0 / scale.keys),
-        };
+        let before = parts.last().map_or(0.0, Part::end);
+        let (x, end) = scale.ends(&mapping.keys, before);
         if x - before > 0.01 {
-            parts.push(gap(before, x));
+            parts.push(Part::gap(before, x));
         }
         parts.push(Part {
             x,
             width: end - x,
-            colour: names
-                .iter()
-                .position(|name| *name == mapping.shard.as_str())
-                .map(|index| index % COLOURS),
+            colour: Some(palette.colour(&mapping.shard)),
             shard: mapping.shard.to_string(),
-            keys: mapping.keys.to_string(),
+            keys: match &mapping.keys {
+                KeySet::List(keys) => listed(keys.len()),
+                KeySet::Range(_) | KeySet::Hash(_) => mapping.keys.to_string(),
+            },
             moving: mapping.state == MappingState::Moving,
         });
     }
-    let end = parts.last().map_or(0.0, |part| part.x + part.width);
+    let end = parts.last().map_or(0.0, Part::end);
     if end < 99.99 {
-        parts.push(gap(end, 100.0));
+        parts.push(Part::gap(end, 100.0));
     }
     parts
 }
 
-fn gap(from: f64, to: f64) -> Part {
-    Part {
-        x: from,
-        width: to - from,
-        colour: None,
-        shard: "no shard".to_owned(),
-        keys: "other keys".to_owned(),
-        moving: false,
+/// How many keys, in words.
+pub(super) fn listed(keys: usize) -> String {
+    let number = count(i64::try_from(keys).unwrap_or(i64::MAX));
+    format!("{number} key{}", if keys == 1 { "" } else { "s" })
+}
+
+/// As many slots as can be seen, each with the part in its middle, where there are more parts than that.
+fn thinned(parts: Vec<Part>) -> Vec<Part> {
+    if parts.len() <= usize::try_from(MOST).unwrap_or(usize::MAX) {
+        return parts;
     }
+    let width = 100.0 / f64::from(MOST);
+    let mut slots: Vec<Part> = Vec::new();
+    let mut rest = parts.iter().peekable();
+    for slot in 0..MOST {
+        let x = f64::from(slot) * width;
+        while rest.next_if(|part| part.end() < x + width / 2.0).is_some() {}
+        let Some(part) = rest.peek() else { break };
+        match slots.last_mut() {
+            Some(last) if last.shard == part.shard && last.moving == part.moving => {
+                last.width += width;
+                "some keys".clone_into(&mut last.keys);
+            }
+            Some(_) | None => slots.push(Part { x, width, ..(*part).clone() }),
+        }
+    }
+    slots
 }
 
 /// From keys to per cent: bounded keys lie between the two open ends.
@@ -138,6 +217,25 @@ impl Scale {
         }
     }
 
+    /// Where `keys` begin and end; those of a list follow what is `before` them.
+    fn ends(&self, keys: &KeySet, before: f64) -> (f64, f64) {
+        match keys {
+            KeySet::Range(ranges) => (
+                self.at(ranges.first().and_then(|range| range.from.as_ref()), 0.0),
+                self.at(ranges.last().and_then(|range| range.to.as_ref()), 100.0),
+            ),
+            KeySet::Hash(buckets) => {
+                let at = |bucket: u32| f64::from(bucket) * 100.0 / f64::from(buckets.of.max(1));
+                let ranges = &buckets.ranges;
+                (
+                    ranges.first().map_or(before, |range| at(range.from)),
+                    ranges.last().map_or(before, |range| at(range.to)),
+                )
+            }
+            KeySet::List(keys) => (before, before + keys.len() as f64 * 100.0 / self.keys),
+        }
+    }
+
     fn at(&self, key: Option<&Key>, open: f64) -> f64 {
         let Some(key) = key else { return open };
         let (Some(low), Some(high)) = (self.bounds.first(), self.bounds.last()) else {
@@ -166,18 +264,21 @@ impl Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plans::id::ShardName;
 
-    fn mapping(from: Option<i64>, to: Option<i64>, shard: &str) -> Mapping {
+    fn mapping(keys: KeySet, shard: &str) -> Mapping {
         Mapping {
-            keys: KeySet::range(from.map(Key::Int), to.map(Key::Int)),
+            keys,
             shard: ShardName::from(shard),
             state: MappingState::Active,
         }
     }
 
+    fn range(from: Option<i64>, to: Option<i64>, shard: &str) -> Mapping {
+        mapping(KeySet::range(from.map(Key::Int), to.map(Key::Int)), shard)
+    }
+
     fn widths(mappings: &[Mapping]) -> Vec<(String, i64)> {
-        let parts = parts(mappings).into_iter();
+        let parts = parts(mappings, &Palette::default()).into_iter();
         parts
             .map(|part| (part.shard.clone(), part.width.round() as i64))
             .collect()
@@ -185,12 +286,12 @@ mod tests {
 
     #[test]
     fn a_map_of_one_shard_is_one_part() {
-        assert_eq!(widths(&[mapping(None, None, "a")]), [("a".to_owned(), 100)]);
+        assert_eq!(widths(&[range(None, None, "a")]), [("a".to_owned(), 100)]);
     }
 
     #[test]
     fn parts_fill_the_bar_and_gaps_are_shown() {
-        let seen = widths(&[mapping(None, Some(10), "a"), mapping(Some(20), None, "b")]);
+        let seen = widths(&[range(None, Some(10), "a"), range(Some(20), None, "b")]);
         let names: Vec<&str> = seen.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["a", "no shard", "b"]);
         assert_eq!(seen.iter().map(|(_, width)| width).sum::<i64>(), 100);
@@ -198,7 +299,45 @@ mod tests {
 
     #[test]
     fn one_bound_is_in_the_middle() {
-        let seen = widths(&[mapping(None, Some(501), "a"), mapping(Some(501), None, "b")]);
+        let seen = widths(&[range(None, Some(501), "a"), range(Some(501), None, "b")]);
         assert_eq!(seen, [("a".to_owned(), 50), ("b".to_owned(), 50)]);
+    }
+
+    #[test]
+    fn bounds_without_a_size_are_at_even_distances() {
+        let text = |from: Option<&str>, to: Option<&str>| {
+            KeySet::range(from.map(Key::from), to.map(Key::from))
+        };
+        let seen = widths(&[
+            mapping(text(None, Some("b")), "a"),
+            mapping(text(Some("b"), Some("c")), "b"),
+            mapping(text(Some("c"), Some("z")), "a"),
+            mapping(text(Some("z"), None), "b"),
+        ]);
+        let widths: Vec<i64> = seen.iter().map(|(_, width)| *width).collect();
+        assert_eq!(widths, [12, 38, 38, 12]);
+    }
+
+    #[test]
+    fn buckets_and_lists_have_their_share() {
+        let buckets = |from, to| KeySet::buckets(8, from, to);
+        let seen = widths(&[mapping(buckets(0, 2), "a"), mapping(buckets(2, 8), "b")]);
+        assert_eq!(seen, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
+        let keys = |keys: &[&str]| KeySet::list(keys.iter().map(|key| Key::from(*key)));
+        let seen = widths(&[mapping(keys(&["x"]), "a"), mapping(keys(&["y", "z", "ä"]), "b")]);
+        assert_eq!(seen, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
+    }
+
+    #[test]
+    fn a_bar_of_very_many_parts_is_thinned_and_stays_full() {
+        let bucket = |at: u32| {
+            let shard = if at.is_multiple_of(2) { "a" } else { "b" };
+            mapping(KeySet::buckets(4096, at, at + 1), shard)
+        };
+        let all: Vec<Mapping> = (0..4096).map(bucket).collect();
+        let thin = thinned(parts(&all, &Palette::default()));
+        assert!(thin.len() <= 160, "{}", thin.len());
+        let width: f64 = thin.iter().map(|part| part.width).sum();
+        assert!((width - 100.0).abs() < 0.01, "{width}");
     }
 }

@@ -1,7 +1,7 @@
 //! Server-sent events for a page: event `fragment` with an element, for each one that is new or changed.
 
 use super::page::{Fragment, PageError};
-use super::{map, migration, overview};
+use super::{map, migration, operation, overview};
 use crate::controller::{ControlError, Controller};
 use axum::extract::{Path, State};
 use axum::response::Sse;
@@ -27,6 +27,7 @@ const RETRY: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 enum Subject {
     Overview,
+    Operation(MigrationId),
     Migration(MigrationId),
     Map(MapName),
 }
@@ -35,6 +36,7 @@ impl Subject {
     async fn fragments(&self, controller: &Controller) -> Result<Vec<Fragment>, ControlError> {
         match self {
             Self::Overview => overview::fragments(controller).await,
+            Self::Operation(id) => operation::fragments(controller, id).await,
             Self::Migration(id) => migration::fragments(controller, id).await,
             Self::Map(name) => map::fragments(controller, name).await,
         }
@@ -44,6 +46,14 @@ impl Subject {
 /// News of the overview.
 pub(super) async fn overview(State(controller): State<Controller>) -> Result<Feed, PageError> {
     feed(controller, Subject::Overview).await
+}
+
+/// News of an operation.
+pub(super) async fn operation(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+) -> Result<Feed, PageError> {
+    feed(controller, Subject::Operation(MigrationId(id))).await
 }
 
 /// News of a migration.

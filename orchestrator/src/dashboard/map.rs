@@ -1,18 +1,21 @@
-//! One map: the ranges in force as a bar and a table, and every version with who made it.
+//! One map: who owns which keys as a bar and a table, shards, tables and rules, and every version.
 
-use super::bars::{self, Part};
-use super::figures::moment;
-use super::marks::{self, Mark};
+mod diff;
+mod keys;
+mod settings;
+mod shards;
+mod versions;
+
+use super::bars::Palette;
 use super::page::{Fragment, Page, PageError};
 use crate::controller::{ControlError, Controller};
-use crate::store::MapVersionRecord;
-use askama::Template;
 use axum::extract::{Path, State};
+pub(super) use diff::compare;
+use keys::Keys;
 use plans::id::MapName;
-use plans::shard_map::{MappingState, ShardMap};
-
-/// Versions that are drawn; older ones are listed only.
-const DRAWN: usize = 30;
+use settings::Settings;
+use shards::Shards;
+use versions::Versions;
 
 /// The page.
 pub(super) async fn show(
@@ -33,83 +36,13 @@ pub(super) async fn fragments(
     name: &MapName,
 ) -> Result<Vec<Fragment>, ControlError> {
     let map = controller.map(name).await?;
-    let mut history = Vec::new();
-    for record in controller.store().history(name).await?.into_iter().rev() {
-        let version = match history.len() < DRAWN {
-            true => controller.store().map_at(name, record.version).await?,
-            false => None,
-        };
-        history.push((record, version));
-    }
+    let fleet = controller.store().shards().await?;
+    let palette = Palette::of(fleet.iter().map(|shard| shard.name.clone()));
+    let versions = Versions::read(controller, &map, &palette).await?;
     Ok(vec![
-        Fragment::new("ranges", &Ranges::new(&map)),
-        Fragment::new("versions", &Versions::new(&history)),
+        Fragment::new("ranges", &Keys::new(&map, &palette)),
+        Fragment::new("shards", &Shards::new(&map, &fleet, &palette)),
+        Fragment::new("settings", &Settings::new(&map)),
+        Fragment::new("versions", &versions),
     ])
-}
-
-#[derive(Template)]
-#[template(path = "map/ranges.html")]
-struct Ranges {
-    name: String,
-    version: String,
-    key: String,
-    parts: Vec<Part>,
-    rows: Vec<Row>,
-}
-
-struct Row {
-    keys: String,
-    shard: String,
-    mark: Mark,
-}
-
-impl Ranges {
-    fn new(map: &ShardMap) -> Self {
-        let rows = map.mappings.iter().map(|mapping| Row {
-            keys: mapping.keys.to_string(),
-            shard: mapping.shard.to_string(),
-            mark: marks::of_mapping(mapping.state == MappingState::Moving),
-        });
-        let key: Vec<_> = map.key.iter().map(|key| key.sql_name()).collect();
-        Self {
-            name: map.name.to_string(),
-            version: map.version.to_string(),
-            key: key.join(", "),
-            parts: bars::parts(&map.mappings),
-            rows: rows.collect(),
-        }
-    }
-}
-
-#[derive(Template)]
-#[template(path = "map/versions.html")]
-struct Versions {
-    rows: Vec<Version>,
-}
-
-struct Version {
-    version: String,
-    made: String,
-    by: String,
-    migration: Option<String>,
-    parts: Vec<Part>,
-}
-
-impl Versions {
-    fn new(history: &[(MapVersionRecord, Option<ShardMap>)]) -> Self {
-        let version = |(record, map): &(MapVersionRecord, Option<ShardMap>)| Version {
-            version: record.version.to_string(),
-            made: moment(record.created_at),
-            // A flip is made by its migration, which has a column of its own.
-            by: match &record.migration {
-                Some(id) if id.as_str() == record.by => "its flip".to_owned(),
-                _ => record.by.clone(),
-            },
-            migration: record.migration.as_ref().map(ToString::to_string),
-            parts: map.as_ref().map_or_else(Vec::new, |map| bars::parts(&map.mappings)),
-        };
-        Self {
-            rows: history.iter().map(version).collect(),
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! States as an icon, a word and a tone: never by colour alone.
 
+use crate::controller::operations::OperationState;
 use askama::Template;
 use plans::failure::Severity;
 use plans::state::migration::MigrationState;
@@ -46,6 +47,23 @@ pub(super) fn of_migration(state: MigrationState) -> Mark {
         MigrationState::Flipped => mark("good", FLAG, "flipped"),
         MigrationState::Completed => mark("good", CHECK, "completed"),
         MigrationState::RolledBack => mark("quiet", BACK, "rolled back"),
+    }
+}
+
+/// Of an operation.
+pub(super) fn of_operation(state: OperationState) -> Mark {
+    match state {
+        OperationState::Planned => of_migration(MigrationState::Planned),
+        OperationState::Running => of_migration(MigrationState::Running),
+        OperationState::Waiting => of_migration(MigrationState::Waiting),
+        OperationState::Paused => of_migration(MigrationState::Paused),
+        OperationState::Failed => of_migration(MigrationState::Failed),
+        OperationState::Unwinding => of_migration(MigrationState::Unwinding),
+        OperationState::Flipped => of_migration(MigrationState::Flipped),
+        OperationState::Unwound => of_migration(MigrationState::Unwound),
+        OperationState::Completed => of_migration(MigrationState::Completed),
+        OperationState::RolledBack => of_migration(MigrationState::RolledBack),
+        OperationState::Partial => mark("ask", EXCLAMATION, "partial"),
     }
 }
 

@@ -10,10 +10,11 @@ use super::marks::{self, Mark};
 use super::orders::Orders;
 use super::page::{Fragment, Page, PageError};
 use super::sentence::of_view;
-use crate::controller::{ControlError, Controller};
+use crate::controller::{ControlError, Controller, is_missing};
 use crate::view::{MigrationView, StepView};
 use askama::Template;
 use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
 use chrono::Utc;
 use events::Events;
 use plans::failure::Failure;
@@ -29,17 +30,24 @@ use serde_json::Value;
 use window::Windows;
 use work::{Stream, Tables};
 
-/// The page.
+/// The page; the id of an operation of several moves leads to the operation.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Path(id): Path<String>,
-) -> Result<Page, PageError> {
+) -> Result<Response, PageError> {
     let id = MigrationId(id);
-    Ok(Page {
+    let fragments = match fragments(&controller, &id).await {
+        Err(error) if is_missing(&error) && controller.operation(&id).await.is_ok() => {
+            return Ok(Redirect::to(&format!("/operations/{id}")).into_response());
+        }
+        fragments => fragments?,
+    };
+    let page = Page {
         title: format!("Migration {id}"),
         live: Some(format!("/live/migrations/{id}")),
-        fragments: fragments(&controller, &id).await?,
-    })
+        fragments,
+    };
+    Ok(page.into_response())
 }
 
 /// Its parts as they are now.
@@ -60,7 +68,7 @@ pub(super) async fn fragments(
         Fragment::new("orders", &Orders::new(&snapshot)),
         Fragment::new("graph", &Graph::new(&view.steps)),
         Fragment::new("tables", &Tables::new(&view)),
-        Fragment::new("stream", &Stream::new(view.stream.as_ref())),
+        Fragment::new("stream", &Stream::new(&view)),
         Fragment::new("windows", &Windows::new(&view)),
         Fragment::new("steps", &steps),
         Fragment::new("events", &events),
@@ -73,6 +81,8 @@ pub(super) async fn fragments(
 struct Head {
     id: String,
     title: String,
+    /// The operation that it is one of several moves of, and its name there.
+    part: Option<Part>,
     mark: Mark,
     sentence: String,
     waiting_for: Option<String>,
@@ -83,10 +93,18 @@ struct Head {
     map: String,
     keys: String,
     versions: String,
+    mode: &'static str,
     owner: String,
     submitted: String,
     by: String,
     ended: Option<String>,
+}
+
+/// A move's place in its operation.
+struct Part {
+    operation: String,
+    name: String,
+    why: String,
 }
 
 /// A step that waits for its next attempt.
@@ -108,15 +126,22 @@ impl Head {
         Self {
             id: m.id.to_string(),
             title: format!("{} {} → {}", m.operation, m.source, m.target),
+            part: (m.operation_id != m.id).then(|| Part {
+                operation: m.operation_id.to_string(),
+                name: m.move_id.clone(),
+                why: view.plan.why.clone(),
+            }),
             mark: marks::of_migration(m.state),
             sentence: of_view(view),
-            waiting_for: m.waiting_for.clone(),
+            // What a planned one waits for is in the sentence.
+            waiting_for: m.waiting_for.clone().filter(|_| m.state != MigrationState::Planned),
             failure: m.failure.clone(),
             retrying: retrying(view),
             alone: owner.is_none() && needs_agent(view),
             map: m.map.to_string(),
             keys: m.keys.to_string(),
             versions: versions.join(" → "),
+            mode: m.mode.name(),
             owner: owner.map_or_else(|| "nobody".to_owned(), |owner| owner.agent.to_string()),
             submitted: moment(m.created_at),
             by: m.submitted_by.clone(),
@@ -125,11 +150,12 @@ impl Head {
     }
 }
 
-/// Paused and failed ones wait for a person, ended ones for nobody.
+/// Paused and failed ones wait for a person, planned ones for each other, ended ones for nobody.
 fn needs_agent(view: &MigrationView) -> bool {
     let m = &view.summary;
     let rests = matches!(m.state, MigrationState::Paused | MigrationState::Failed);
-    m.finished_at.is_none() && !rests
+    let held = m.state == MigrationState::Planned && m.waiting_for.is_some();
+    m.finished_at.is_none() && !rests && !held
 }
 
 fn retrying(view: &MigrationView) -> Option<Retrying> {
@@ -196,14 +222,16 @@ fn result(kind: StepKind, output: &Value) -> Option<String> {
     None
 }
 
+/// The plan as it was submitted.
 #[derive(Template)]
 #[template(path = "migration/plan.html")]
-struct PlanText {
+pub(super) struct PlanText {
     text: String,
 }
 
 impl PlanText {
-    fn new(plan: &Plan) -> Self {
+    /// The whole plan, as the command line prints it.
+    pub(super) fn new(plan: &Plan) -> Self {
         Self {
             text: plan_text(plan),
         }

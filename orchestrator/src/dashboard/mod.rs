@@ -12,6 +12,8 @@ mod live;
 mod map;
 mod marks;
 mod migration;
+mod open;
+mod operation;
 mod orders;
 mod overview;
 mod page;
@@ -54,8 +56,15 @@ pub fn routes(controller: Controller) -> Router {
             "/migrations/{id}/{command}",
             get(orders::confirm).post(orders::give),
         )
+        .route("/operations/{id}", get(operation::show))
+        .route(
+            "/operations/{id}/{command}",
+            get(orders::confirm_all).post(orders::give_all),
+        )
         .route("/maps/{name}", get(map::show))
+        .route("/maps/{name}/diff", get(map::compare))
         .route("/live/overview", get(live::overview))
+        .route("/live/operations/{id}", get(live::operation))
         .route("/live/migrations/{id}", get(live::migration))
         .route("/live/maps/{name}", get(live::map))
         .route("/assets/{file}", get(assets::show))

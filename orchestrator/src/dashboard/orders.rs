@@ -1,4 +1,8 @@
 //! The operator's orders as forms: what each does, and the page that asks again before a dangerous one.
+//!
+//! An order is given to a migration, or to an operation, where each move that can take it does.
+
+mod operation;
 
 use super::ACTOR;
 use super::page::{Page, PageError};
@@ -9,63 +13,53 @@ use askama::Template;
 use axum::Form;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
+pub(super) use operation::{confirm_all, give_all, of_operation};
 use plans::id::MigrationId;
+use plans::request::Mode;
 use serde::Deserialize;
 
 /// An order as a form.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
-    /// The migration.
-    pub(super) id: String,
+    /// The migration or operation.
+    id: String,
+    /// Which of the two.
+    whose: &'static str,
     /// The word in the address and on the command line.
-    pub(super) name: &'static str,
+    name: &'static str,
     /// The word on the button.
-    pub(super) label: &'static str,
+    label: &'static str,
     /// What it does, in one sentence.
-    pub(super) effect: String,
+    effect: String,
     /// It cannot be taken back, so that the id must be typed.
-    pub(super) grave: bool,
+    grave: bool,
     /// It is what the migration waits for.
-    pub(super) first: bool,
+    first: bool,
 }
 
 impl Order {
     fn new(command: Command, m: &Migration) -> Self {
-        let (source, target) = (&m.plan.moving.source, &m.plan.moving.target);
-        let (label, effect) = match command {
-            Command::Approve => (
-                "Approve the cutover",
-                format!(
-                    "Writes to the moving keys are refused for some milliseconds, never over {} ms, then {target} owns them.",
-                    m.plan.options.write_stop_budget_ms
-                ),
-            ),
-            Command::Pause => (
-                "Pause",
-                "Stops at the next safe point and keeps everything that was done.".to_owned(),
-            ),
-            Command::Resume => ("Resume", "Goes on from where it stopped.".to_owned()),
-            Command::Retry => (
-                "Retry now",
-                "Tries the step again at once, with all its attempts.".to_owned(),
-            ),
-            Command::Abort => (
-                "Abort",
-                format!("Takes back everything that was created; {source} keeps the keys."),
-            ),
-            Command::Rollback => (
-                "Roll back",
-                format!(
-                    "Gives the keys back to {source}, with what was written on {target} since."
-                ),
-            ),
-            Command::Finish => (
-                "Finish",
-                format!("Deletes the old rows from {source}; no roll back is possible afterwards."),
-            ),
+        let effect = match m.plan.mode {
+            Mode::Online => effect(command, m),
+            Mode::Offline => effect_offline(command, m),
+        };
+        Self::to("migration", m.id.as_str(), command, effect)
+    }
+
+    fn to(whose: &'static str, id: &str, command: Command, effect: String) -> Self {
+        let label = match (command, whose) {
+            (Command::Approve, "operation") => "Approve the cutovers",
+            (Command::Approve, _) => "Approve the cutover",
+            (Command::Pause, _) => "Pause",
+            (Command::Resume, _) => "Resume",
+            (Command::Retry, _) => "Retry now",
+            (Command::Abort, _) => "Abort",
+            (Command::Rollback, _) => "Roll back",
+            (Command::Finish, _) => "Finish",
         };
         Self {
-            id: m.id.to_string(),
+            id: id.to_owned(),
+            whose,
             name: command.name(),
             label,
             effect,
@@ -74,8 +68,13 @@ impl Order {
         }
     }
 
+    /// Where the migration or operation is shown; the order's form is below it.
+    fn path(&self) -> String {
+        format!("/{}s/{}", self.whose, self.id)
+    }
+
     /// The same order on the command line.
-    pub(super) fn line(&self) -> String {
+    fn line(&self) -> String {
         format!("shardwright {} {}", self.name, self.id)
     }
 
@@ -86,6 +85,51 @@ impl Order {
             (false, true) => "button first",
             (false, false) => "button",
         }
+    }
+}
+
+/// What an order does to a migration whose keys are written to meanwhile.
+fn effect(command: Command, m: &Migration) -> String {
+    let (source, target) = (&m.plan.moving.source, &m.plan.moving.target);
+    match command {
+        Command::Approve => format!(
+            "Writes to the moving keys are refused for some milliseconds, never over {} ms, then {target} owns them.",
+            m.plan.options.write_stop_budget_ms
+        ),
+        Command::Pause => {
+            "Stops at the next safe point and keeps everything that was done.".to_owned()
+        }
+        Command::Resume => "Goes on from where it stopped.".to_owned(),
+        Command::Retry => "Tries the step again at once, with all its attempts.".to_owned(),
+        Command::Abort => {
+            format!("Takes back everything that was created; {source} keeps the keys.")
+        }
+        Command::Rollback => {
+            format!("Gives the keys back to {source}, with what was written on {target} since.")
+        }
+        Command::Finish => {
+            format!("Deletes the old rows from {source}; no roll back is possible afterwards.")
+        }
+    }
+}
+
+/// What is different where the moving keys are read-only.
+fn effect_offline(command: Command, m: &Migration) -> String {
+    let (source, target) = (&m.plan.moving.source, &m.plan.moving.target);
+    match command {
+        Command::Approve => {
+            format!("{target} owns the moving keys some milliseconds later, and takes writes again.")
+        }
+        Command::Pause => {
+            "Stops at the next safe point; keys that are read-only stay so meanwhile.".to_owned()
+        }
+        Command::Abort => format!(
+            "Takes back everything that was created; {source} keeps the keys and takes writes again."
+        ),
+        Command::Finish => {
+            format!("Deletes the old rows, which nobody reads any more, from {source}.")
+        }
+        Command::Resume | Command::Retry | Command::Rollback => effect(command, m),
     }
 }
 
@@ -107,14 +151,19 @@ impl Orders {
     /// What may be ordered now.
     pub(super) fn new(snapshot: &Snapshot) -> Self {
         let m = &snapshot.migration;
-        let allowed = Command::allowed(snapshot).into_iter();
-        // After a failure resume and retry are the same order.
-        let resumes = allowed.clone().any(|command| command == Command::Resume);
-        let shown = allowed.filter(|command| !(resumes && *command == Command::Retry));
+        let allowed = without_twin(Command::allowed(snapshot)).into_iter();
         Self {
-            orders: shown.map(|command| Order::new(command, m)).collect(),
+            orders: allowed.map(|command| Order::new(command, m)).collect(),
         }
     }
+}
+
+/// After a failure resume and retry are the same order.
+fn without_twin(mut commands: Vec<Command>) -> Vec<Command> {
+    if commands.contains(&Command::Resume) {
+        commands.retain(|command| *command != Command::Retry);
+    }
+    commands
 }
 
 #[derive(Template)]
@@ -127,7 +176,7 @@ struct Confirm {
 /// The form's field.
 #[derive(Debug, Deserialize)]
 pub(super) struct Given {
-    /// The migration's id, typed.
+    /// The id, typed.
     #[serde(default)]
     confirm: String,
 }
@@ -139,7 +188,7 @@ pub(super) async fn confirm(
 ) -> Result<Page, PageError> {
     let command = parse(&command)?;
     let snapshot = controller.load(&MigrationId(id)).await?;
-    Ok(ask(command, &snapshot.migration, None))
+    Ok(ask(Order::new(command, &snapshot.migration), None))
 }
 
 /// Carries out an order, then shows the migration.
@@ -150,20 +199,28 @@ pub(super) async fn give(
 ) -> Result<Response, PageError> {
     let command = parse(&command)?;
     let id = MigrationId(id);
-    if is_grave(command) && given.confirm.trim() != id.as_str() {
-        let snapshot = controller.load(&id).await?;
-        let what = format!("{:?} is not the id of this migration", given.confirm);
-        let (status, problem) = ApiError::from(ControlError::Invalid { what }).into_parts();
-        let page = ask(command, &snapshot.migration, Some(problem.detail));
-        return Ok((status, page).into_response());
+    let snapshot = controller.load(&id).await?;
+    let order = Order::new(command, &snapshot.migration);
+    let path = order.path();
+    if let Some(again) = unconfirmed(order, &given) {
+        return Ok(again);
     }
     controller.command(&id, command, ACTOR, None).await?;
-    Ok(Redirect::to(&format!("/migrations/{id}")).into_response())
+    Ok(Redirect::to(&path).into_response())
 }
 
-fn ask(command: Command, m: &Migration, wrong: Option<String>) -> Page {
-    let order = Order::new(command, m);
-    let title = format!("{} {}", order.label, m.id);
+/// The page that asks again where the typed id is another one.
+fn unconfirmed(order: Order, given: &Given) -> Option<Response> {
+    if !order.grave || given.confirm.trim() == order.id {
+        return None;
+    }
+    let what = format!("{:?} is not the id of this {}", given.confirm, order.whose);
+    let (status, problem) = ApiError::from(ControlError::Invalid { what }).into_parts();
+    Some((status, ask(order, Some(problem.detail))).into_response())
+}
+
+fn ask(order: Order, wrong: Option<String>) -> Page {
+    let title = format!("{} {}", order.label, order.id);
     Page::still(&title, &Confirm { order, wrong })
 }
 

@@ -1,7 +1,11 @@
 //! A new migration: the request is typed, the plan is read, exactly that plan is applied.
 
+mod examples;
+
 use super::ACTOR;
+use super::figures::{bytes, count};
 use super::marks::{self, Mark};
+use super::operation::after;
 use super::page::{Page, PageError};
 use crate::api::{ApiError, Problem};
 use crate::controller::{ControlError, Controller};
@@ -9,19 +13,22 @@ use askama::Template;
 use axum::Form;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
+use examples::Example;
 use plans::failure::Finding;
-use plans::key::Key;
-use plans::key_set::KeySet;
-use plans::plan::Plan;
+use plans::plan::{Plan, PlannedMove, TargetState};
 use plans::render::plan_text;
-use plans::shard_map::ShardMap;
 use serde::Deserialize;
+
+/// Moves of a plan that are listed; its text has them all.
+const LISTED: usize = 200;
 
 /// What the page is asked to show.
 #[derive(Debug, Deserialize)]
 pub(super) struct Ask {
     /// Fill in an example.
     example: Option<String>,
+    /// For this map.
+    map: Option<String>,
 }
 
 /// The first form.
@@ -36,6 +43,8 @@ pub(super) struct Agreed {
     plan: String,
     #[serde(default)]
     request: String,
+    /// Ticked: wait for migrations that move some of the keys.
+    queue: Option<String>,
 }
 
 #[derive(Template, Default)]
@@ -45,11 +54,38 @@ struct RequestPage {
     problem: Option<Problem>,
     findings: Vec<Found>,
     plan: Option<Planned>,
+    examples: Vec<Choice>,
+    /// Maps to choose from, where there are several.
+    maps: Vec<Choice>,
+}
+
+/// An entry of a list.
+struct Choice {
+    name: String,
+    label: String,
+    chosen: bool,
 }
 
 struct Planned {
+    moves: Vec<MoveRow>,
+    /// Moves that are not listed.
+    hidden: usize,
+    notes: Vec<String>,
     text: String,
     json: String,
+}
+
+/// A move of the plan.
+struct MoveRow {
+    id: String,
+    source: String,
+    target: String,
+    keys: String,
+    why: String,
+    mode: &'static str,
+    new: bool,
+    after: String,
+    expects: String,
 }
 
 struct Found {
@@ -62,15 +98,41 @@ impl RequestPage {
         Page::still("New migration", &self)
     }
 
-    fn refused(request: String, error: ControlError) -> Response {
+    /// The form with `request` in it, and the lists to choose from.
+    async fn new(controller: &Controller, request: String) -> Result<Self, ControlError> {
+        let maps = controller.store().maps().await?;
+        let several = maps.iter().filter(|_| maps.len() > 1);
+        let choice = |example: Example| Choice {
+            name: example.name().to_owned(),
+            label: example.label().to_owned(),
+            chosen: false,
+        };
+        Ok(Self {
+            request,
+            examples: Example::ALL.into_iter().map(choice).collect(),
+            maps: several
+                .map(|map| Choice {
+                    name: map.name.to_string(),
+                    label: format!("{}, {}", map.name, map.strategy),
+                    chosen: false,
+                })
+                .collect(),
+            ..Self::default()
+        })
+    }
+
+    async fn refused(
+        controller: &Controller,
+        request: String,
+        error: ControlError,
+    ) -> Result<Response, PageError> {
         let (status, mut problem) = ApiError::from(error).into_parts();
         let page = Self {
-            request,
             findings: found(std::mem::take(&mut problem.findings)),
             problem: Some(problem),
-            plan: None,
+            ..Self::new(controller, request).await?
         };
-        (status, page.page()).into_response()
+        Ok((status, page.page()).into_response())
     }
 }
 
@@ -87,32 +149,48 @@ pub(super) async fn show(
     State(controller): State<Controller>,
     Query(ask): Query<Ask>,
 ) -> Result<Page, PageError> {
-    let mut page = RequestPage::default();
-    if ask.example.is_some() {
+    let mut page = RequestPage::new(&controller, String::new()).await?;
+    if let Some(name) = ask.example {
+        let example = Example::parse(&name);
+        let example = example.ok_or_else(|| ControlError::missing("example", &name))?;
         let maps = controller.store().maps().await?;
+        let named = |name: &String| maps.iter().find(|map| map.name.as_str() == name);
+        let map = ask.map.as_ref().filter(|name| !name.is_empty());
+        let map = match map {
+            Some(name) => Some(named(name).ok_or_else(|| ControlError::missing("map", name))?),
+            None => maps.first(),
+        };
         let shards = controller.store().shards().await?;
-        let names: Vec<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
-        page.request = example(maps.first(), &names);
+        let fleet: Vec<_> = shards.into_iter().map(|shard| shard.name).collect();
+        page.request = example.text(map, &fleet);
+        choose(&mut page.examples, &name);
+        choose(&mut page.maps, map.map_or("", |map| map.name.as_str()));
     }
     Ok(page.page())
+}
+
+fn choose(choices: &mut [Choice], name: &str) {
+    for choice in choices {
+        choice.chosen = choice.name == name;
+    }
 }
 
 /// Makes a plan of the request and shows it, or says why there is none.
 pub(super) async fn plan(
     State(controller): State<Controller>,
     Form(typed): Form<Typed>,
-) -> Response {
+) -> Result<Response, PageError> {
     let request = unix_lines(&typed.request);
     match controller.plan(&request).await {
-        Ok(plan) => RequestPage {
-            request,
-            problem: None,
-            findings: found(plan.findings.clone()),
-            plan: Some(planned(&plan)),
+        Ok(plan) => {
+            let page = RequestPage {
+                findings: found(plan.findings.clone()),
+                plan: Some(planned(&plan)),
+                ..RequestPage::new(&controller, request).await?
+            };
+            Ok(page.page().into_response())
         }
-        .page()
-        .into_response(),
-        Err(error) => RequestPage::refused(request, error),
+        Err(error) => RequestPage::refused(&controller, request, error).await,
     }
 }
 
@@ -120,79 +198,48 @@ pub(super) async fn plan(
 pub(super) async fn apply(
     State(controller): State<Controller>,
     Form(agreed): Form<Agreed>,
-) -> Response {
-    match controller.submit(&agreed.plan, false, ACTOR).await {
+) -> Result<Response, PageError> {
+    match controller.submit(&agreed.plan, agreed.queue.is_some(), ACTOR).await {
         Ok(migrations) => {
-            let first = migrations.first().map(|snapshot| &snapshot.migration.id);
-            let page = first.map_or_else(|| "/".to_owned(), |id| format!("/migrations/{id}"));
-            Redirect::to(&page).into_response()
+            let page = match migrations.as_slice() {
+                [] => "/".to_owned(),
+                [only] => format!("/migrations/{}", only.migration.id),
+                [first, ..] => format!("/operations/{}", first.migration.operation),
+            };
+            Ok(Redirect::to(&page).into_response())
         }
-        Err(error) => RequestPage::refused(unix_lines(&agreed.request), error),
+        Err(error) => {
+            RequestPage::refused(&controller, unix_lines(&agreed.request), error).await
+        }
     }
 }
 
 fn planned(plan: &Plan) -> Planned {
     Planned {
+        moves: plan.moves.iter().take(LISTED).map(move_row).collect(),
+        hidden: plan.moves.len().saturating_sub(LISTED),
+        notes: plan.notes.clone(),
         text: plan_text(plan),
         json: serde_json::to_string(plan).unwrap_or_default(),
+    }
+}
+
+fn move_row(planned: &PlannedMove) -> MoveRow {
+    let (moving, estimate) = (&planned.moving, &planned.estimate);
+    MoveRow {
+        id: planned.id.clone(),
+        source: moving.source.to_string(),
+        target: moving.target.to_string(),
+        keys: moving.keys.to_string(),
+        why: planned.why.clone(),
+        mode: planned.mode.name(),
+        new: planned.target == TargetState::New,
+        after: after(&planned.after),
+        expects: format!("{} rows, {}", count(estimate.rows), bytes(estimate.bytes)),
     }
 }
 
 /// Forms end lines as the network does; columns are counted as the author sees them.
 fn unix_lines(text: &str) -> String {
     text.replace("\r\n", "\n")
-}
-
-/// A split of the first map, with real names where there are some.
-fn example(map: Option<&ShardMap>, shards: &[&str]) -> String {
-    let mapping = map.and_then(|map| map.mappings.first());
-    let source = mapping.map_or("shard-a", |mapping| mapping.shard.as_str());
-    let other = shards.iter().find(|name| **name != source);
-    let target = other.copied().unwrap_or("shard-b");
-    let name = map.map_or("tenants", |map| map.name.as_str());
-    let (from, at, to) = cut(mapping.map(|mapping| &mapping.keys));
-    format!(
-        "operation: split\nmap: {name}\nsource: {source}\n\
-         into:\n  - shard: {source}\n    keys: {{ {from}to: {at} }}\n  - shard: {target}\n    keys: {{ from: {at}{to} }}\n\
-         # Every sharded table and the column that holds the shard key.\n\
-         tables:\n  tenants: id\n  orders: tenant_id\n\
-         # Tables that stay as they are.\nignore: []\n"
-    )
-}
-
-/// The bounds of `keys` as a request writes them, and a key between them.
-fn cut(keys: Option<&KeySet>) -> (String, i64, String) {
-    let Some(KeySet::Range(ranges)) = keys else {
-        return (String::new(), 501, String::new());
-    };
-    let number = |key: Option<&Key>| match key {
-        Some(Key::Int(value)) => Some(*value),
-        Some(_) | None => None,
-    };
-    let range = ranges.first();
-    let from = number(range.and_then(|range| range.from.as_ref()));
-    let to = number(range.and_then(|range| range.to.as_ref()));
-    let at = match (from, to) {
-        (Some(from), Some(to)) => from.midpoint(to),
-        (Some(from), None) => from.saturating_add(500),
-        (None, Some(to)) => to.saturating_sub(500),
-        (None, None) => 501,
-    };
-    (
-        from.map_or_else(String::new, |from| format!("from: {from}, ")),
-        at,
-        to.map_or_else(String::new, |to| format!(", to: {to}")),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use plans::request::Request;
-
-    #[test]
-    fn the_example_is_a_request() {
-        let text = example(None, &[]);
-        Request::parse(&text).expect(&text);
-    }
 }

@@ -3,7 +3,7 @@
 use super::figures::percent;
 use crate::store::HoldEnd;
 use crate::view::{MigrationView, StepView};
-use plans::request::Hold;
+use plans::request::{Hold, Mode};
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
@@ -28,9 +28,12 @@ pub(super) fn of_view(view: &MigrationView) -> String {
     let m = &view.summary;
     let (source, target, keys) = (&m.source, &m.target, &m.keys);
     match m.state {
-        MigrationState::Planned => {
-            format!("Submitted; nothing was changed yet, {source} owns {keys}.")
-        }
+        MigrationState::Planned => planned(view),
+        MigrationState::Running if m.mode == Mode::Offline => format!(
+            "{} {source} owns {keys}; the moving keys are read-only {}.",
+            doing(view),
+            if is_read_only(view) { "until the flip" } else { "from the copy until the flip" }
+        ),
         MigrationState::Running if m.ownership == Ownership::Fencing => format!(
             "Cutover, attempt {}: writes to {keys} are refused for a moment, everything else goes on.",
             view.attempt
@@ -39,15 +42,19 @@ pub(super) fn of_view(view: &MigrationView) -> String {
             "{} {source} owns {keys} and takes every read and write.",
             doing(view)
         ),
+        MigrationState::Waiting if m.mode == Mode::Offline => format!(
+            "Copied and verified; {source} owns {keys}, and the moving keys are read-only until the flip, which you approve."
+        ),
         MigrationState::Waiting => format!(
             "Copied, verified and kept in step; {source} owns {keys} until you approve the cutover."
         ),
         MigrationState::Paused => {
-            format!("Stopped by the operator; {} owns {keys}.", owner(view))
+            format!("Stopped by the operator; {} owns {keys}{}.", owner(view), frozen(view))
         }
         MigrationState::Failed => format!(
-            "Failed and kept as it is; {} owns {keys}. Mend the cause, then resume.",
-            owner(view)
+            "Failed and kept as it is; {} owns {keys}{}. Mend the cause, then resume.",
+            owner(view),
+            frozen(view)
         ),
         MigrationState::Unwinding => {
             format!("Taking back everything that was created; {source} keeps {keys}.")
@@ -68,6 +75,29 @@ pub(super) fn of_view(view: &MigrationView) -> String {
     }
 }
 
+fn planned(view: &MigrationView) -> String {
+    let m = &view.summary;
+    let (source, keys) = (&m.source, &m.keys);
+    match &m.waiting_for {
+        Some(what) => {
+            format!("Waits for {what}; nothing was changed yet, {source} owns {keys}.")
+        }
+        None => format!("Submitted; nothing was changed yet, {source} owns {keys}."),
+    }
+}
+
+/// True from the step that closes the keys to the flip.
+fn is_read_only(view: &MigrationView) -> bool {
+    let closing = view.steps.iter().find(|step| step.kind == StepKind::SetReadOnly);
+    closing.is_some_and(|step| step.state != StepState::Pending)
+        && matches!(view.summary.ownership, Ownership::Ready | Ownership::Fencing)
+}
+
+/// What holds of the keys of an offline move that stopped before the flip.
+fn frozen(view: &MigrationView) -> &'static str {
+    if is_read_only(view) { ", and the moving keys are read-only until the flip" } else { "" }
+}
+
 fn flipped(view: &MigrationView) -> String {
     let m = &view.summary;
     let (source, target, keys) = (&m.source, &m.target, &m.keys);
@@ -79,6 +109,10 @@ fn flipped(view: &MigrationView) -> String {
             format!("{target} owns {keys}; the old rows are being removed from {source}.")
         }
         Some(HoldEnd::Rollback) => format!("{target} owns {keys}; they go back to {source}."),
+        None if m.mode == Mode::Offline => format!(
+            "{target} owns {keys} and takes writes; the old rows stay on {source}{}, without a stream back.",
+            if holds(view) { " until you finish" } else { " for a while" }
+        ),
         None if holds(view) => {
             format!("{target} owns {keys}; {source} is kept in step until you finish or roll back.")
         }

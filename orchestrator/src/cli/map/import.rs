@@ -23,8 +23,8 @@ pub(in crate::cli) struct Import {
     #[arg(required_unless_present = "query")]
     file: Option<PathBuf>,
     /// What the file is written in; otherwise its ending tells.
-    #[arg(long, value_enum)]
-    format: Option<FileForm>,
+    #[arg(long = "format", value_enum)]
+    written: Option<FileForm>,
     /// The shard with the directory table.
     #[arg(long, value_name = "SHARD", requires = "query")]
     from: Option<String>,
@@ -81,7 +81,7 @@ impl Import {
 
     fn form(&self, file: &Path) -> ImportForm {
         let ending = file.extension().and_then(|ending| ending.to_str());
-        match (self.format, ending) {
+        match (self.written, ending) {
             (Some(FileForm::Csv), _) => ImportForm::Csv,
             (Some(FileForm::Json), _) | (None, Some("json")) => ImportForm::Json,
             (Some(FileForm::Yaml), _) | (None, Some("yaml" | "yml")) => ImportForm::Yaml,

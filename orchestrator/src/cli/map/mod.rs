@@ -1,7 +1,9 @@
 //! `shardwright map`: one file for each group of verbs.
 
+mod check;
 mod create;
 mod import;
+mod load;
 mod settings;
 mod text;
 mod versions;
@@ -63,6 +65,12 @@ pub(super) enum Map {
     Assign(create::Assign),
     /// Change tables, rules and other settings.
     Set(settings::Set),
+    /// Measure where the load is, and name the hottest keys.
+    Load(load::Load),
+    /// Look for defects of a map and its shards; nothing is changed.
+    Check(check::Check),
+    /// Mend defects, as the request of a check says.
+    Mend(check::Mend),
     /// Say which shard a key lives on.
     Locate {
         /// The map.
@@ -102,6 +110,9 @@ impl Map {
             }
             Self::Assign(assign) => assign.run(client).await,
             Self::Set(set) => set.run(client).await,
+            Self::Load(load) => load.run(client).await,
+            Self::Check(check) => check.run(client).await,
+            Self::Mend(mend) => mend.run(client).await,
             Self::Locate { name, key, output } => {
                 let map = fetch(client, &name).await?;
                 let body = super::output::json(&Shape::of(&map).key(&key)?)?;

@@ -3,6 +3,8 @@
 mod build;
 mod flags;
 
+pub(super) use flags::measure;
+
 use super::client::Client;
 use super::error::CliError;
 use super::files::{read, write, write_or_print, yaml};

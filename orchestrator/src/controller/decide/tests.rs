@@ -1,46 +1,23 @@
 //! Decisions on snapshots made by hand.
 
+use super::super::samples::{admitted, at, keys, planned};
 use super::*;
-use crate::store::{NewMigration, Owner};
-use plans::graph::{StepGraph, StepNode};
-use plans::id::MigrationId;
-use plans::plan::Plan;
-use plans::step::FORWARD;
-use serde_json::json;
-
-fn at(second: i64) -> DateTime<Utc> {
-    DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
-}
+use crate::store::Owner;
+use plans::request::Options;
 
 /// A migration in `state` whose first `done` steps are done.
 fn snapshot(state: MigrationState, done: usize) -> Snapshot {
-    let id = |index: usize| StepId::from(FORWARD[index].name());
-    let nodes = FORWARD.iter().enumerate().map(|(index, kind)| StepNode {
-        id: id(index),
-        kind: *kind,
-        after: index.checked_sub(1).map(id).into_iter().collect(),
-    });
-    let graph = StepGraph::new(nodes.collect()).unwrap();
-    let plan: Plan = serde_json::from_value(json!({
-        "api_version": "x", "operation": "split", "map": "m", "map_version": 1,
-        "incarnation": "i", "schema_fingerprint": "f",
-        "move": {"source": "a", "target": "b", "keys": {"range": {}}, "tables": []},
-        "options": {}, "graph": graph,
-        "estimate": {"rows": 0, "bytes": 0, "write_stop_budget_ms": 1}, "findings": [],
-    }))
-    .unwrap();
-    let new = NewMigration {
-        id: MigrationId::from("m1"),
-        plan,
-        by: "op".to_owned(),
-        at: at(0),
-    };
-    let mut snapshot = new.snapshot();
+    let moves = vec![planned("m1", "a", "b", keys(0, 9))];
+    let mut snapshot = admitted("m1", moves, Options::default()).remove(0);
     snapshot.migration.state = state;
     for step in snapshot.steps.iter_mut().take(done) {
         step.state = StepState::Done;
     }
     snapshot
+}
+
+fn decide(snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<Decision> {
+    super::decide(snapshot, Some(&Gate::Open), now)
 }
 
 fn owned(mut snapshot: Snapshot) -> Snapshot {
@@ -69,6 +46,20 @@ fn what_was_submitted_is_started_and_its_first_step_offered() {
     assert_eq!(decide(&planned, at(1)), [Decision::Start]);
     let running = snapshot(MigrationState::Running, 0);
     assert_eq!(decide(&running, at(1)), offer("preflight"));
+}
+
+#[test]
+fn what_is_held_back_says_so_once_and_what_cannot_start_is_refused() {
+    let mut planned = snapshot(MigrationState::Planned, 0);
+    assert_eq!(super::decide(&planned, None, at(1)), []);
+    let held = Gate::Held("move m1 to be finished".to_owned());
+    let wait = Decision::Wait("move m1 to be finished".to_owned());
+    assert_eq!(super::decide(&planned, Some(&held), at(1)), [wait]);
+    planned.migration.waiting_for = Some("move m1 to be finished".to_owned());
+    assert_eq!(super::decide(&planned, Some(&held), at(1)), []);
+    let lost = Gate::Lost("gone".to_owned());
+    let refuse = Decision::Refuse("gone".to_owned());
+    assert_eq!(super::decide(&planned, Some(&lost), at(1)), [refuse]);
 }
 
 #[test]

@@ -1,0 +1,153 @@
+//! What holds a migration back, on migrations made by hand.
+
+use super::super::samples::{admitted, at, keys, planned};
+use super::*;
+use plans::plan::PlannedMove;
+use plans::request::Options;
+
+fn migrations(id: &str, moves: Vec<PlannedMove>, options: Options) -> Vec<Migration> {
+    let snapshots = admitted(id, moves, options).into_iter();
+    snapshots.map(|snapshot| snapshot.migration).collect()
+}
+
+fn started(mut m: Migration) -> Migration {
+    m.state = MigrationState::Running;
+    m.started_at = Some(at(1));
+    m
+}
+
+fn flipped(m: Migration) -> Migration {
+    let mut m = started(m);
+    m.state = MigrationState::Flipped;
+    m.ownership = Ownership::Flipped;
+    m.map_version_after = Some(plans::id::MapVersion(2));
+    m
+}
+
+fn why(own: &Migration, all: &[Migration]) -> Vec<String> {
+    let all: Vec<&Migration> = all.iter().collect();
+    let siblings: Vec<Migration> = all.iter().map(|m| (*m).clone()).collect();
+    reasons(own, &all, &siblings)
+}
+
+fn one(id: &str, source: &str, target: &str, from: i64, to: i64) -> Migration {
+    let moves = vec![planned("m1", source, target, keys(from, to))];
+    migrations(id, moves, Options::default()).remove(0)
+}
+
+#[test]
+fn a_migration_alone_may_start() {
+    let own = one("ma", "a", "b", 0, 9);
+    assert_eq!(why(&own, std::slice::from_ref(&own)), Vec::<String>::new());
+}
+
+#[test]
+fn keys_that_move_already_are_waited_for_until_that_migration_ends() {
+    let first = flipped(one("ma", "a", "b", 0, 9));
+    let own = one("mb", "b", "c", 5, 7);
+    let other = one("mc", "b", "c", 20, 30);
+    assert_eq!(
+        why(&own, &[first.clone(), own.clone(), other]),
+        ["migration ma moves some of these keys"]
+    );
+    let mut over = first;
+    over.finished_at = Some(at(9));
+    assert!(why(&own, &[over, own.clone()]).is_empty());
+}
+
+#[test]
+fn the_older_of_two_that_share_keys_goes_first() {
+    let (old, new) = (one("ma", "a", "b", 0, 9), one("mb", "a", "c", 0, 9));
+    let all = [old.clone(), new.clone()];
+    assert!(why(&old, &all).is_empty());
+    assert_eq!(why(&new, &all), ["migration ma moves some of these keys"]);
+    let mut paused = old;
+    paused.state = MigrationState::Paused;
+    assert!(why(&new, &[paused, new.clone()]).is_empty());
+}
+
+#[test]
+fn edges_of_the_plan_are_kept_and_a_move_that_was_taken_back_is_named() {
+    let mut moves = vec![
+        planned("m1", "a", "b", keys(0, 9)),
+        planned("m2", "c", "a", keys(10, 19)),
+    ];
+    let edge = |until| vec![After { id: "m1".to_owned(), until }];
+    moves[1].after = edge(Until::Finished);
+    let all = migrations("mo", moves, Options::default());
+    assert_eq!(why(&all[1], &all), ["move m1 to be finished"]);
+    let flipped_first = [flipped(all[0].clone()), all[1].clone()];
+    assert_eq!(why(&all[1], &flipped_first), ["move m1 to be finished"]);
+    let mut after_flip = all[1].clone();
+    after_flip.plan.after = edge(Until::Flipped);
+    assert!(why(&after_flip, &flipped_first).is_empty());
+    let mut aborted = all[0].clone();
+    aborted.ownership = Ownership::Aborted;
+    let waits = why(&all[1], &[aborted, all[1].clone()]);
+    assert_eq!(waits, ["move m1, which was taken back: abort this one"]);
+}
+
+#[test]
+fn moves_under_way_are_limited_in_all_and_on_each_shard() {
+    let moves = || {
+        let one = |index: i64, target: &str| {
+            planned(&format!("m{index}"), "a", target, keys(index * 10, index * 10 + 9))
+        };
+        vec![one(1, "b"), one(2, "c"), one(3, "d")]
+    };
+    let limits = |at_once, per_shard| Options {
+        moves_at_once: at_once,
+        moves_per_shard: per_shard,
+        ..Options::default()
+    };
+    let mut all = migrations("mo", moves(), limits(2, 64));
+    all[0] = started(all[0].clone());
+    assert!(why(&all[1], &all).is_empty());
+    all[1] = started(all[1].clone());
+    assert_eq!(why(&all[2], &all), ["2 other moves are under way"]);
+    all[0] = flipped(all[0].clone());
+    assert!(why(&all[2], &all).is_empty());
+
+    let mut all = migrations("mo", moves(), limits(64, 1));
+    all[0] = started(all[0].clone());
+    assert_eq!(why(&all[1], &all), ["1 other move is under way on shard a"]);
+}
+
+#[test]
+fn a_new_target_is_made_by_one_move_at_a_time() {
+    let mut first = started(one("ma", "a", "n", 0, 9));
+    first.plan.target = TargetState::New;
+    let own = one("mb", "b", "n", 10, 19);
+    assert_eq!(
+        why(&own, &[first.clone(), own.clone()]),
+        ["migration ma creates the tables of shard n"]
+    );
+    assert!(why(&own, &[flipped(first), own.clone()]).is_empty());
+}
+
+#[test]
+fn a_shard_that_is_being_emptied_gets_no_new_rows_meanwhile() {
+    let mut drops = flipped(one("ma", "a", "b", 0, 9));
+    drops.ownership = Ownership::Completed;
+    let own = one("mb", "c", "a", 20, 29);
+    assert_eq!(
+        why(&own, &[drops, own.clone()]),
+        ["migration ma drops its old rows on shard a"]
+    );
+}
+
+#[test]
+fn keys_that_the_source_lost_are_named() {
+    let own = one("ma", "a", "b", 0, 9);
+    let map = |shard: &str| -> ShardMap {
+        serde_json::from_value(serde_json::json!({
+            "name": "m", "strategy": "range", "key": ["bigint"], "version": 4, "incarnation": "i",
+            "mappings": [{"keys": {"range": [{"from": 0, "to": 5}]}, "shard": shard},
+                {"keys": {"range": [{"from": 5, "to": 50}]}, "shard": "a"}],
+        }))
+        .unwrap()
+    };
+    assert_eq!(lost(&own, &map("a")), None);
+    let why = lost(&own, &map("b")).unwrap();
+    assert!(why.contains("shard a does not own [0, 9)") && why.contains("version 4"), "{why}");
+}

@@ -3,6 +3,7 @@
 use super::super::figures::count;
 use crate::view::MigrationView;
 use askama::Template;
+use plans::request::Mode;
 use plans::step::StepKind;
 use plans::step::cutover::{CutOver, Window};
 
@@ -11,6 +12,8 @@ use plans::step::cutover::{CutOver, Window};
 #[template(path = "migration/windows.html")]
 pub(super) struct Windows {
     windows: Vec<Stopped>,
+    /// The keys were read-only long before.
+    offline: bool,
 }
 
 /// One write stop.
@@ -55,6 +58,7 @@ impl Windows {
         });
         Self {
             windows: windows.collect(),
+            offline: view.summary.mode == Mode::Offline,
         }
     }
 }

@@ -6,8 +6,9 @@ use crate::view::{MigrationView, StepView};
 use askama::Template;
 use plans::failure::Failure;
 use plans::names::Direction;
+use plans::request::Mode;
 use plans::state::step::StepState;
-use plans::wire::{Progress, StreamStatus, TableProgress};
+use plans::wire::{Progress, TableProgress};
 
 /// What the step did to each table.
 #[derive(Template)]
@@ -99,6 +100,8 @@ fn table_row(table: &TableProgress) -> TableRow {
 #[template(path = "migration/stream.html")]
 pub(super) struct Stream {
     seen: Option<Flow>,
+    /// No stream runs, now or later.
+    offline: bool,
 }
 
 struct Flow {
@@ -112,8 +115,8 @@ struct Flow {
 
 impl Stream {
     /// Figures of the stream, if one runs.
-    pub(super) fn new(stream: Option<&StreamStatus>) -> Self {
-        let seen = stream.map(|stream| Flow {
+    pub(super) fn new(view: &MigrationView) -> Self {
+        let seen = view.stream.as_ref().map(|stream| Flow {
             direction: match stream.direction {
                 Direction::Forward => "source to target",
                 Direction::Reverse => "target to source",
@@ -124,6 +127,9 @@ impl Stream {
             changes: count(stream.changes),
             failure: stream.failure.clone(),
         });
-        Self { seen }
+        Self {
+            seen,
+            offline: view.summary.mode == Mode::Offline,
+        }
     }
 }

@@ -1,0 +1,104 @@
+//! `map check` and `map mend`.
+
+use crate::cli::client::Client;
+use crate::cli::error::{CliError, DEFECTS};
+use crate::cli::files::{read, write, yaml};
+use crate::cli::output::{Output, json, table};
+use crate::controller::{MapCheck, MendOutcome};
+use clap::Args;
+use plans::inspection::check::{Defect, MendRequest};
+use std::path::PathBuf;
+
+/// Look for defects; nothing is changed.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Check {
+    /// The map.
+    name: String,
+    /// Write what would mend them to this file; read it, then give it to `map mend`.
+    #[arg(long, value_name = "FILE")]
+    request: Option<PathBuf>,
+    /// Take up a check whose parts failed; only those are looked at anew.
+    #[arg(long, value_name = "TOKEN")]
+    resume: Option<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Mend defects, as the request of a check says.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Mend {
+    /// The request's file; `-` is stdin.
+    request: PathBuf,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Check {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let token = self.resume.map_or_else(String::new, |token| format!("?token={token}"));
+        let path = format!("/api/v1/maps/{}/check{token}", self.name);
+        let check: MapCheck = client.post(&path, String::new()).await?;
+        if let Some(path) = &self.request {
+            write(path, &yaml(&check.request)?)?;
+            eprintln!("mend with: shardwright map mend {}", path.display());
+        }
+        self.output.print(&check, check_text)?;
+        for part in &check.failed {
+            eprintln!("not looked at: shard {}: {}", part.shard, part.message);
+        }
+        if !check.failed.is_empty() {
+            eprintln!(
+                "go on with: shardwright map check {} --resume {}",
+                check.map, check.token
+            );
+        }
+        let clean = check.failed.is_empty() && check.defects.is_empty();
+        Ok(if clean { 0 } else { DEFECTS })
+    }
+}
+
+impl Mend {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let request = MendRequest::parse(&read(&self.request)?)
+            .map_err(|error| CliError::Usage(error.to_string()))?;
+        let path = format!("/api/v1/maps/{}/mend", request.map);
+        let outcomes: Vec<MendOutcome> = client.post(&path, json(&request)?).await?;
+        self.output.print(&outcomes, |outcomes| outcomes_text(outcomes))?;
+        let failed = outcomes.iter().any(|outcome| outcome.failure.is_some());
+        Ok(if failed { DEFECTS } else { 0 })
+    }
+}
+
+fn check_text(check: &MapCheck) -> String {
+    let head = format!(
+        "map {} version {}: {} parts, {} defects\n",
+        check.map,
+        check.version,
+        check.parts,
+        check.defects.len()
+    );
+    if check.defects.is_empty() {
+        return head;
+    }
+    let row = |defect: &Defect| {
+        let shards: Vec<_> = defect.shards.iter().map(ToString::to_string).collect();
+        vec![
+            defect.kind.to_string(),
+            shards.join(", "),
+            defect.object.clone(),
+            defect.count.to_string(),
+            defect.detail.clone(),
+        ]
+    };
+    let rows: Vec<_> = check.defects.iter().map(row).collect();
+    head + &table(&["DEFECT", "SHARDS", "OBJECT", "COUNT", ""], &rows)
+}
+
+fn outcomes_text(outcomes: &[MendOutcome]) -> String {
+    let line = |outcome: &MendOutcome| match (&outcome.done, &outcome.failure) {
+        (Some(done), _) => format!("{}\n", done.done),
+        (None, Some(failure)) => format!("failed: {} ({})\n", failure.message, failure.code),
+        (None, None) => String::new(),
+    };
+    outcomes.iter().map(line).collect()
+}

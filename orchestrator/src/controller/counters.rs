@@ -1,0 +1,115 @@
+//! Uses per key that client libraries count; the last minute, in memory, lost with the process.
+
+use super::{ControlError, Controller, clock};
+use chrono::{DateTime, TimeDelta, Utc};
+use plans::id::MapName;
+use plans::key::Key;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+/// How long a report counts.
+const KEPT: TimeDelta = TimeDelta::seconds(60);
+/// Reports that are kept of one map.
+const MOST: usize = 1024;
+/// Keys that an answer names.
+const NAMED: usize = 50;
+
+/// What one client counted since its last report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientReport {
+    /// Keys with the number of their uses.
+    pub counts: Vec<(Key, u64)>,
+    /// Milliseconds in which they were counted.
+    pub window_ms: u64,
+}
+
+/// Uses of one key over the last minute, all clients together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientCount {
+    /// The key.
+    pub key: Key,
+    /// Its uses.
+    pub uses: u64,
+    /// Uses per second.
+    pub per_second: f64,
+}
+
+type Table = BTreeMap<MapName, VecDeque<(DateTime<Utc>, ClientReport)>>;
+
+/// Reports by map.
+#[derive(Debug, Default)]
+pub(super) struct ClientCounters(Mutex<Table>);
+
+impl ClientCounters {
+    fn add(&self, map: &MapName, report: ClientReport, now: DateTime<Utc>) {
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let reports = table.entry(map.clone()).or_default();
+        reports.push_back((now, report));
+        while reports.len() > MOST || reports.front().is_some_and(|(at, _)| now - *at > KEPT) {
+            reports.pop_front();
+        }
+    }
+
+    fn read(&self, map: &MapName, now: DateTime<Utc>) -> Vec<ClientCount> {
+        let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let reports = table.get(map).into_iter().flatten();
+        let mut uses: BTreeMap<&Key, u64> = BTreeMap::new();
+        for (_, report) in reports.filter(|(at, _)| now - *at <= KEPT) {
+            for (key, count) in &report.counts {
+                let sum = uses.entry(key).or_default();
+                *sum = sum.saturating_add(*count);
+            }
+        }
+        let mut counted: Vec<ClientCount> = uses
+            .into_iter()
+            .map(|(key, uses)| ClientCount {
+                key: key.clone(),
+                uses,
+                per_second: uses as f64 / KEPT.as_seconds_f64(),
+            })
+            .collect();
+        counted.sort_by(|a, b| b.uses.cmp(&a.uses).then_with(|| a.key.cmp(&b.key)));
+        counted.truncate(NAMED);
+        counted
+    }
+}
+
+impl Controller {
+    /// Takes a client's report.
+    ///
+    /// # Errors
+    /// An unknown map, or what the store says.
+    pub async fn count(&self, map: &MapName, report: ClientReport) -> Result<(), ControlError> {
+        self.bare_map(map).await?;
+        self.inner.counters.add(map, report, clock());
+        Ok(())
+    }
+
+    /// What clients counted over the last minute, the most used key first.
+    pub(super) fn counted(&self, map: &MapName) -> Vec<ClientCount> {
+        self.inner.counters.read(map, clock())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_of_the_last_minute_add_up() {
+        let counters = ClientCounters::default();
+        let map = MapName::from("m");
+        let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+        let report = |key, uses| ClientReport {
+            counts: vec![(Key::Int(key), uses), (Key::Int(0), 1)],
+            window_ms: 1000,
+        };
+        counters.add(&map, report(7, 5), now - TimeDelta::seconds(100));
+        counters.add(&map, report(8, 60), now - TimeDelta::seconds(50));
+        counters.add(&map, report(9, 120), now);
+        let seen: Vec<_> = counters.read(&map, now).into_iter().map(|c| (c.key, c.uses)).collect();
+        assert_eq!(seen, [(Key::Int(9), 120), (Key::Int(8), 60), (Key::Int(0), 2)]);
+        assert!(counters.read(&MapName::from("other"), now).is_empty());
+    }
+}

@@ -1,0 +1,95 @@
+//! What changed from one version of a map to another.
+
+use crate::controller::{ControlError, Controller};
+use crate::dashboard::bars::{Bar, Palette};
+use crate::dashboard::page::{Page, PageError};
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use plans::id::{MapName, MapVersion, ShardName};
+use plans::shard_map::{Difference, ShardMap, Strategy, difference};
+use serde::Deserialize;
+
+/// Differences that are listed, and versions to choose from.
+const LISTED: usize = 200;
+const CHOICES: usize = 200;
+
+/// Which two versions; without them the two newest.
+#[derive(Debug, Deserialize)]
+pub(in crate::dashboard) struct Between {
+    from: Option<String>,
+    to: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "map/diff.html")]
+struct Compared {
+    name: String,
+    from: i64,
+    to: i64,
+    choices: Vec<i64>,
+    bars: Vec<(i64, Bar)>,
+    rows: Vec<Row>,
+    hidden: usize,
+}
+
+struct Row {
+    keys: String,
+    from: String,
+    to: String,
+}
+
+/// The page.
+pub(in crate::dashboard) async fn compare(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+    Query(between): Query<Between>,
+) -> Result<Page, PageError> {
+    let name = MapName(name);
+    let current = controller.map(&name).await?.version;
+    let to = chosen(between.to.as_deref(), current)?;
+    let from = chosen(between.from.as_deref(), MapVersion((to.0 - 1).max(1)))?;
+    let before = controller.map_at(&name, from).await?;
+    let after = controller.map_at(&name, to).await?;
+    let history = controller.store().history(&name).await?;
+    let newest = history.iter().rev().take(CHOICES);
+    let changed = difference(&before, &after);
+    let fleet = controller.store().shards().await?;
+    let palette = Palette::of(fleet.into_iter().map(|shard| shard.name));
+    let compared = Compared {
+        name: name.to_string(),
+        from: from.0,
+        to: to.0,
+        choices: newest.map(|record| record.version.0).collect(),
+        bars: bars(&[&before, &after], &palette),
+        rows: changed.iter().take(LISTED).map(row).collect(),
+        hidden: changed.len().saturating_sub(LISTED),
+    };
+    let title = format!("Map {name}, versions {from} and {to}");
+    Ok(Page::still(&title, &compared))
+}
+
+/// Keys of a list are drawn by their number, which says nothing about which changed.
+fn bars(maps: &[&ShardMap], palette: &Palette) -> Vec<(i64, Bar)> {
+    let drawn = maps.iter().filter(|map| map.strategy != Strategy::List);
+    drawn.map(|map| (map.version.0, Bar::new(map, palette))).collect()
+}
+
+fn chosen(text: Option<&str>, otherwise: MapVersion) -> Result<MapVersion, ControlError> {
+    let Some(text) = text else {
+        return Ok(otherwise);
+    };
+    let what = || format!("{text:?} is not the number of a version");
+    let number = text.trim().parse();
+    number.map(MapVersion).map_err(|_| ControlError::Invalid { what: what() })
+}
+
+fn row(difference: &Difference) -> Row {
+    let owner = |shard: Option<&ShardName>| {
+        shard.map_or_else(|| "nobody".to_owned(), ToString::to_string)
+    };
+    Row {
+        keys: difference.keys.to_string(),
+        from: owner(difference.from.as_ref()),
+        to: owner(difference.to.as_ref()),
+    }
+}

@@ -1,0 +1,85 @@
+//! Who owns which keys: ranges, ranges of virtual shards, or how many keys of a list each shard has.
+
+use crate::dashboard::bars::{Bar, Palette, listed};
+use crate::dashboard::marks::{self, Mark};
+use askama::Template;
+use plans::key_set::KeySet;
+use plans::shard_map::{Mapping, MappingState, ShardMap, Strategy};
+
+/// Mappings that are listed, and keys of a list that are named.
+const LISTED: usize = 200;
+const NAMED: usize = 100;
+
+/// The mappings in force.
+#[derive(Template)]
+#[template(path = "map/keys.html")]
+pub(super) struct Keys {
+    name: String,
+    version: String,
+    what: String,
+    bar: Bar,
+    rows: Vec<Row>,
+    hidden: usize,
+}
+
+struct Row {
+    keys: String,
+    shard: String,
+    mark: Mark,
+    /// Some keys of a list, one by one.
+    named: Vec<String>,
+    /// Keys of the list that are not named.
+    more: usize,
+}
+
+impl Keys {
+    /// The mappings of `map`.
+    pub(super) fn new(map: &ShardMap, palette: &Palette) -> Self {
+        Self {
+            name: map.name.to_string(),
+            version: map.version.to_string(),
+            what: what(map),
+            bar: Bar::new(map, palette),
+            rows: map.mappings.iter().take(LISTED).map(row).collect(),
+            hidden: map.mappings.len().saturating_sub(LISTED),
+        }
+    }
+}
+
+fn row(mapping: &Mapping) -> Row {
+    let (keys, named, more) = match &mapping.keys {
+        KeySet::Range(_) | KeySet::Hash(_) => (mapping.keys.to_string(), Vec::new(), 0),
+        KeySet::List(keys) => (
+            listed(keys.len()),
+            keys.iter().take(NAMED).map(ToString::to_string).collect(),
+            keys.len().saturating_sub(NAMED),
+        ),
+    };
+    Row {
+        keys,
+        shard: mapping.shard.to_string(),
+        mark: marks::of_mapping(mapping.state == MappingState::Moving),
+        named,
+        more,
+    }
+}
+
+/// How the map divides keys, in words.
+fn what(map: &ShardMap) -> String {
+    let key: Vec<_> = map.key.iter().map(|key| key.sql_name()).collect();
+    let key = key.join(", ");
+    match map.strategy {
+        Strategy::Range => format!("ranges of {key}, half open"),
+        Strategy::Hash => format!(
+            "{} virtual shards by the hash of {key}; ranges of them, half open",
+            map.buckets
+        ),
+        Strategy::List => {
+            let sets = map.mappings.iter().map(|mapping| match &mapping.keys {
+                KeySet::List(keys) => keys.len(),
+                KeySet::Range(_) | KeySet::Hash(_) => 0,
+            });
+            format!("{} of {key}, one by one", listed(sets.sum()))
+        }
+    }
+}

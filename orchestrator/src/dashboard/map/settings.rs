@@ -1,0 +1,88 @@
+//! What holds for every version of a map: its tables, its rules, its sequences.
+
+use super::shards::labels;
+use askama::Template;
+use plans::shard_map::{Effect, MapSettings, Rule, Sequences, ShardMap};
+
+/// The settings in force.
+#[derive(Template)]
+#[template(path = "map/settings.html")]
+pub(super) struct Settings {
+    name: String,
+    tables: Vec<TableRow>,
+    rules: Vec<RuleRow>,
+    sequences: String,
+    check: String,
+}
+
+struct TableRow {
+    table: String,
+    how: String,
+}
+
+struct RuleRow {
+    name: String,
+    effect: &'static str,
+    keys: String,
+    shards: String,
+}
+
+impl Settings {
+    /// The settings of `map`.
+    pub(super) fn new(map: &ShardMap) -> Self {
+        let settings = &map.settings;
+        Self {
+            name: map.name.to_string(),
+            tables: tables(settings),
+            rules: settings.rules.iter().map(rule).collect(),
+            sequences: sequences(settings.sequences),
+            check: settings.check_every.map_or_else(
+                || "only by hand".to_owned(),
+                |seconds| format!("every {}", duration(seconds)),
+            ),
+        }
+    }
+}
+
+fn tables(settings: &MapSettings) -> Vec<TableRow> {
+    let row = |table: &String, how: String| TableRow {
+        table: table.clone(),
+        how,
+    };
+    let keyed = settings.tables.iter();
+    let keyed = keyed.map(|(table, columns)| row(table, format!("key {}", columns.0.join(", "))));
+    let through = settings.through.iter();
+    let through = through.map(|(table, of)| row(table, format!("rows of {}", of.parent)));
+    let reference = settings.reference.iter();
+    let reference = reference.map(|table| row(table, "same rows on every shard".to_owned()));
+    let ignored = settings.ignore.iter();
+    let ignored = ignored.map(|table| row(table, "left alone".to_owned()));
+    keyed.chain(through).chain(reference).chain(ignored).collect()
+}
+
+fn rule(rule: &Rule) -> RuleRow {
+    let shard = rule.shard.iter().map(ToString::to_string);
+    let shards: Vec<String> = shard.chain(labels(&rule.labels)).collect();
+    RuleRow {
+        name: rule.name.clone(),
+        effect: match rule.effect {
+            Effect::Pin => "only on",
+            Effect::Exclude => "never on",
+        },
+        keys: rule.keys.as_ref().map_or_else(|| "all keys".to_owned(), ToString::to_string),
+        shards: shards.join(", "),
+    }
+}
+
+fn sequences(sequences: Sequences) -> String {
+    let text = match sequences {
+        Sequences::Stride => "stride: each shard issues values of a remainder of its own",
+        Sequences::Block => "block: each shard issues values from a block of its own",
+        Sequences::Keep => "keep: sequences go on as they are, the application sees to it",
+    };
+    text.to_owned()
+}
+
+fn duration(seconds: u32) -> String {
+    humantime::format_duration(std::time::Duration::from_secs(seconds.into())).to_string()
+}

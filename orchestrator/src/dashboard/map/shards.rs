@@ -1,0 +1,93 @@
+//! The shards of the fleet as the map uses them: what each owns, its labels, its capacity.
+
+use crate::dashboard::bars::{Palette, listed};
+use crate::dashboard::figures::{bytes, count};
+use crate::store::ShardRecord;
+use askama::Template;
+use plans::id::ShardName;
+use plans::key_set::KeySet;
+use plans::shard_map::ShardMap;
+use std::collections::BTreeMap;
+
+/// Shards that are listed; those that own keys come first.
+const LISTED: usize = 200;
+
+/// The fleet.
+#[derive(Template)]
+#[template(path = "map/shards.html")]
+pub(super) struct Shards {
+    rows: Vec<Row>,
+    hidden: usize,
+}
+
+struct Row {
+    name: String,
+    colour: usize,
+    number: i32,
+    owns: String,
+    labels: Vec<String>,
+    capacity: u32,
+    space: Option<String>,
+}
+
+/// Pieces, virtual shards or keys of one shard.
+#[derive(Default, Clone, Copy)]
+struct Owned {
+    ranges: usize,
+    buckets: u32,
+    keys: usize,
+}
+
+impl Shards {
+    /// A row for each shard of `fleet`.
+    pub(super) fn new(map: &ShardMap, fleet: &[ShardRecord], palette: &Palette) -> Self {
+        let mut owned: BTreeMap<&ShardName, Owned> = BTreeMap::new();
+        for mapping in &map.mappings {
+            let sum = owned.entry(&mapping.shard).or_default();
+            match &mapping.keys {
+                KeySet::Range(ranges) => sum.ranges += ranges.len(),
+                KeySet::Hash(set) => {
+                    sum.buckets += set.ranges.iter().map(|range| range.to - range.from).sum::<u32>();
+                }
+                KeySet::List(keys) => sum.keys += keys.len(),
+            }
+        }
+        let mut order: Vec<&ShardRecord> = fleet.iter().collect();
+        order.sort_by_key(|shard| !owned.contains_key(&shard.name));
+        let rows = order.into_iter().take(LISTED).map(|shard| Row {
+            name: shard.name.to_string(),
+            colour: palette.colour(&shard.name),
+            number: shard.number,
+            owns: owned
+                .get(&shard.name)
+                .map_or_else(|| "nothing".to_owned(), |owned| owned.text(map.buckets)),
+            labels: labels(&shard.labels),
+            capacity: shard.capacity,
+            space: shard.space.map(|space| bytes(i64::try_from(space).unwrap_or(i64::MAX))),
+        });
+        Self {
+            rows: rows.collect(),
+            hidden: fleet.len().saturating_sub(LISTED),
+        }
+    }
+}
+
+impl Owned {
+    fn text(self, of: u32) -> String {
+        if of > 0 {
+            let share = f64::from(self.buckets) * 100.0 / f64::from(of);
+            return format!("{} of {of} virtual shards, {share:.1} %", self.buckets);
+        }
+        match self.ranges {
+            0 => listed(self.keys),
+            1 => "1 range".to_owned(),
+            several => format!("{} ranges", count(i64::try_from(several).unwrap_or(i64::MAX))),
+        }
+    }
+}
+
+/// Labels as they are written on the command line.
+pub(super) fn labels(labels: &BTreeMap<String, String>) -> Vec<String> {
+    let pairs = labels.iter();
+    pairs.map(|(label, value)| format!("{label}={value}")).collect()
+}

@@ -1,0 +1,93 @@
+//! Every version of a map: who made it, what it changed, how it looks.
+
+use crate::controller::{ControlError, Controller};
+use crate::dashboard::bars::{Bar, Palette};
+use crate::dashboard::figures::{count, moment};
+use crate::store::MapVersionRecord;
+use askama::Template;
+use plans::shard_map::{ShardMap, Strategy};
+
+/// Versions that are listed, and versions that are drawn.
+const LISTED: usize = 200;
+const DRAWN: usize = 12;
+/// Most pieces of a version that is drawn.
+const PIECES: i64 = 5_000;
+
+/// The versions, newest first.
+#[derive(Template)]
+#[template(path = "map/versions.html")]
+pub(super) struct Versions {
+    name: String,
+    rows: Vec<Version>,
+    hidden: usize,
+}
+
+struct Version {
+    version: i64,
+    /// The version before, unless this is the first.
+    before: Option<i64>,
+    made: String,
+    by: String,
+    migration: Option<String>,
+    pieces: String,
+    added: String,
+    removed: String,
+    bar: Option<Bar>,
+}
+
+impl Versions {
+    /// Reads the history of `map`.
+    pub(super) async fn read(
+        controller: &Controller,
+        map: &ShardMap,
+        palette: &Palette,
+    ) -> Result<Self, ControlError> {
+        let store = controller.store();
+        let history = store.history(&map.name).await?;
+        let mut rows = Vec::new();
+        for (index, record) in history.iter().rev().take(LISTED).enumerate() {
+            // The keys of a list are too many to be read for a small drawing.
+            let small = map.strategy != Strategy::List && record.pieces <= PIECES;
+            let drawn = match index < DRAWN && small {
+                true => store.map_at(&map.name, record.version).await?,
+                false => None,
+            };
+            let before = history.iter().rev().nth(index + 1);
+            let bar = drawn.map(|map| Bar::new(&map, palette));
+            rows.push(version(record, before, bar));
+        }
+        Ok(Self {
+            name: map.name.to_string(),
+            rows,
+            hidden: history.len().saturating_sub(LISTED),
+        })
+    }
+
+    /// The newest version and the one before it, where there are two.
+    fn newest(&self) -> Option<(i64, i64)> {
+        let newest = self.rows.first()?;
+        Some((newest.before?, newest.version))
+    }
+}
+
+fn version(
+    record: &MapVersionRecord,
+    before: Option<&MapVersionRecord>,
+    bar: Option<Bar>,
+) -> Version {
+    Version {
+        version: record.version.0,
+        before: before.map(|record| record.version.0),
+        made: moment(record.created_at),
+        // A flip is made by its migration, which has a column of its own.
+        by: match &record.migration {
+            Some(id) if id.as_str() == record.by => "its flip".to_owned(),
+            _ => record.by.clone(),
+        },
+        migration: record.migration.as_ref().map(ToString::to_string),
+        pieces: count(record.pieces),
+        added: count(record.added),
+        removed: count(record.removed),
+        bar,
+    }
+}

@@ -1,0 +1,96 @@
+//! Migrations that have not ended, with their figures; what a row of a list says of one.
+
+use super::figures::{bytes, millis, moment};
+use super::marks::{self, Mark};
+use super::sentence::{current, is_over, share, share_of};
+use crate::controller::Controller;
+use crate::store::{Migration, Snapshot};
+use crate::view::MigrationView;
+use chrono::{DateTime, Utc};
+use plans::state::migration::MigrationState;
+
+/// A migration that has not ended, with its figures.
+pub(super) struct Open {
+    pub(super) view: MigrationView,
+    /// When something happened last.
+    pub(super) changed: DateTime<Utc>,
+}
+
+impl Open {
+    /// What is known of it at `now`.
+    pub(super) fn new(controller: &Controller, snapshot: &Snapshot, now: DateTime<Utc>) -> Self {
+        let figures = controller.figures(&snapshot.migration.id);
+        let steps = snapshot.steps.iter();
+        let times = steps.flat_map(|step| [step.dispatched_at, step.finished_at]);
+        let beat = figures.as_ref().map(|figures| figures.at);
+        let times = times.chain([snapshot.migration.started_at, beat]).flatten();
+        Self {
+            changed: times.fold(snapshot.migration.created_at, DateTime::max),
+            view: MigrationView::new(snapshot, figures.as_ref(), now),
+        }
+    }
+}
+
+/// A migration in a list.
+pub(super) struct Row {
+    pub(super) id: String,
+    /// What it does: the operation, or the name of the move within it.
+    pub(super) what: String,
+    pub(super) source: String,
+    pub(super) target: String,
+    pub(super) keys: String,
+    pub(super) mark: Mark,
+    /// What it does now, or what it waits for.
+    pub(super) step: String,
+    /// Whole per cent.
+    pub(super) share: u8,
+    pub(super) lag: String,
+    pub(super) changed: DateTime<Utc>,
+}
+
+impl Row {
+    /// The row of `m`, with the figures of its own among those of `open`.
+    pub(super) fn new(m: &Migration, open: &[Open]) -> Self {
+        let found = open.iter().find(|open| open.view.summary.id == m.id);
+        let view = found.map(|open| &open.view);
+        let stream = view.and_then(|view| view.stream.as_ref());
+        let changed = found.map(|open| open.changed).or(m.finished_at);
+        let only = m.id == m.operation;
+        Self {
+            id: m.id.to_string(),
+            what: if only { m.plan.operation.clone() } else { m.plan.id.clone() },
+            source: m.plan.moving.source.to_string(),
+            target: m.plan.moving.target.to_string(),
+            keys: m.plan.moving.keys.to_string(),
+            mark: marks::of_migration(view.map_or(m.state, |view| view.summary.state)),
+            step: view.map(step).unwrap_or_default(),
+            share: view.map_or(100, share),
+            lag: stream.map_or_else(
+                || "–".to_owned(),
+                |s| format!("{}, {}", millis(s.lag_ms), bytes(s.lag_bytes)),
+            ),
+            changed: changed.unwrap_or(m.created_at),
+        }
+    }
+
+    /// When something happened last.
+    pub(super) fn updated(&self) -> String {
+        moment(self.changed)
+    }
+}
+
+/// The current step, how far it is, and its place; of a planned one what it waits for.
+fn step(view: &MigrationView) -> String {
+    let waits = view.summary.waiting_for.as_ref();
+    if let Some(what) = waits.filter(|_| view.summary.state == MigrationState::Planned) {
+        return format!("waits for {what}");
+    }
+    let Some(step) = current(view) else {
+        return String::new();
+    };
+    let over = view.steps.iter().filter(|step| is_over(step)).count();
+    let progress = step.progress.as_ref();
+    let share = progress.and_then(|progress| share_of(&progress.tables));
+    let share = share.map_or_else(String::new, |share| format!(" {share} %"));
+    format!("{}{share} ({} of {})", step.id, over + 1, view.steps.len())
+}

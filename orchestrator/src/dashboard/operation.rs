@@ -1,0 +1,152 @@
+//! One operation of several moves: where it is, what may be ordered, its moves and what they wait for.
+//!
+//! An operation with a single move is shown as its migration.
+
+mod moves;
+
+use super::figures::{bytes, count, moment};
+use super::marks::{self, Mark};
+use super::migration::PlanText;
+use super::open::Open;
+use super::orders;
+use super::page::{Fragment, Page, PageError};
+use crate::controller::operations::OperationState;
+use crate::controller::{ControlError, Controller};
+use crate::store::{Migration, Snapshot};
+use crate::view::OperationView;
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use chrono::Utc;
+use moves::Moves;
+pub(super) use moves::after;
+use plans::failure::Failure;
+use plans::id::MigrationId;
+use std::collections::BTreeMap;
+
+/// Failures that are told.
+const FAILURES: usize = 10;
+
+/// The page.
+pub(super) async fn show(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    let id = MigrationId(id);
+    let operation = controller.operation(&id).await?;
+    if let [only] = operation.migrations.as_slice() {
+        return Ok(Redirect::to(&format!("/migrations/{}", only.id)).into_response());
+    }
+    let page = Page {
+        title: format!("Operation {id}"),
+        live: Some(format!("/live/operations/{id}")),
+        fragments: fragments(&controller, &id).await?,
+    };
+    Ok(page.into_response())
+}
+
+/// Its parts as they are now.
+pub(super) async fn fragments(
+    controller: &Controller,
+    id: &MigrationId,
+) -> Result<Vec<Fragment>, ControlError> {
+    let now = Utc::now();
+    let unfinished = controller.store().unfinished().await?;
+    let operation = controller.operation(id).await?;
+    let own = unfinished.iter().filter(|s| s.migration.operation == operation.id);
+    let own: Vec<&Snapshot> = own.collect();
+    let open: Vec<Open> = own.iter().map(|s| Open::new(controller, s, now)).collect();
+    let view = OperationView::from(&operation);
+    Ok(vec![
+        Fragment::new("head", &Head::new(&view, &operation.migrations)),
+        Fragment::new("orders", &orders::of_operation(&operation, &own)),
+        Fragment::new("moves", &Moves::new(&operation, &open)),
+        Fragment::new("plan", &PlanText::new(&operation.plan)),
+    ])
+}
+
+#[derive(Template)]
+#[template(path = "operation/head.html")]
+struct Head {
+    id: String,
+    title: String,
+    mark: Mark,
+    sentence: String,
+    failures: Vec<Broken>,
+    override_reason: Option<String>,
+    queued: bool,
+    map: String,
+    mode: String,
+    version: String,
+    expects: String,
+    limits: String,
+    submitted: String,
+    by: String,
+    ended: Option<String>,
+    notes: Vec<String>,
+}
+
+/// A move that failed.
+struct Broken {
+    id: String,
+    name: String,
+    failure: Failure,
+}
+
+impl Head {
+    fn new(view: &OperationView, migrations: &[Migration]) -> Self {
+        let failures = migrations.iter().filter_map(|m| {
+            Some(Broken {
+                id: m.id.to_string(),
+                name: m.plan.id.clone(),
+                failure: m.failure.clone()?,
+            })
+        });
+        let (options, estimate) = (&view.options, &view.estimate);
+        Self {
+            id: view.id.to_string(),
+            title: format!("{} on map {}", view.operation, view.map),
+            mark: marks::of_operation(view.state),
+            sentence: sentence(view.state, migrations),
+            failures: failures.take(FAILURES).collect(),
+            override_reason: view.override_reason.clone(),
+            queued: view.queued,
+            map: view.map.to_string(),
+            mode: view.mode.replace('+', " and "),
+            version: view.map_version.to_string(),
+            expects: format!("about {} rows, {}", count(estimate.rows), bytes(estimate.bytes)),
+            limits: format!(
+                "{} moves, {} on one shard",
+                options.moves_at_once, options.moves_per_shard
+            ),
+            submitted: moment(view.created_at),
+            by: view.submitted_by.clone(),
+            ended: view.finished_at.map(moment),
+            notes: view.notes.clone(),
+        }
+    }
+}
+
+/// How many moves are where, and what the operator may have to do.
+fn sentence(state: OperationState, migrations: &[Migration]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for migration in migrations {
+        *counts.entry(marks::of_migration(migration.state).text).or_default() += 1;
+    }
+    let counts = counts.into_iter();
+    let counts: Vec<String> = counts.map(|(state, count)| format!("{count} {state}")).collect();
+    let ask = match state {
+        OperationState::Waiting => " The cutovers of some wait for your approval.",
+        OperationState::Paused => " It was stopped by the operator.",
+        OperationState::Failed => " What failed is kept as it is: mend the cause, then resume.",
+        OperationState::Flipped => " The old rows are kept until you finish or roll back.",
+        OperationState::Partial => " It is over, and not every move ended the same way.",
+        OperationState::Planned
+        | OperationState::Running
+        | OperationState::Unwinding
+        | OperationState::Unwound
+        | OperationState::Completed
+        | OperationState::RolledBack => "",
+    };
+    format!("{} moves: {}.{ask}", migrations.len(), counts.join(", "))
+}

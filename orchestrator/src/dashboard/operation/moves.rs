@@ -1,0 +1,58 @@
+//! The moves of an operation in the order of its plan.
+
+use crate::dashboard::figures::{bytes, count};
+use crate::dashboard::open::{Open, Row};
+use crate::store::{Migration, Operation};
+use askama::Template;
+use plans::plan::{After, Until};
+
+/// Moves that are shown.
+const SHOWN: usize = 500;
+
+/// The moves.
+#[derive(Template)]
+#[template(path = "operation/moves.html")]
+pub(super) struct Moves {
+    id: String,
+    rows: Vec<MoveRow>,
+    hidden: usize,
+}
+
+struct MoveRow {
+    row: Row,
+    why: String,
+    after: String,
+    mode: &'static str,
+    expects: String,
+}
+
+impl Moves {
+    /// A row for each move, with the figures of `open`.
+    pub(super) fn new(operation: &Operation, open: &[Open]) -> Self {
+        let shown = operation.migrations.iter().take(SHOWN);
+        Self {
+            id: operation.id.to_string(),
+            rows: shown.map(|m| row(m, open)).collect(),
+            hidden: operation.migrations.len().saturating_sub(SHOWN),
+        }
+    }
+}
+
+fn row(m: &Migration, open: &[Open]) -> MoveRow {
+    MoveRow {
+        row: Row::new(m, open),
+        why: m.plan.why.clone(),
+        after: after(&m.plan.after),
+        mode: m.plan.mode.name(),
+        expects: format!("{} rows, {}", count(m.plan.estimate.rows), bytes(m.plan.estimate.bytes)),
+    }
+}
+
+/// What a move waits for by its plan.
+pub(in crate::dashboard) fn after(after: &[After]) -> String {
+    let text = |after: &After| match after.until {
+        Until::Flipped => format!("{} flipped", after.id),
+        Until::Finished => format!("{} finished", after.id),
+    };
+    after.iter().map(text).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,152 @@
+//! What waits for a person, with the command that helps.
+
+use super::super::marks::{self, Mark};
+use super::super::open::Open;
+use super::super::sentence::{holds, of_view};
+use super::agents::{AGENT_COMMAND, Agents};
+use crate::view::MigrationView;
+use askama::Template;
+use plans::request::Mode;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+
+/// Everything that waits for a person.
+#[derive(Template)]
+#[template(path = "overview/attention.html")]
+pub(super) struct Attention {
+    items: Vec<Item>,
+}
+
+struct Item {
+    mark: Mark,
+    href: String,
+    title: String,
+    text: String,
+    hint: Option<String>,
+    command: String,
+}
+
+/// One migration that waits for a verb.
+struct Need<'a> {
+    view: &'a MigrationView,
+    mark: Mark,
+    verb: &'static str,
+}
+
+impl Attention {
+    /// What `open` and the agents ask for; moves of one operation that ask for the same are one item.
+    pub(super) fn new(open: &[Open], agents: &Agents) -> Self {
+        let needs: Vec<Need<'_>> = open.iter().filter_map(|open| need(&open.view)).collect();
+        let mut items = Vec::new();
+        for (index, need) in needs.iter().enumerate() {
+            let alike = |other: &&Need<'_>| need.is_like(other);
+            if needs[..index].iter().any(|before| alike(&before)) {
+                continue;
+            }
+            match needs.iter().filter(alike).count() {
+                0 | 1 => items.push(item(need)),
+                several => items.push(item_of_several(need, several)),
+            }
+        }
+        if !open.is_empty() && agents.are_silent() {
+            items.push(no_agent(open));
+        }
+        Self { items }
+    }
+}
+
+impl Need<'_> {
+    /// True for moves of one operation that one order helps; failures are told one by one.
+    fn is_like(&self, other: &Self) -> bool {
+        let (own, theirs) = (&self.view.summary, &other.view.summary);
+        let failed = failure(self.view).is_some() || failure(other.view).is_some();
+        own.id == theirs.id
+            || (!failed
+                && own.operation_id == theirs.operation_id
+                && own.state == theirs.state
+                && self.verb == other.verb)
+    }
+}
+
+fn need(view: &MigrationView) -> Option<Need<'_>> {
+    let m = &view.summary;
+    let mark = marks::of_migration(m.state);
+    let (mark, verb) = match m.state {
+        MigrationState::Failed | MigrationState::Paused => (mark, "resume"),
+        MigrationState::Waiting => (mark, "approve"),
+        MigrationState::Flipped if holds(view) => (mark, "finish"),
+        MigrationState::Planned
+        | MigrationState::Running
+        | MigrationState::Unwinding
+        | MigrationState::Flipped
+        | MigrationState::RolledBack => (marks::of_step(retried(view)?), "show"),
+        MigrationState::Unwound | MigrationState::Completed => return None,
+    };
+    Some(Need { view, mark, verb })
+}
+
+fn retried(view: &MigrationView) -> Option<StepState> {
+    let mut states = view.steps.iter().map(|step| step.state);
+    states.find(|state| *state == StepState::Backoff)
+}
+
+fn failure(view: &MigrationView) -> Option<&plans::failure::Failure> {
+    let mut steps = view.steps.iter();
+    let retrying = steps.find(|step| step.state == StepState::Backoff);
+    let failure = view.summary.failure.as_ref();
+    failure.or_else(|| retrying.and_then(|step| step.failure.as_ref()))
+}
+
+fn item(need: &Need<'_>) -> Item {
+    let m = &need.view.summary;
+    let failure = failure(need.view);
+    Item {
+        mark: need.mark,
+        href: format!("/migrations/{}", m.id),
+        title: format!("{} {}: {} → {}", m.operation, m.keys, m.source, m.target),
+        text: failure.map_or_else(|| of_view(need.view), |failure| failure.message.clone()),
+        hint: failure.and_then(|failure| failure.hint.clone()),
+        command: format!("shardwright {} {}", need.verb, m.id),
+    }
+}
+
+fn item_of_several(need: &Need<'_>, several: usize) -> Item {
+    let m = &need.view.summary;
+    let text = match m.state {
+        MigrationState::Waiting => "They are copied and verified; their sources own the keys until you approve the cutovers.",
+        MigrationState::Flipped => "Their targets own the keys; the old rows are kept until you finish or roll back.",
+        MigrationState::Planned
+        | MigrationState::Running
+        | MigrationState::Paused
+        | MigrationState::Failed
+        | MigrationState::Unwinding
+        | MigrationState::Unwound
+        | MigrationState::Completed
+        | MigrationState::RolledBack => "They were stopped by the operator.",
+    };
+    Item {
+        mark: need.mark,
+        href: format!("/operations/{}", m.operation_id),
+        title: format!("{} on map {}: {several} moves", m.operation, m.map),
+        text: text.to_owned(),
+        hint: None,
+        command: format!("shardwright {} {}", need.verb, m.operation_id),
+    }
+}
+
+fn no_agent(open: &[Open]) -> Item {
+    let offline = open.iter().any(|open| open.view.summary.mode == Mode::Offline);
+    let meanwhile = if offline {
+        "keys that move offline may stay read-only meanwhile."
+    } else {
+        "no write is refused meanwhile for longer than the budget."
+    };
+    Item {
+        mark: marks::of_trouble("no agent"),
+        href: "#agents".to_owned(),
+        title: "No agent is connected".to_owned(),
+        text: format!("Nothing moves on until one is; {meanwhile}"),
+        hint: None,
+        command: AGENT_COMMAND.to_owned(),
+    }
+}

@@ -1,0 +1,45 @@
+//! The maps in force, each as a bar.
+
+use super::super::bars::{Bar, Palette};
+use crate::store::ShardRecord;
+use askama::Template;
+use plans::shard_map::ShardMap;
+
+/// Shards that are named.
+const NAMED: usize = 24;
+
+/// All maps, and the shards that are there.
+#[derive(Template)]
+#[template(path = "overview/maps.html")]
+pub(super) struct Maps {
+    maps: Vec<MapRow>,
+    shards: Vec<String>,
+    /// Shards that are not named.
+    more: usize,
+}
+
+struct MapRow {
+    name: String,
+    version: String,
+    strategy: &'static str,
+    bar: Bar,
+}
+
+impl Maps {
+    /// The bars of `maps`; equal colours are equal shards.
+    pub(super) fn new(maps: &[ShardMap], shards: &[ShardRecord]) -> Self {
+        let palette = Palette::of(shards.iter().map(|shard| shard.name.clone()));
+        let map = |map: &ShardMap| MapRow {
+            name: map.name.to_string(),
+            version: map.version.to_string(),
+            strategy: map.strategy.name(),
+            bar: Bar::new(map, &palette),
+        };
+        let named = shards.iter().take(NAMED);
+        Self {
+            maps: maps.iter().map(map).collect(),
+            shards: named.map(|shard| shard.name.to_string()).collect(),
+            more: shards.len().saturating_sub(NAMED),
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! A request of each kind to begin with, in the words of a map: its shards, its keys, its tables.
+
+use plans::id::ShardName;
+use plans::key::{Key, KeyType};
+use plans::key_set::{KeyRange, KeySet};
+use plans::shard_map::{Mapping, ShardMap};
+
+/// Most keys of a list that a request names.
+const NAMED: usize = 16;
+/// Tables of a map that does not know its own.
+const TABLES: &str = "# Every sharded table and the column that holds the shard key.\n\
+     tables:\n  tenants: id\n  orders: tenant_id\n\
+     # Tables that stay as they are.\nignore: []\n";
+
+/// A kind of request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Example {
+    /// At points that the operator names.
+    Split,
+    /// At points that samples find.
+    Even,
+    /// Two shards into one.
+    Merge,
+    /// Keys to another shard.
+    Move,
+    /// The same while the keys are read-only.
+    Offline,
+    /// One tenant.
+    Isolate,
+    /// A whole shard.
+    Drain,
+    /// All shards.
+    Rebalance,
+}
+
+impl Example {
+    /// Every kind, in the order of the list.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Split,
+        Self::Even,
+        Self::Merge,
+        Self::Move,
+        Self::Offline,
+        Self::Isolate,
+        Self::Drain,
+        Self::Rebalance,
+    ];
+
+    /// The word in the address.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Split => "split",
+            Self::Even => "split-even",
+            Self::Merge => "merge",
+            Self::Move => "move",
+            Self::Offline => "move-offline",
+            Self::Isolate => "isolate",
+            Self::Drain => "drain",
+            Self::Rebalance => "rebalance",
+        }
+    }
+
+    /// What it does, for the list.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Split => "Split a shard at keys that you name",
+            Self::Even => "Split a shard evenly",
+            Self::Merge => "Merge shards",
+            Self::Move => "Move keys to another shard",
+            Self::Offline => "Move keys offline",
+            Self::Isolate => "Give a tenant a shard of its own",
+            Self::Drain => "Empty a shard",
+            Self::Rebalance => "Even out the load of all shards",
+        }
+    }
+
+    /// The kind called `name`.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|example| example.name() == name)
+    }
+
+    /// The request for `map`, with shards of `fleet` where there are some.
+    pub(super) fn text(self, map: Option<&ShardMap>, fleet: &[ShardName]) -> String {
+        let ground = Ground { map, fleet };
+        let name = map.map_or("tenants", |map| map.name.as_str());
+        let (operation, body) = match self {
+            Self::Split => ("split", ground.split()),
+            Self::Even => ("split", ground.split_evenly()),
+            Self::Merge => ("merge", ground.merge()),
+            Self::Move | Self::Offline => ("move", ground.moves()),
+            Self::Isolate => ("isolate", ground.isolate()),
+            Self::Drain => ("drain", ground.drain()),
+            Self::Rebalance => ("rebalance", ground.rebalance()),
+        };
+        let tables = match map {
+            Some(map) if !map.settings.tables.is_empty() => "# The tables are those of the map.\n",
+            Some(_) | None => TABLES,
+        };
+        let mode = if self == Self::Offline {
+            "# The moving keys are read-only until the flip; nothing is captured.\noptions: { mode: offline }\n"
+        } else {
+            "# How it behaves; these are the defaults.\noptions: { mode: online, cutover: approve, hold: until_finish }\n"
+        };
+        format!("operation: {operation}\nmap: {name}\n{body}{tables}{mode}")
+    }
+}
+
+/// What there is to write about.
+struct Ground<'a> {
+    map: Option<&'a ShardMap>,
+    fleet: &'a [ShardName],
+}
+
+impl Ground<'_> {
+    fn first(&self) -> Option<&Mapping> {
+        self.map.and_then(|map| map.mappings.first())
+    }
+
+    /// A shard that owns keys.
+    fn source(&self) -> &str {
+        self.first().map_or("shard-a", |mapping| mapping.shard.as_str())
+    }
+
+    /// Another shard than `shard`, one that owns nothing yet before all others.
+    fn other(&self, shard: &str) -> &str {
+        let names = || self.fleet.iter().map(ShardName::as_str).filter(|name| *name != shard);
+        let owns = |name: &str| {
+            let mappings = self.map.into_iter().flat_map(|map| &map.mappings);
+            mappings.into_iter().any(|mapping| mapping.shard.as_str() == name)
+        };
+        let spare = names().find(|name| !owns(name));
+        let fallback = if shard == "shard-b" { "shard-a" } else { "shard-b" };
+        spare.or_else(|| names().next()).unwrap_or(fallback)
+    }
+
+    /// Another shard than `shard` that owns keys.
+    fn owner_beside(&self, shard: &str) -> Option<&str> {
+        let mut mappings = self.map.into_iter().flat_map(|map| &map.mappings);
+        let beside = mappings.find(|mapping| mapping.shard.as_str() != shard);
+        beside.map(|mapping| mapping.shard.as_str())
+    }
+
+    fn split(&self) -> String {
+        let source = self.source();
+        let keys = self.first().map_or_else(|| KeySet::range(None, None), |m| m.keys.clone());
+        let Some((stays, goes)) = halves(&keys, &self.types()) else {
+            return self.split_evenly();
+        };
+        format!(
+            "source: {source}\ninto:\n  - shard: {source}\n    keys: {}\n  - shard: {}\n    keys: {}\n",
+            selection(&stays),
+            self.other(source),
+            selection(&goes)
+        )
+    }
+
+    fn split_evenly(&self) -> String {
+        let source = self.source();
+        format!(
+            "source: {source}\n# What is to be even: rows, bytes, writes, or {{ query: \"...\" }}.\neven: rows\n\
+             into:\n  - shard: {source}\n  - shard: {}\n",
+            self.other(source)
+        )
+    }
+
+    fn merge(&self) -> String {
+        let into = self.source();
+        match self.owner_beside(into) {
+            Some(source) => format!(
+                "# `into` may be one of the sources, another live shard, or a new one.\nsources: [{source}]\ninto: {into}\n"
+            ),
+            None => format!("sources: [{into}]\ninto: {}\n", self.other(into)),
+        }
+    }
+
+    fn moves(&self) -> String {
+        let source = self.source();
+        let target = self.other(source);
+        let keys = self.first().filter(|m| spoken(&m.keys)).map_or_else(
+            || "    # Without `keys` all that the source owns.\n".to_owned(),
+            |m| format!("    # Without `keys` all that the source owns.\n    keys: {}\n", selection(&m.keys)),
+        );
+        format!("moves:\n  - source: {source}\n    target: {target}\n{keys}")
+    }
+
+    fn isolate(&self) -> String {
+        let key = self.key();
+        let owner = self.map.and_then(|map| map.locate(&key));
+        let owner = owner.map_or_else(|| self.source(), |mapping| mapping.shard.as_str());
+        format!("key: {}\ntarget: {}\n", written(&key), self.other(owner))
+    }
+
+    fn drain(&self) -> String {
+        let source = self.source();
+        let target = self.owner_beside(source).unwrap_or_else(|| self.other(source));
+        format!(
+            "source: {source}\n# Where its keys may go; without this every other shard of the map.\ntargets: [{target}]\n\
+             by: rows\n# Drop the emptied tables on the shard at the end.\ndrop_tables: false\n"
+        )
+    }
+
+    fn rebalance(&self) -> String {
+        let spare = self.fleet.iter().find(|shard| {
+            self.map.is_some_and(|map| map.mappings.iter().all(|m| &m.shard != *shard))
+        });
+        let onto = spare.map_or_else(String::new, |shard| {
+            format!("# Shards that take part beside those that own keys.\nonto: [{shard}]\n")
+        });
+        format!(
+            "# What load is counted by: rows, bytes, writes, or {{ query: \"...\" }}.\nby: rows\n{onto}\
+             # How much more than its fair share a shard may carry.\nthreshold_percent: 10\n"
+        )
+    }
+
+    fn types(&self) -> Vec<KeyType> {
+        self.map.map_or_else(|| vec![KeyType::Bigint], |map| map.key.clone())
+    }
+
+    /// A key of the map; one that an end of a range or a list names before an invented one.
+    fn key(&self) -> Key {
+        let named = self.first().and_then(|mapping| match &mapping.keys {
+            KeySet::Range(ranges) => ranges.first().and_then(|range| range.from.clone()),
+            KeySet::List(keys) => keys.first().cloned(),
+            KeySet::Hash(_) => None,
+        });
+        named.unwrap_or_else(|| sample(&self.types()))
+    }
+}
+
+/// Two parts of `keys` of about the same size, where a request can name them.
+fn halves(keys: &KeySet, types: &[KeyType]) -> Option<(KeySet, KeySet)> {
+    match keys {
+        KeySet::Range(ranges) => {
+            let [range] = ranges.as_slice() else { return None };
+            let at = cut(range, types).filter(|at| {
+                range.contains(at) && range.from.as_ref() != Some(at)
+            })?;
+            Some((
+                KeySet::range(range.from.clone(), Some(at.clone())),
+                KeySet::range(Some(at), range.to.clone()),
+            ))
+        }
+        KeySet::Hash(buckets) => {
+            let range = buckets.ranges.first().filter(|range| range.to - range.from > 1)?;
+            let at = range.from.midpoint(range.to);
+            let part = |from, to| KeySet::buckets(buckets.of, from, to);
+            Some((part(range.from, at), part(at, range.to)))
+        }
+        KeySet::List(keys) => {
+            let half = keys.len() / 2;
+            let part = |skip, take| KeySet::list(keys.iter().skip(skip).take(take).cloned());
+            let few = (2..=NAMED).contains(&keys.len());
+            few.then(|| (part(0, half), part(half, keys.len())))
+        }
+    }
+}
+
+/// A key between the ends of a range, or one that may be.
+fn cut(range: &KeyRange, types: &[KeyType]) -> Option<Key> {
+    match (&range.from, &range.to) {
+        (Some(Key::Int(from)), Some(Key::Int(to))) => Some(Key::Int(from.midpoint(*to))),
+        (Some(Key::Int(from)), None) => Some(Key::Int(from.saturating_add(500))),
+        (None, Some(Key::Int(to))) => Some(Key::Int(to.saturating_sub(500))),
+        (None, None) if matches!(types, [KeyType::Smallint | KeyType::Integer | KeyType::Bigint]) => {
+            Some(Key::Int(501))
+        }
+        (_, _) => plans::key::accept(types, &sample(types)).ok(),
+    }
+}
+
+/// A key of these types.
+fn sample(types: &[KeyType]) -> Key {
+    let value = |kind: &KeyType| match kind {
+        KeyType::Smallint | KeyType::Integer | KeyType::Bigint => Key::Int(42),
+        KeyType::Text => Key::from("m"),
+        KeyType::Uuid => Key::from("80000000-0000-0000-0000-000000000000"),
+        KeyType::Bytea => Key::from("\\x80"),
+        KeyType::Date => Key::from("2026-01-01"),
+        KeyType::Timestamptz => Key::from("2026-01-01 00:00:00+00"),
+    };
+    match types {
+        [only] => value(only),
+        several => Key::Row(several.iter().map(value).collect()),
+    }
+}
+
+/// True where a request can name all of `keys` on a line.
+fn spoken(keys: &KeySet) -> bool {
+    match keys {
+        KeySet::Range(_) | KeySet::Hash(_) => true,
+        KeySet::List(keys) => keys.len() <= NAMED,
+    }
+}
+
+/// The keys as a request names them.
+fn selection(keys: &KeySet) -> String {
+    match keys {
+        KeySet::Range(ranges) => match ranges.as_slice() {
+            [only] => range(only),
+            several => format!("{{ ranges: [{}] }}", joined(several.iter().map(range))),
+        },
+        KeySet::Hash(buckets) => {
+            let ranges = buckets.ranges.iter();
+            let ranges = ranges.map(|range| format!("{{ from: {}, to: {} }}", range.from, range.to));
+            format!("{{ buckets: [{}] }}", joined(ranges))
+        }
+        KeySet::List(keys) => format!("{{ values: [{}] }}", joined(keys.iter().map(written))),
+    }
+}
+
+fn range(range: &KeyRange) -> String {
+    let end = |name: &str, key: &Option<Key>| key.as_ref().map(|key| format!("{name}: {}", written(key)));
+    let ends = [end("from", &range.from), end("to", &range.to)];
+    let ends = joined(ends.into_iter().flatten());
+    if ends.is_empty() { "{}".to_owned() } else { format!("{{ {ends} }}") }
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// A key as YAML: numbers plain, everything else in quotes, a composite one as a list.
+fn written(key: &Key) -> String {
+    match key {
+        Key::Int(value) => value.to_string(),
+        Key::Row(values) => format!("[{}]", joined(values.iter().map(written))),
+        Key::Text(_) | Key::Uuid(_) | Key::Bytes(_) | Key::Date(_) | Key::Timestamp(_) => {
+            serde_json::Value::String(key.text()).to_string()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plans::request::Request;
+
+    #[test]
+    fn every_example_is_a_request_without_any_map() {
+        for example in Example::ALL {
+            let text = example.text(None, &[]);
+            Request::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert_eq!(Example::parse(example.name()), Some(example));
+        }
+    }
+
+    #[test]
+    fn keys_are_written_as_requests_read_them() {
+        let keys = KeySet::range(Some(Key::from("a\"b")), None);
+        assert_eq!(selection(&keys), "{ from: \"a\\\"b\" }");
+        assert_eq!(selection(&KeySet::range(None, None)), "{}");
+        assert_eq!(selection(&KeySet::buckets(8, 2, 4)), "{ buckets: [{ from: 2, to: 4 }] }");
+        let row = Key::Row(vec![Key::Int(4), Key::from("é")]);
+        assert_eq!(written(&row), "[4, \"é\"]");
+    }
+}
