@@ -161,7 +161,10 @@ impl Context {
     /// The tables whose rows move; reference tables are only copied.
     pub(crate) fn keyed(&self) -> Vec<MovingTable> {
         let tables = self.dispatch.tables.iter();
-        tables.filter(|table| !table.is_reference()).cloned().collect()
+        tables
+            .filter(|table| !table.is_reference())
+            .cloned()
+            .collect()
     }
 
     /// The tables that a stream carries: a reference table is kept the same on a new target until the flip.

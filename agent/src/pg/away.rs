@@ -82,7 +82,10 @@ impl Away<'_> {
     /// Two moves of one map must not change the same guard at a time.
     async fn lock(&self, client: &Client) -> Result<(), StepError> {
         client
-            .execute("select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended($1, 0))", &[&self.lock_name()])
+            .execute(
+                "select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended($1, 0))",
+                &[&self.lock_name()],
+            )
             .await
             .at(self.what("locking the guard of keys that were given away"))
             .map(|_| ())
@@ -90,7 +93,10 @@ impl Away<'_> {
 
     async fn unlock(&self, client: &Client) -> Result<(), StepError> {
         client
-            .execute("select pg_catalog.pg_advisory_unlock(pg_catalog.hashtextextended($1, 0))", &[&self.lock_name()])
+            .execute(
+                "select pg_catalog.pg_advisory_unlock(pg_catalog.hashtextextended($1, 0))",
+                &[&self.lock_name()],
+            )
             .await
             .at(self.what("unlocking the guard of keys that were given away"))
             .map(|_| ())
@@ -103,13 +109,21 @@ impl Away<'_> {
     async fn read(&self, client: &Client) -> Result<Option<KeySet>, StepError> {
         let what = self.what("reading keys that were given away");
         let row = client
-            .query_opt("select keys from shardwright.away where map = $1", &[&self.map.0])
+            .query_opt(
+                "select keys from shardwright.away where map = $1",
+                &[&self.map.0],
+            )
             .await
             .at(&what)?;
         row.map(|row| readable(row.get(0), &what)).transpose()
     }
 
-    async fn write(&self, client: &Client, refused: &KeySet, version: i64) -> Result<(), StepError> {
+    async fn write(
+        &self,
+        client: &Client,
+        refused: &KeySet,
+        version: i64,
+    ) -> Result<(), StepError> {
         let keys = quote_literal(&serde_json::json!(refused).to_string());
         let map = quote_literal(self.map.as_str());
         let sql = format!(
@@ -138,7 +152,9 @@ impl Away<'_> {
     /// Makes the triggers of every table hold `refused`; `instead`: in the place of the move's own guard.
     async fn put(&self, client: &Client, refused: &KeySet, instead: bool) -> Result<(), StepError> {
         let what = self.what("guarding keys that were given away");
-        epoch::execute(client, self.token, &function_sql(self.map)).await.at(&what)?;
+        epoch::execute(client, self.token, &function_sql(self.map))
+            .await
+            .at(&what)?;
         let role = guard::session_user(client).await.at(&what)?;
         for table in self.tables {
             let mut sql = if refused.is_empty() || !table.has_key() {

@@ -51,7 +51,12 @@ pub(crate) async fn create_functions(
     for (index, table) in tables.iter().enumerate() {
         if matches!(table.key, TableKey::Through(_)) {
             let name = migration.through_function(index);
-            sql.push_str(&row_function(migration, map, &name, &unless_moving(table, keys)));
+            sql.push_str(&row_function(
+                migration,
+                map,
+                &name,
+                &unless_moving(table, keys),
+            ));
         }
     }
     sql.push_str(&truncate_function(migration));
@@ -181,7 +186,10 @@ pub(crate) fn triggers_sql(
         ),
         TableKey::Reference => String::new(),
     };
-    let (on, name) = (table.table.sql(), quote_ident(&migration.trigger("truncate")));
+    let (on, name) = (
+        table.table.sql(),
+        quote_ident(&migration.trigger("truncate")),
+    );
     sql.push_str(&format!(
         "create or replace trigger {name} before truncate on {on} \
          for each statement when ({}) execute function {SCHEMA}.{}(); \
@@ -300,7 +308,9 @@ pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Res
         "drop sequence if exists {SCHEMA}.{}",
         quote_ident(&migration.register())
     ));
-    epoch::execute(client, token, &sql.join("; ")).await.at(&what)
+    epoch::execute(client, token, &sql.join("; "))
+        .await
+        .at(&what)
 }
 
 /// What stands on the tables: each guard trigger's table, name, state and definition (R10).

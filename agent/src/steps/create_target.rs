@@ -112,12 +112,18 @@ async fn join(context: &Context, session: &Client, shard: &str) -> Result<(), St
             table.table.sql(),
             context.predicate(table)
         );
-        let what = format!("shard {shard}: looking for rows of the moving keys in {}", table.table);
+        let what = format!(
+            "shard {shard}: looking for rows of the moving keys in {}",
+            table.table
+        );
         let row = session.query_one(&sql, &[]).await.at(what)?;
         if row.get(0) {
             return Err(StepError::refused(
                 "target.stray",
-                format!("shard {shard}: table {} has rows of the moving keys already", table.table),
+                format!(
+                    "shard {shard}: table {} has rows of the moving keys already",
+                    table.table
+                ),
                 "find out whose they are with `shardwright map check`; they would be mixed with the moved ones",
             ));
         }
@@ -127,9 +133,9 @@ async fn join(context: &Context, session: &Client, shard: &str) -> Result<(), St
         "update shardwright.move set loaded = true where migration = {}",
         plans::table::quote_literal(dispatch.migration.as_str())
     );
-    epoch::execute(session, &token, &sql)
-        .await
-        .at(format_args!("shard {shard}: recording that the copy may begin"))
+    epoch::execute(session, &token, &sql).await.at(format_args!(
+        "shard {shard}: recording that the copy may begin"
+    ))
 }
 
 /// The move as the guard of keys that were given away sees it.
@@ -202,7 +208,9 @@ pub(super) async fn undo(
         delete::brought_rows(context, shard).await?;
     }
     let tables = context.keyed();
-    away(context, &token, &tables, shard).restore(session).await?;
+    away(context, &token, &tables, shard)
+        .restore(session)
+        .await?;
     guard::drop_all(session, &token, shard).await?;
     epoch::begin(session, &token, shard).await?;
     if let Some(script) = script.filter(|_| alone) {
@@ -237,7 +245,11 @@ async fn is_alone(context: &Context, session: &Client, shard: &str) -> Result<bo
         return Ok(false);
     }
     let there = catalog::tables(session, shard).await?;
-    for table in context.keyed().iter().filter(|table| there.contains_key(&table.table)) {
+    for table in context
+        .keyed()
+        .iter()
+        .filter(|table| there.contains_key(&table.table))
+    {
         let sql = format!(
             "select exists (select from only {} where not {})",
             table.table.sql(),
@@ -260,7 +272,11 @@ async fn create(context: &Context, session: &Client, shard: &str) -> Result<usiz
     store(session, context, &schema, shard).await?;
     restore(session, context, &schema, shard).await?;
     fail_point::hit("create_target.restored").await?;
-    epoch::commit(session, &format!("shard {shard}: creating the target's tables")).await?;
+    epoch::commit(
+        session,
+        &format!("shard {shard}: creating the target's tables"),
+    )
+    .await?;
     Ok(schema.entries.len())
 }
 

@@ -199,14 +199,15 @@ async fn recover(context: &Context, parties: &Parties) -> Result<Recovered, Step
         attempt,
         reason: "an earlier attempt was interrupted".to_owned(),
     };
-    match ask_until_answered(context, &ask).await? {
-        CutoverAnswer::Released => {
-            reopen(parties, attempt.0).await?;
-            Ok(Recovered::Open)
-        }
-        CutoverAnswer::Flipped { map_version } => Ok(Recovered::Flipped(attempt, map_version)),
-        answer => Err(refused("release the attempt", &answer)),
+    let answer = ask_until_answered(context, &ask).await?;
+    if let CutoverAnswer::Flipped { map_version } = answer {
+        return Ok(Recovered::Flipped(attempt, map_version));
     }
+    if answer != CutoverAnswer::Released {
+        return Err(refused("release the attempt", &answer));
+    }
+    reopen(parties, attempt.0).await?;
+    Ok(Recovered::Open)
 }
 
 /// The newest attempt that either shard has counted: one that died between the witness and the fence has

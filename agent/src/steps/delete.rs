@@ -95,7 +95,9 @@ impl Deletion<'_> {
         let what = format!("shard {}: reading the register", self.shard.name);
         epoch::begin(session, &self.token, &self.shard.name).await?;
         let seen = register::read(session, &self.token, &what).await?;
-        let told = self.flipped.is_none_or(|version| seen.flipped == Some(version));
+        let told = self
+            .flipped
+            .is_none_or(|version| seen.flipped == Some(version));
         if seen.register == i64::MAX && told {
             return Ok(());
         }
@@ -123,6 +125,9 @@ impl Deletion<'_> {
     }
 
     fn what(&self, table: &MovingTable) -> String {
-        format!("shard {}: deleting moved rows of {}", self.shard.name, table.table)
+        format!(
+            "shard {}: deleting moved rows of {}",
+            self.shard.name, table.table
+        )
     }
 }

@@ -42,11 +42,7 @@ pub(super) async fn run(context: &Context) -> Result<Dropped, StepError> {
 }
 
 /// Removes the moved rows, the quick way where nothing else is in the tables.
-async fn remove(
-    context: &Context,
-    session: &Client,
-    source: &Shard,
-) -> Result<Dropped, StepError> {
+async fn remove(context: &Context, session: &Client, source: &Shard) -> Result<Dropped, StepError> {
     let token = context.token_after_flip();
     let deletion = Deletion {
         context,
@@ -95,7 +91,10 @@ async fn empty_whole(
             table.table.sql(),
             predicate = context.predicate(table)
         );
-        let row = session.query_one(&sql, &[&table.table.sql()]).await.at(&what)?;
+        let row = session
+            .query_one(&sql, &[&table.table.sql()])
+            .await
+            .at(&what)?;
         let (moved, others, bytes): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
         if others > 0 {
             return Ok(None);
@@ -104,11 +103,19 @@ async fn empty_whole(
     }
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let names = names.join(", ");
-    let verb = if context.dispatch.drop_tables { "drop table" } else { "truncate" };
+    let verb = if context.dispatch.drop_tables {
+        "drop table"
+    } else {
+        "truncate"
+    };
     let others: Vec<String> = tables
         .iter()
         .map(|table| {
-            format!("exists (select from only {} where not {})", table.table.sql(), context.predicate(table))
+            format!(
+                "exists (select from only {} where not {})",
+                table.table.sql(),
+                context.predicate(table)
+            )
         })
         .collect();
     let sql = format!(

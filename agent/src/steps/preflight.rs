@@ -1,13 +1,13 @@
 //! Preflight: the survey once more, at the moment of truth, and who the two servers are.
 
 use plans::failure::Severity;
-use plans::step::preflight::{Identity, Preflighted};
 use plans::shard_map::{KeyColumns, MapSettings, ThroughRef};
+use plans::step::preflight::{Identity, Preflighted};
 use plans::survey::SurveyTask;
 use plans::table::{MovingTable, TableKey};
 
-use crate::inspect::survey;
 use crate::error::{At, StepError};
+use crate::inspect::survey;
 use crate::owned::Context;
 use crate::pg::replication::ReplicationSession;
 use crate::pg::shard::Shard;

@@ -46,15 +46,20 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     );
     epoch::execute(&session, &token, &sql)
         .await
-        .at(format_args!("shard {shard}: recording that the keys are read-only"))?;
+        .at(format_args!(
+            "shard {shard}: recording that the keys are read-only"
+        ))?;
     context.say("putting guards on the source's tables");
     guards(context, &session, 0, shard).await?;
     register::begin_and_set(&session, &token, 0, Setting::Closed, shard).await?;
     fail_point::hit("set_read_only.closed").await?;
     let started = Instant::now();
     let tables = context.keyed();
-    while let Err(error) = wait_out::wait_out(&session, &tables, Instant::now() + TURN, shard).await {
-        let waits = error.failure().is_some_and(|failure| failure.code == "wait_out.budget");
+    while let Err(error) = wait_out::wait_out(&session, &tables, Instant::now() + TURN, shard).await
+    {
+        let waits = error
+            .failure()
+            .is_some_and(|failure| failure.code == "wait_out.budget");
         if !waits {
             return Err(error);
         }

@@ -29,7 +29,9 @@ pub(super) async fn run(context: &Context, mut parties: Parties) -> Result<CutOv
     gate::share_out(context, &parties, &losing, &gaining).await?;
     let facts = gate::facts(context, &parties, &losing, &gaining).await?;
     match begin(context, &mut parties).await? {
-        Begun::Flipped(attempt, version) => finish_flipped(context, parties, attempt, version).await,
+        Begun::Flipped(attempt, version) => {
+            finish_flipped(context, parties, attempt, version).await
+        }
         Begun::Attempt(attempt) => match self::attempt(context, &parties, attempt, &facts).await {
             Ok(done) => Ok(done),
             Err(error) => Err(give_up(context, attempt, error).await),
@@ -50,7 +52,8 @@ async fn attempt(
     let budget = Duration::from_millis(context.dispatch.options.write_stop_budget_ms.into());
     let (started, deadline) = (Instant::now(), Instant::now() + budget);
     let version = parties.version.0;
-    let witnessed = register::witness(&gaining, token, number.0, version, &destination.name).await?;
+    let witnessed =
+        register::witness(&gaining, token, number.0, version, &destination.name).await?;
     register::begin_and_set(&losing, token, number.0, Setting::Closed, &origin.name).await?;
     fail_point::hit("cutover.fenced").await?;
     wait_out::wait_out(&losing, &context.keyed(), deadline, &origin.name).await?;

@@ -192,7 +192,14 @@ impl Attempt<'_> {
                 "find out who wrote to the new shard; abort the migration and plan it again",
             ));
         }
-        carry_sequences(self.context, self.parties, self.facts, (losing, gaining), self.witnessed).await?;
+        carry_sequences(
+            self.context,
+            self.parties,
+            self.facts,
+            (losing, gaining),
+            self.witnessed,
+        )
+        .await?;
         Ok(i64::try_from(compared).unwrap_or(i64::MAX))
     }
 
@@ -232,7 +239,14 @@ impl Attempt<'_> {
         }
         self.end_stream().await;
         let (client, _) = self.losing();
-        last_look(self.context, self.parties, client, self.facts, self.deadline).await?;
+        last_look(
+            self.context,
+            self.parties,
+            client,
+            self.facts,
+            self.deadline,
+        )
+        .await?;
         self.window.wait_out += waited;
         self.window.seal = millis(sealing) - waited;
         Ok(())
@@ -312,7 +326,11 @@ pub(super) async fn last_look(
 }
 
 /// A standby that lacks the seal could be promoted and take writes to the moved keys.
-async fn standbys_flushed(client: &Client, shard: &str, deadline: Instant) -> Result<(), StepError> {
+async fn standbys_flushed(
+    client: &Client,
+    shard: &str,
+    deadline: Instant,
+) -> Result<(), StepError> {
     let what = format!("shard {shard}: asking how far its standbys are");
     let row = client
         .query_one("select pg_catalog.pg_current_wal_flush_lsn()", &[])
