@@ -123,9 +123,15 @@ impl Bar {
         let mut shares: Vec<(&str, f64)> = shares.into_iter().collect();
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
         let told = shares.iter().take(TOLD);
-        let told: Vec<String> = told.map(|(shard, share)| format!("{shard} {share:.0} %")).collect();
+        let told: Vec<String> = told
+            .map(|(shard, share)| format!("{shard} {share:.0} %"))
+            .collect();
         let more = shares.len().saturating_sub(TOLD);
-        let more = if more > 0 { format!(" and {more} more shards") } else { String::new() };
+        let more = if more > 0 {
+            format!(" and {more} more shards")
+        } else {
+            String::new()
+        };
         format!("{}{more}", told.join(", "))
     }
 }
@@ -181,7 +187,11 @@ fn thinned(parts: Vec<Part>) -> Vec<Part> {
                 last.width += width;
                 "some keys".clone_into(&mut last.keys);
             }
-            Some(_) | None => slots.push(Part { x, width, ..(*part).clone() }),
+            Some(_) | None => slots.push(Part {
+                x,
+                width,
+                ..(*part).clone()
+            }),
         }
     }
     slots
@@ -324,7 +334,10 @@ mod tests {
         let seen = widths(&[mapping(buckets(0, 2), "a"), mapping(buckets(2, 8), "b")]);
         assert_eq!(seen, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
         let keys = |keys: &[&str]| KeySet::list(keys.iter().map(|key| Key::from(*key)));
-        let seen = widths(&[mapping(keys(&["x"]), "a"), mapping(keys(&["y", "z", "ä"]), "b")]);
+        let seen = widths(&[
+            mapping(keys(&["x"]), "a"),
+            mapping(keys(&["y", "z", "ä"]), "b"),
+        ]);
         assert_eq!(seen, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
     }
 

@@ -134,7 +134,10 @@ impl Head {
             mark: marks::of_migration(m.state),
             sentence: of_view(view),
             // What a planned one waits for is in the sentence.
-            waiting_for: m.waiting_for.clone().filter(|_| m.state != MigrationState::Planned),
+            waiting_for: m
+                .waiting_for
+                .clone()
+                .filter(|_| m.state != MigrationState::Planned),
             failure: m.failure.clone(),
             retrying: retrying(view),
             alone: owner.is_none() && needs_agent(view),

@@ -58,7 +58,11 @@ impl Row {
         let only = m.id == m.operation;
         Self {
             id: m.id.to_string(),
-            what: if only { m.plan.operation.clone() } else { m.plan.id.clone() },
+            what: if only {
+                m.plan.operation.clone()
+            } else {
+                m.plan.id.clone()
+            },
             source: m.plan.moving.source.to_string(),
             target: m.plan.moving.target.to_string(),
             keys: m.plan.moving.keys.to_string(),

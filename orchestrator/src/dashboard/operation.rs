@@ -53,7 +53,9 @@ pub(super) async fn fragments(
     let now = Utc::now();
     let unfinished = controller.store().unfinished().await?;
     let operation = controller.operation(id).await?;
-    let own = unfinished.iter().filter(|s| s.migration.operation == operation.id);
+    let own = unfinished
+        .iter()
+        .filter(|s| s.migration.operation == operation.id);
     let own: Vec<&Snapshot> = own.collect();
     let open: Vec<Open> = own.iter().map(|s| Open::new(controller, s, now)).collect();
     let view = OperationView::from(&operation);
@@ -114,7 +116,11 @@ impl Head {
             map: view.map.to_string(),
             mode: view.mode.replace('+', " and "),
             version: view.map_version.to_string(),
-            expects: format!("about {} rows, {}", count(estimate.rows), bytes(estimate.bytes)),
+            expects: format!(
+                "about {} rows, {}",
+                count(estimate.rows),
+                bytes(estimate.bytes)
+            ),
             limits: format!(
                 "{} moves, {} on one shard",
                 options.moves_at_once, options.moves_per_shard
@@ -131,10 +137,14 @@ impl Head {
 fn sentence(state: OperationState, migrations: &[Migration]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for migration in migrations {
-        *counts.entry(marks::of_migration(migration.state).text).or_default() += 1;
+        *counts
+            .entry(marks::of_migration(migration.state).text)
+            .or_default() += 1;
     }
     let counts = counts.into_iter();
-    let counts: Vec<String> = counts.map(|(state, count)| format!("{count} {state}")).collect();
+    let counts: Vec<String> = counts
+        .map(|(state, count)| format!("{count} {state}"))
+        .collect();
     let ask = match state {
         OperationState::Waiting => " The cutovers of some wait for your approval.",
         OperationState::Paused => " It was stopped by the operator.",

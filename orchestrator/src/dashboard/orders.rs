@@ -118,7 +118,9 @@ fn effect_offline(command: Command, m: &Migration) -> String {
     let (source, target) = (&m.plan.moving.source, &m.plan.moving.target);
     match command {
         Command::Approve => {
-            format!("{target} owns the moving keys some milliseconds later, and takes writes again.")
+            format!(
+                "{target} owns the moving keys some milliseconds later, and takes writes again."
+            )
         }
         Command::Pause => {
             "Stops at the next safe point; keys that are read-only stay so meanwhile.".to_owned()

@@ -199,7 +199,10 @@ pub(super) async fn apply(
     State(controller): State<Controller>,
     Form(agreed): Form<Agreed>,
 ) -> Result<Response, PageError> {
-    match controller.submit(&agreed.plan, agreed.queue.is_some(), ACTOR).await {
+    match controller
+        .submit(&agreed.plan, agreed.queue.is_some(), ACTOR)
+        .await
+    {
         Ok(migrations) => {
             let page = match migrations.as_slice() {
                 [] => "/".to_owned(),
@@ -208,9 +211,7 @@ pub(super) async fn apply(
             };
             Ok(Redirect::to(&page).into_response())
         }
-        Err(error) => {
-            RequestPage::refused(&controller, unix_lines(&agreed.request), error).await
-        }
+        Err(error) => RequestPage::refused(&controller, unix_lines(&agreed.request), error).await,
     }
 }
 

@@ -32,7 +32,11 @@ pub(super) fn of_view(view: &MigrationView) -> String {
         MigrationState::Running if m.mode == Mode::Offline => format!(
             "{} {source} owns {keys}; the moving keys are read-only {}.",
             doing(view),
-            if is_read_only(view) { "until the flip" } else { "from the copy until the flip" }
+            if is_read_only(view) {
+                "until the flip"
+            } else {
+                "from the copy until the flip"
+            }
         ),
         MigrationState::Running if m.ownership == Ownership::Fencing => format!(
             "Cutover, attempt {}: writes to {keys} are refused for a moment, everything else goes on.",
@@ -49,7 +53,11 @@ pub(super) fn of_view(view: &MigrationView) -> String {
             "Copied, verified and kept in step; {source} owns {keys} until you approve the cutover."
         ),
         MigrationState::Paused => {
-            format!("Stopped by the operator; {} owns {keys}{}.", owner(view), frozen(view))
+            format!(
+                "Stopped by the operator; {} owns {keys}{}.",
+                owner(view),
+                frozen(view)
+            )
         }
         MigrationState::Failed => format!(
             "Failed and kept as it is; {} owns {keys}{}. Mend the cause, then resume.",
@@ -88,14 +96,24 @@ fn planned(view: &MigrationView) -> String {
 
 /// True from the step that closes the keys to the flip.
 fn is_read_only(view: &MigrationView) -> bool {
-    let closing = view.steps.iter().find(|step| step.kind == StepKind::SetReadOnly);
+    let closing = view
+        .steps
+        .iter()
+        .find(|step| step.kind == StepKind::SetReadOnly);
     closing.is_some_and(|step| step.state != StepState::Pending)
-        && matches!(view.summary.ownership, Ownership::Ready | Ownership::Fencing)
+        && matches!(
+            view.summary.ownership,
+            Ownership::Ready | Ownership::Fencing
+        )
 }
 
 /// What holds of the keys of an offline move that stopped before the flip.
 fn frozen(view: &MigrationView) -> &'static str {
-    if is_read_only(view) { ", and the moving keys are read-only until the flip" } else { "" }
+    if is_read_only(view) {
+        ", and the moving keys are read-only until the flip"
+    } else {
+        ""
+    }
 }
 
 fn flipped(view: &MigrationView) -> String {
@@ -111,7 +129,11 @@ fn flipped(view: &MigrationView) -> String {
         Some(HoldEnd::Rollback) => format!("{target} owns {keys}; they go back to {source}."),
         None if m.mode == Mode::Offline => format!(
             "{target} owns {keys} and takes writes; the old rows stay on {source}{}, without a stream back.",
-            if holds(view) { " until you finish" } else { " for a while" }
+            if holds(view) {
+                " until you finish"
+            } else {
+                " for a while"
+            }
         ),
         None if holds(view) => {
             format!("{target} owns {keys}; {source} is kept in step until you finish or roll back.")

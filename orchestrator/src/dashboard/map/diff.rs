@@ -71,7 +71,9 @@ pub(in crate::dashboard) async fn compare(
 /// Keys of a list are drawn by their number, which says nothing about which changed.
 fn bars(maps: &[&ShardMap], palette: &Palette) -> Vec<(i64, Bar)> {
     let drawn = maps.iter().filter(|map| map.strategy != Strategy::List);
-    drawn.map(|map| (map.version.0, Bar::new(map, palette))).collect()
+    drawn
+        .map(|map| (map.version.0, Bar::new(map, palette)))
+        .collect()
 }
 
 fn chosen(text: Option<&str>, otherwise: MapVersion) -> Result<MapVersion, ControlError> {
@@ -80,13 +82,14 @@ fn chosen(text: Option<&str>, otherwise: MapVersion) -> Result<MapVersion, Contr
     };
     let what = || format!("{text:?} is not the number of a version");
     let number = text.trim().parse();
-    number.map(MapVersion).map_err(|_| ControlError::Invalid { what: what() })
+    number
+        .map(MapVersion)
+        .map_err(|_| ControlError::Invalid { what: what() })
 }
 
 fn row(difference: &Difference) -> Row {
-    let owner = |shard: Option<&ShardName>| {
-        shard.map_or_else(|| "nobody".to_owned(), ToString::to_string)
-    };
+    let owner =
+        |shard: Option<&ShardName>| shard.map_or_else(|| "nobody".to_owned(), ToString::to_string);
     Row {
         keys: difference.keys.to_string(),
         from: owner(difference.from.as_ref()),

@@ -57,7 +57,11 @@ fn tables(settings: &MapSettings) -> Vec<TableRow> {
     let reference = reference.map(|table| row(table, "same rows on every shard".to_owned()));
     let ignored = settings.ignore.iter();
     let ignored = ignored.map(|table| row(table, "left alone".to_owned()));
-    keyed.chain(through).chain(reference).chain(ignored).collect()
+    keyed
+        .chain(through)
+        .chain(reference)
+        .chain(ignored)
+        .collect()
 }
 
 fn rule(rule: &Rule) -> RuleRow {
@@ -69,7 +73,10 @@ fn rule(rule: &Rule) -> RuleRow {
             Effect::Pin => "only on",
             Effect::Exclude => "never on",
         },
-        keys: rule.keys.as_ref().map_or_else(|| "all keys".to_owned(), ToString::to_string),
+        keys: rule
+            .keys
+            .as_ref()
+            .map_or_else(|| "all keys".to_owned(), ToString::to_string),
         shards: shards.join(", "),
     }
 }

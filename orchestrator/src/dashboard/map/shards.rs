@@ -47,7 +47,11 @@ impl Shards {
             match &mapping.keys {
                 KeySet::Range(ranges) => sum.ranges += ranges.len(),
                 KeySet::Hash(set) => {
-                    sum.buckets += set.ranges.iter().map(|range| range.to - range.from).sum::<u32>();
+                    sum.buckets += set
+                        .ranges
+                        .iter()
+                        .map(|range| range.to - range.from)
+                        .sum::<u32>();
                 }
                 KeySet::List(keys) => sum.keys += keys.len(),
             }
@@ -63,7 +67,9 @@ impl Shards {
                 .map_or_else(|| "nothing".to_owned(), |owned| owned.text(map.buckets)),
             labels: labels(&shard.labels),
             capacity: shard.capacity,
-            space: shard.space.map(|space| bytes(i64::try_from(space).unwrap_or(i64::MAX))),
+            space: shard
+                .space
+                .map(|space| bytes(i64::try_from(space).unwrap_or(i64::MAX))),
         });
         Self {
             rows: rows.collect(),
@@ -81,7 +87,10 @@ impl Owned {
         match self.ranges {
             0 => listed(self.keys),
             1 => "1 range".to_owned(),
-            several => format!("{} ranges", count(i64::try_from(several).unwrap_or(i64::MAX))),
+            several => format!(
+                "{} ranges",
+                count(i64::try_from(several).unwrap_or(i64::MAX))
+            ),
         }
     }
 }
@@ -89,5 +98,7 @@ impl Owned {
 /// Labels as they are written on the command line.
 pub(super) fn labels(labels: &BTreeMap<String, String>) -> Vec<String> {
     let pairs = labels.iter();
-    pairs.map(|(label, value)| format!("{label}={value}")).collect()
+    pairs
+        .map(|(label, value)| format!("{label}={value}"))
+        .collect()
 }

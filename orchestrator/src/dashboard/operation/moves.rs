@@ -44,7 +44,11 @@ fn row(m: &Migration, open: &[Open]) -> MoveRow {
         why: m.plan.why.clone(),
         after: after(&m.plan.after),
         mode: m.plan.mode.name(),
-        expects: format!("{} rows, {}", count(m.plan.estimate.rows), bytes(m.plan.estimate.bytes)),
+        expects: format!(
+            "{} rows, {}",
+            count(m.plan.estimate.rows),
+            bytes(m.plan.estimate.bytes)
+        ),
     }
 }
 

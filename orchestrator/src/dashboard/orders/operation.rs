@@ -14,7 +14,9 @@ use plans::id::MigrationId;
 pub(in crate::dashboard) fn of_operation(operation: &Operation, open: &[&Snapshot]) -> Orders {
     let able: Vec<Vec<Command>> = open.iter().map(|m| Command::allowed_ahead(m)).collect();
     let count = |command: Command| able.iter().filter(|all| all.contains(&command)).count();
-    let possible = Command::ALL.into_iter().filter(|command| count(*command) > 0);
+    let possible = Command::ALL
+        .into_iter()
+        .filter(|command| count(*command) > 0);
     let orders = without_twin(possible.collect()).into_iter().map(|command| {
         let mut order = order(operation, command);
         order.effect += &format!(
@@ -34,7 +36,9 @@ fn order(operation: &Operation, command: Command) -> Order {
         Command::Approve => {
             "Each move cuts over as soon as it is verified, those that wait for it at once."
         }
-        Command::Pause => "Each move stops at its next safe point and keeps everything that was done.",
+        Command::Pause => {
+            "Each move stops at its next safe point and keeps everything that was done."
+        }
         Command::Resume => "Each move that was stopped goes on from where it is.",
         Command::Retry => "Each step that waits for another attempt is tried at once.",
         Command::Abort => {
@@ -47,7 +51,12 @@ fn order(operation: &Operation, command: Command) -> Order {
             "Deletes the old rows of each flipped move; it cannot be rolled back afterwards."
         }
     };
-    Order::to("operation", operation.id.as_str(), command, effect.to_owned())
+    Order::to(
+        "operation",
+        operation.id.as_str(),
+        command,
+        effect.to_owned(),
+    )
 }
 
 /// Asks again; the way without JavaScript.

@@ -113,8 +113,12 @@ fn item(need: &Need<'_>) -> Item {
 fn item_of_several(need: &Need<'_>, several: usize) -> Item {
     let m = &need.view.summary;
     let text = match m.state {
-        MigrationState::Waiting => "They are copied and verified; their sources own the keys until you approve the cutovers.",
-        MigrationState::Flipped => "Their targets own the keys; the old rows are kept until you finish or roll back.",
+        MigrationState::Waiting => {
+            "They are copied and verified; their sources own the keys until you approve the cutovers."
+        }
+        MigrationState::Flipped => {
+            "Their targets own the keys; the old rows are kept until you finish or roll back."
+        }
         MigrationState::Planned
         | MigrationState::Running
         | MigrationState::Paused
@@ -135,7 +139,9 @@ fn item_of_several(need: &Need<'_>, several: usize) -> Item {
 }
 
 fn no_agent(open: &[Open]) -> Item {
-    let offline = open.iter().any(|open| open.view.summary.mode == Mode::Offline);
+    let offline = open
+        .iter()
+        .any(|open| open.view.summary.mode == Mode::Offline);
     let meanwhile = if offline {
         "keys that move offline may stay read-only meanwhile."
     } else {

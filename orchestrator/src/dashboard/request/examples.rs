@@ -118,18 +118,30 @@ impl Ground<'_> {
 
     /// A shard that owns keys.
     fn source(&self) -> &str {
-        self.first().map_or("shard-a", |mapping| mapping.shard.as_str())
+        self.first()
+            .map_or("shard-a", |mapping| mapping.shard.as_str())
     }
 
     /// Another shard than `shard`, one that owns nothing yet before all others.
     fn other(&self, shard: &str) -> &str {
-        let names = || self.fleet.iter().map(ShardName::as_str).filter(|name| *name != shard);
+        let names = || {
+            self.fleet
+                .iter()
+                .map(ShardName::as_str)
+                .filter(|name| *name != shard)
+        };
         let owns = |name: &str| {
             let mappings = self.map.into_iter().flat_map(|map| &map.mappings);
-            mappings.into_iter().any(|mapping| mapping.shard.as_str() == name)
+            mappings
+                .into_iter()
+                .any(|mapping| mapping.shard.as_str() == name)
         };
         let spare = names().find(|name| !owns(name));
-        let fallback = if shard == "shard-b" { "shard-a" } else { "shard-b" };
+        let fallback = if shard == "shard-b" {
+            "shard-a"
+        } else {
+            "shard-b"
+        };
         spare.or_else(|| names().next()).unwrap_or(fallback)
     }
 
@@ -142,7 +154,9 @@ impl Ground<'_> {
 
     fn split(&self) -> String {
         let source = self.source();
-        let keys = self.first().map_or_else(|| KeySet::range(None, None), |m| m.keys.clone());
+        let keys = self
+            .first()
+            .map_or_else(|| KeySet::range(None, None), |m| m.keys.clone());
         let Some((stays, goes)) = halves(&keys, &self.types()) else {
             return self.split_evenly();
         };
@@ -178,7 +192,12 @@ impl Ground<'_> {
         let target = self.other(source);
         let keys = self.first().filter(|m| spoken(&m.keys)).map_or_else(
             || "    # Without `keys` all that the source owns.\n".to_owned(),
-            |m| format!("    # Without `keys` all that the source owns.\n    keys: {}\n", selection(&m.keys)),
+            |m| {
+                format!(
+                    "    # Without `keys` all that the source owns.\n    keys: {}\n",
+                    selection(&m.keys)
+                )
+            },
         );
         format!("moves:\n  - source: {source}\n    target: {target}\n{keys}")
     }
@@ -192,7 +211,9 @@ impl Ground<'_> {
 
     fn drain(&self) -> String {
         let source = self.source();
-        let target = self.owner_beside(source).unwrap_or_else(|| self.other(source));
+        let target = self
+            .owner_beside(source)
+            .unwrap_or_else(|| self.other(source));
         format!(
             "source: {source}\n# Where its keys may go; without this every other shard of the map.\ntargets: [{target}]\n\
              by: rows\n# Drop the emptied tables on the shard at the end.\ndrop_tables: false\n"
@@ -201,7 +222,8 @@ impl Ground<'_> {
 
     fn rebalance(&self) -> String {
         let spare = self.fleet.iter().find(|shard| {
-            self.map.is_some_and(|map| map.mappings.iter().all(|m| &m.shard != *shard))
+            self.map
+                .is_some_and(|map| map.mappings.iter().all(|m| &m.shard != *shard))
         });
         let onto = spare.map_or_else(String::new, |shard| {
             format!("# Shards that take part beside those that own keys.\nonto: [{shard}]\n")
@@ -213,7 +235,8 @@ impl Ground<'_> {
     }
 
     fn types(&self) -> Vec<KeyType> {
-        self.map.map_or_else(|| vec![KeyType::Bigint], |map| map.key.clone())
+        self.map
+            .map_or_else(|| vec![KeyType::Bigint], |map| map.key.clone())
     }
 
     /// A key of the map; one that an end of a range or a list names before an invented one.
@@ -231,17 +254,21 @@ impl Ground<'_> {
 fn halves(keys: &KeySet, types: &[KeyType]) -> Option<(KeySet, KeySet)> {
     match keys {
         KeySet::Range(ranges) => {
-            let [range] = ranges.as_slice() else { return None };
-            let at = cut(range, types).filter(|at| {
-                range.contains(at) && range.from.as_ref() != Some(at)
-            })?;
+            let [range] = ranges.as_slice() else {
+                return None;
+            };
+            let at = cut(range, types)
+                .filter(|at| range.contains(at) && range.from.as_ref() != Some(at))?;
             Some((
                 KeySet::range(range.from.clone(), Some(at.clone())),
                 KeySet::range(Some(at), range.to.clone()),
             ))
         }
         KeySet::Hash(buckets) => {
-            let range = buckets.ranges.first().filter(|range| range.to - range.from > 1)?;
+            let range = buckets
+                .ranges
+                .first()
+                .filter(|range| range.to - range.from > 1)?;
             let at = range.from.midpoint(range.to);
             let part = |from, to| KeySet::buckets(buckets.of, from, to);
             Some((part(range.from, at), part(at, range.to)))
@@ -261,7 +288,12 @@ fn cut(range: &KeyRange, types: &[KeyType]) -> Option<Key> {
         (Some(Key::Int(from)), Some(Key::Int(to))) => Some(Key::Int(from.midpoint(*to))),
         (Some(Key::Int(from)), None) => Some(Key::Int(from.saturating_add(500))),
         (None, Some(Key::Int(to))) => Some(Key::Int(to.saturating_sub(500))),
-        (None, None) if matches!(types, [KeyType::Smallint | KeyType::Integer | KeyType::Bigint]) => {
+        (None, None)
+            if matches!(
+                types,
+                [KeyType::Smallint | KeyType::Integer | KeyType::Bigint]
+            ) =>
+        {
             Some(Key::Int(501))
         }
         (_, _) => plans::key::accept(types, &sample(types)).ok(),
@@ -301,7 +333,8 @@ fn selection(keys: &KeySet) -> String {
         },
         KeySet::Hash(buckets) => {
             let ranges = buckets.ranges.iter();
-            let ranges = ranges.map(|range| format!("{{ from: {}, to: {} }}", range.from, range.to));
+            let ranges =
+                ranges.map(|range| format!("{{ from: {}, to: {} }}", range.from, range.to));
             format!("{{ buckets: [{}] }}", joined(ranges))
         }
         KeySet::List(keys) => format!("{{ values: [{}] }}", joined(keys.iter().map(written))),
@@ -309,10 +342,15 @@ fn selection(keys: &KeySet) -> String {
 }
 
 fn range(range: &KeyRange) -> String {
-    let end = |name: &str, key: &Option<Key>| key.as_ref().map(|key| format!("{name}: {}", written(key)));
+    let end =
+        |name: &str, key: &Option<Key>| key.as_ref().map(|key| format!("{name}: {}", written(key)));
     let ends = [end("from", &range.from), end("to", &range.to)];
     let ends = joined(ends.into_iter().flatten());
-    if ends.is_empty() { "{}".to_owned() } else { format!("{{ {ends} }}") }
+    if ends.is_empty() {
+        "{}".to_owned()
+    } else {
+        format!("{{ {ends} }}")
+    }
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> String {
@@ -349,7 +387,10 @@ mod tests {
         let keys = KeySet::range(Some(Key::from("a\"b")), None);
         assert_eq!(selection(&keys), "{ from: \"a\\\"b\" }");
         assert_eq!(selection(&KeySet::range(None, None)), "{}");
-        assert_eq!(selection(&KeySet::buckets(8, 2, 4)), "{ buckets: [{ from: 2, to: 4 }] }");
+        assert_eq!(
+            selection(&KeySet::buckets(8, 2, 4)),
+            "{ buckets: [{ from: 2, to: 4 }] }"
+        );
         let row = Key::Row(vec![Key::Int(4), Key::from("é")]);
         assert_eq!(written(&row), "[4, \"é\"]");
     }
