@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint fmt demo demo-pgbench clean
+.PHONY: help setup build test operations lint fmt demo demo-pgbench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,11 @@ build: ## build the programs in release mode
 test: ## set up, then run every check and test as CI does
 	@scripts/setup test
 	@scripts/test
+
+operations: ## run every operation on every kind of map, online and offline, under load
+	@scripts/setup test
+	cargo build --workspace --locked --bins
+	@scripts/test operations
 
 lint: ## formatting, clippy, licences and sources
 	@scripts/setup test

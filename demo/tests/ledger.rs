@@ -12,7 +12,7 @@ use connect::{Dsn, Session};
 use demo::checker::{self, Checked, Input};
 use demo::ledger::{Baseline, Ledger, Phase};
 use demo::shop::{self, Shop};
-use demo::workload::{Mix, Settings, Workload};
+use demo::workload::{Choice, Mix, Settings, Workload};
 use map_server::{MapServer, whole};
 use plans::id::ShardName;
 use plans::key_set::KeySet;
@@ -87,7 +87,7 @@ impl Fleet {
                 moving: (self.shop.split_at()..=self.shop.tenants).collect(),
                 staying: (1..self.shop.split_at()).collect(),
                 share: 0.5,
-                skewed: true,
+                choice: Choice::Skewed,
             }),
         };
         // Says why a transaction failed, in the output of a test that fails.

@@ -6,7 +6,6 @@ use super::Run;
 use crate::error::DemoError;
 use crate::options::Operation;
 use crate::report::{Balance, Report};
-use crate::scenario::THRESHOLD_PERCENT;
 use crate::shop::{ShopError, TABLES};
 use connect::Session;
 use plans::id::ShardName;
@@ -25,7 +24,7 @@ impl Run<'_> {
         }
         Ok(Some(Balance {
             by: task.by.clone(),
-            threshold_percent: THRESHOLD_PERCENT,
+            threshold_percent: self.scenario.threshold_percent(),
             before: self.loads(&self.scenario.map).await?,
             after: Loads::new(),
         }))

@@ -291,7 +291,7 @@ fn line(migration: &Migration) -> String {
         }
     }
     if let Some(reason) = &migration.waiting_for {
-        line.push_str(&format!(" (waits for {reason})"));
+        line.push_str(&format!(" (held back: {reason})"));
     }
     line
 }

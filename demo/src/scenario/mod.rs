@@ -7,22 +7,26 @@ mod request;
 
 use crate::options::{Operation, Options, Task};
 use crate::shop::{PerTenant, Shape, Shop, TABLES};
-use crate::workload::Mix;
+use crate::workload::{Choice, Mix};
 use pieces::Pieces;
 use plans::key_set::KeySet;
-use plans::request::{Cutover, Hold, Mode, Options as Behaviour, Request, Tables};
+use plans::request::{Cutover, Hold, Measure, Mode, Options as Behaviour, Request, Tables};
 use plans::shard_map::{KeyColumns, MapSettings, ShardMap};
 use request::Settings;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The map of the demo.
 const MAP: &str = "tenants";
 const SHARDS: [&str; 4] = ["a", "b", "c", "d"];
 /// Of thirteen transactions ten go to moving keys; before a rebalance one shard has ten times as many as any other.
 const MOVING_SHARE: f64 = 10.0 / 13.0;
-/// How much more than its fair share a shard may carry after a rebalance, percent.
-pub(crate) const THRESHOLD_PERCENT: u32 = 20;
+/// What the request of a rebalance asks for; less than what the run may end with.
+const PLANNED_PERCENT: u32 = 10;
+/// Tenants that are written to on the hot shard where load is counted by writes.
+const HOT_TENANTS: usize = 16;
 /// Seconds for which a rebalance by writes watches the log.
-const WATCH_SECONDS: u32 = 3;
+const WATCH_SECONDS: u32 = 4;
 
 /// Shards, map and request of one run.
 #[derive(Debug, Clone)]
@@ -86,16 +90,53 @@ impl Scenario {
     pub(crate) fn mix(&self) -> Mix {
         let all = 1..=self.shop.tenants;
         let moves = |tenant: &i64| self.moving.contains(&self.shop.key(*tenant));
-        let (moving, staying) = all.partition(moves);
+        let (mut moving, staying): (Vec<i64>, Vec<i64>) = all.partition(moves);
+        let share = match self.task == Task::default() {
+            true => 0.5,
+            false => MOVING_SHARE,
+        };
+        let choice = match self.task.operation {
+            Operation::Rebalance => Choice::InTurn(Arc::default()),
+            Operation::Split
+            | Operation::Merge
+            | Operation::Move
+            | Operation::Isolate
+            | Operation::Drain => Choice::Skewed,
+        };
+        if self.task.by == Measure::Writes {
+            moving = self.far_apart(&moving);
+        }
         Mix {
             moving,
             staying,
-            share: if self.task == Task::default() {
-                0.5
-            } else {
-                MOVING_SHARE
-            },
-            skewed: self.task.operation != Operation::Rebalance,
+            share,
+            choice,
+        }
+    }
+
+    /// A few of the tenants, no two of them in one virtual shard: what is seen of them in seconds is no accident.
+    fn far_apart(&self, tenants: &[i64]) -> Vec<i64> {
+        let none = self.map.no_keys();
+        let mut seen = BTreeSet::new();
+        let own = |tenant: &&i64| {
+            none.only(&self.shop.key(**tenant))
+                .is_some_and(|keys| seen.insert(keys))
+        };
+        tenants
+            .iter()
+            .filter(own)
+            .take(HOT_TENANTS)
+            .copied()
+            .collect()
+    }
+
+    /// How much more than its fair share a shard may carry after a rebalance, percent. The application goes on writing
+    /// between the plan and the last count; writes are a sample besides.
+    pub(crate) fn threshold_percent(&self) -> u32 {
+        if self.task.by == Measure::Writes {
+            30
+        } else {
+            20
         }
     }
 

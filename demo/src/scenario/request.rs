@@ -1,7 +1,7 @@
 //! The request of each operation.
 
 use super::pieces::Pieces;
-use super::{MAP, SHARDS, THRESHOLD_PERCENT, WATCH_SECONDS};
+use super::{MAP, PLANNED_PERCENT, SHARDS, WATCH_SECONDS};
 use crate::options::{Operation, Task};
 use crate::shop::Shop;
 use plans::id::ShardName;
@@ -128,7 +128,7 @@ impl Settings {
             map: MAP.into(),
             by: task.by.clone(),
             onto: Vec::new(),
-            threshold_percent: THRESHOLD_PERCENT,
+            threshold_percent: PLANNED_PERCENT,
             max_bytes: None,
             watch_seconds: WATCH_SECONDS,
             tables: self.tables,

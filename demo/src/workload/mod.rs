@@ -8,7 +8,7 @@ mod plan;
 mod readers;
 mod worker;
 
-pub use plan::Mix;
+pub use plan::{Choice, Mix};
 pub use readers::Readers;
 
 use crate::ledger::Ledger;

@@ -4,6 +4,8 @@ use crate::shop::Shop;
 use client::{Isolation, TransactionOptions};
 use rand::Rng;
 use rand::rngs::StdRng;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One transaction to be.
 #[derive(Debug, Clone)]
@@ -68,30 +70,47 @@ pub struct Mix {
     pub staying: Vec<i64>,
     /// Share of the transactions that go to moving keys.
     pub share: f64,
-    /// Whether the first of the moving tenants, and of the others, are hotter than the last.
-    pub skewed: bool,
+    /// How one of either is chosen.
+    pub choice: Choice,
+}
+
+/// How a tenant is chosen among several.
+#[derive(Debug, Clone)]
+pub enum Choice {
+    /// The first are hotter than the last.
+    Skewed,
+    /// One after the other, so that a few seconds show the same as the whole run.
+    InTurn(Arc<AtomicUsize>),
 }
 
 impl Mix {
     /// Chooses a tenant.
     pub(super) fn tenant(&self, rng: &mut StdRng) -> i64 {
-        let drawn: f64 = rng.random_range(0.0..1.0);
         let moves = self.staying.is_empty() || rng.random_bool(self.share);
         let tenants = if moves && !self.moving.is_empty() {
             &self.moving
         } else {
             &self.staying
         };
-        let place = if self.skewed { drawn.powi(3) } else { drawn };
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_precision_loss,
-            clippy::cast_sign_loss,
-            reason = "a small number of tenants"
-        )]
-        let index = (place * tenants.len() as f64) as usize;
+        let index = match &self.choice {
+            Choice::Skewed => skewed(tenants.len(), rng),
+            Choice::InTurn(next) => next.fetch_add(1, Ordering::Relaxed) % tenants.len(),
+        };
         tenants[index.min(tenants.len() - 1)]
     }
+}
+
+/// An index below `count`; low ones are more likely.
+fn skewed(count: usize, rng: &mut StdRng) -> usize {
+    let drawn: f64 = rng.random_range(0.0..1.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "a small number of tenants"
+    )]
+    let index = (drawn.powi(3) * count as f64) as usize;
+    index
 }
 
 /// Chooses what to do for `tenant`.

@@ -9,12 +9,11 @@ use demo::checker::{self, Checked, Input};
 use demo::ledger::{Baseline, Entry, Ledger, Outcome, Phase};
 use demo::shop::{self, Shop};
 use plans::id::MapVersion;
-use plans::key_set::{KeyRange, KeySet, KeyType};
-use plans::shard_map::{Mapping, MappingState, ShardMap, Strategy};
+use plans::key::KeyType;
+use plans::key_set::KeySet;
+use plans::shard_map::{MapSettings, Mapping, MappingState, ShardMap, Strategy};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-const SCHEMA: &str = include_str!("../../../demo/src/shop/schema.sql");
 
 /// A source and a target, with a shop on the source.
 struct Servers {
@@ -52,15 +51,19 @@ impl Servers {
         };
         for server in [&servers.source, &servers.target] {
             let dsn = Dsn::parse(&server.dsn("postgres", "postgres")).unwrap();
-            shop::prepare(&dsn, "secret").await.unwrap();
+            shop::prepare(&dsn, "secret", &[shop::DATABASE])
+                .await
+                .unwrap();
         }
         let whole = dsn(&servers.source, shop::DATABASE);
-        servers.shop.load(&whole).await.unwrap();
+        let all = KeySet::range(None, None);
+        servers.shop.load(&whole, &all, None).await.unwrap();
         let bare = open(&servers.target, shop::DATABASE).await;
         bare.batch_execute("set search_path = public")
             .await
             .unwrap();
-        bare.batch_execute(SCHEMA).await.unwrap();
+        let tables = servers.shop.schema();
+        bare.batch_execute(&tables).await.unwrap();
         bare.close().await;
         servers
     }
@@ -74,7 +77,10 @@ impl Servers {
             session.close().await;
         }
         let source = dsn(&self.source, name);
-        let baseline = Baseline::read(&source, self.shop.moving());
+        let (shape, moving) = (self.shop.shape, self.shop.upper_half());
+        let owners = whole().mappings;
+        let first = [("a".into(), source)];
+        let baseline = Baseline::read(&first, shape, owners, moving);
         let file = format!("shardwright-teeth-{}-{name}", std::process::id());
         let file = std::env::temp_dir().join(file);
         let ledger = Ledger::create(&file, baseline.await.unwrap()).unwrap();
@@ -98,7 +104,10 @@ impl Split<'_> {
         self.target.batch_execute(marker).await.unwrap();
         let at = self.servers.shop.split_at();
         let tables =
-            shop::TABLES.map(|(table, key)| format!("public.{table} where ({key} >= {at})"));
+            shop::TABLES.map(|table| {
+                let key = if table == "tenants" { "id" } else { "tenant_id" };
+                format!("public.{table} where ({key} >= {at})")
+            });
         let publication = format!(
             "create publication moving for table public.marker, {} with (publish = 'insert')",
             tables.join(", ")
@@ -128,7 +137,7 @@ impl Split<'_> {
     fn acknowledged(&self, op: i64, synchronous: bool) {
         let entry = Entry {
             op,
-            tenant: self.servers.shop.split_at(),
+            key: self.servers.shop.key(self.servers.shop.split_at()),
             client: 1,
             phase: Phase::Cutover,
             outcome: Outcome::Acknowledged,
@@ -175,21 +184,31 @@ impl Split<'_> {
 }
 
 fn flipped(shop: Shop) -> ShardMap {
-    let whole = ShardMap {
+    let moved = whole().with_moved(
+        &shop.upper_half(),
+        &"a".into(),
+        &"b".into(),
+        &"m1".into(),
+    );
+    moved.unwrap()
+}
+
+fn whole() -> ShardMap {
+    ShardMap {
         name: "tenants".into(),
         strategy: Strategy::Range,
         key: vec![KeyType::Bigint],
+        buckets: 0,
         version: MapVersion(1),
         incarnation: "test".to_owned(),
         migration: None,
+        settings: MapSettings::default(),
         mappings: vec![Mapping {
-            keys: KeySet::Range(KeyRange::default()),
+            keys: KeySet::range(None, None),
             shard: "a".into(),
             state: MappingState::Active,
         }],
-    };
-    let moved = whole.with_moved(&shop.moving(), &"a".into(), &"b".into(), &"m1".into());
-    moved.unwrap()
+    }
 }
 
 fn dsn(cluster: &Cluster, database: &str) -> Dsn {

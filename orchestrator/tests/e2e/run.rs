@@ -1,6 +1,7 @@
 //! Runs the demo as a program; its output is shown only where it fails.
 
 use demo::{Outcome, Report};
+use plans::request::Mode;
 use plans::step::cutover::Window;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -12,6 +13,8 @@ use tokio::process::Command;
 const LIMIT: Duration = Duration::from_secs(400);
 /// A small shop and a moderate load: two runs fit beside each other on two cores.
 const SMALL: &str = "demo --scale 0.02 --transactions 1500 --clients 4 --rate 250";
+/// A smaller shop, for runs that are many and end when enough was written to moving keys.
+const QUICK: &str = "demo --scale 0.01 --transactions 1500 --clients 4 --rate 200";
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -27,13 +30,38 @@ pub(crate) fn program() -> PathBuf {
     program
 }
 
-/// A run that must end with exit 0 and all zeros.
+/// A disturbed split, which must end with exit 0 and all zeros.
 pub(crate) async fn demo(line: &str) -> Report {
+    let (report, said) = run(SMALL, line).await;
+    zeros(&report, &said);
+    of_a_split(&report, &said);
+    report
+}
+
+/// An operation, which must end with exit 0, all zeros and enough writes to moving keys.
+pub(crate) async fn operation(line: &str) -> Report {
+    let (report, said) = run(QUICK, line).await;
+    zeros(&report, &said);
+    assert_eq!(report.result, Outcome::Completed, "{said}");
+    let (mode, least) = match line.contains("--offline") {
+        true => (Mode::Offline, 100),
+        false => (Mode::Online, 1_000),
+    };
+    assert_eq!(report.mode, mode);
+    assert!(report.ledger.acknowledged_on_moving_keys >= least, "{said}");
+    assert!(report.rows_moved > 0, "{said}");
+    assert!(report.verify.rows_compared >= report.rows_moved, "{said}");
+    assert_ne!(report.window_ms, Window::default(), "{said}");
+    report
+}
+
+/// A run that must end with exit 0; its report, and everything that it said.
+async fn run(settings: &str, line: &str) -> (Report, String) {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("shardwright-e2e-{}-{number}.json", std::process::id());
     let file = std::env::temp_dir().join(name);
     let mut command = Command::new(program());
-    command.args(SMALL.split(' ')).args(line.split_whitespace());
+    command.args(settings.split(' ')).args(line.split_whitespace());
     command.arg("--report").arg(&file);
     command
         .stdin(Stdio::null())
@@ -60,8 +88,7 @@ pub(crate) async fn demo(line: &str) -> Report {
     };
     assert!(output.status.success(), "{}", said());
     let report: Report = serde_json::from_slice(&text).unwrap_or_else(|_| panic!("{}", said()));
-    zeros(&report, &said());
-    report
+    (report, said())
 }
 
 async fn terminate(pid: i32) {
@@ -75,6 +102,11 @@ fn zeros(report: &Report, said: &str) {
     assert!(ledger.is_clean(), "{said}");
     assert_eq!(report.leftovers.total(), 0, "{said}");
     assert_eq!(report.verify.different, 0, "{said}");
+}
+
+/// What holds after a split in two that was disturbed.
+fn of_a_split(report: &Report, said: &str) {
+    let ledger = &report.ledger;
     assert!(
         ledger.acknowledged >= 1_500 || report.result == Outcome::Unwound,
         "{said}"

@@ -1,0 +1,140 @@
+//! Every operation on every kind of map, online and offline, each under load and proved by the ledger.
+//!
+//! One test is one cell of the table in docs/operations.md: `<operation>_<strategy>_<mode>`. A test runs the demo as
+//! a program, with servers of its own; what all runs have in common is asserted in [`run::operation`].
+
+#![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
+
+#[path = "operations/fleet.rs"]
+mod fleet;
+#[path = "operations/hot_tenant.rs"]
+mod hot_tenant;
+#[path = "operations/merges.rs"]
+mod merges;
+#[allow(dead_code, reason = "the suite of disturbed splits uses more of it")]
+mod run;
+
+use demo::{Balance, Operation, Report};
+use plans::request::{Measure, Mode};
+use plans::shard_map::Strategy;
+use run::operation;
+
+/// Runs one cell; `moves` is how many moves the plan must have.
+async fn cell(what: Operation, strategy: Strategy, mode: Mode, more: &str, moves: usize) -> Report {
+    let offline = if mode == Mode::Offline { "--offline" } else { "" };
+    let line = format!("--operation {what} --strategy {strategy} {offline} {more}");
+    let report = operation(&line).await;
+    assert_eq!((report.operation, report.strategy), (what, strategy));
+    assert_eq!(report.moves.len(), moves, "{:?}", report.moves);
+    let completed = |m: &demo::Moved| m.state == "completed" && m.rows > 0;
+    assert!(report.moves.iter().all(completed), "{:?}", report.moves);
+    let flips = i64::try_from(moves).unwrap();
+    assert_eq!(report.map_version.after - report.map_version.before, flips);
+    if mode == Mode::Offline {
+        assert!(report.reads_while_read_only.is_some_and(|reads| reads > 0));
+    }
+    report
+}
+
+/// Cells by name: operation, strategy, mode, moves, and more options.
+macro_rules! cells {
+    ($($name:ident: $operation:ident $strategy:ident $mode:ident $moves:literal $more:literal;)+) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                cell(Operation::$operation, Strategy::$strategy, Mode::$mode, $more, $moves).await;
+            }
+        )+
+    };
+}
+
+cells! {
+    split_range_online: Split Range Online 1 "--key bigint";
+    split_hash_online: Split Hash Online 1 "";
+    split_list_online: Split List Online 1 "";
+    split_range_offline: Split Range Offline 1 "";
+    split_hash_offline: Split Hash Offline 1 "";
+    split_list_offline: Split List Offline 1 "";
+    split_in_three_range_online: Split Range Online 2 "--parts 3";
+    split_composite_key_online: Split Range Online 1 "--key text,bigint";
+    split_timestamptz_online: Split Range Online 1 "--key timestamptz";
+    merge_range_online: Merge Range Online 2 "";
+    merge_hash_online: Merge Hash Online 2 "";
+    merge_list_online: Merge List Online 2 "";
+    merge_range_offline: Merge Range Offline 2 "";
+    merge_hash_offline: Merge Hash Offline 2 "";
+    merge_list_offline: Merge List Offline 2 "";
+    merge_into_live_range_online: Merge Range Online 1 "--into-live";
+    merge_into_live_hash_online: Merge Hash Online 1 "--into-live";
+    merge_into_live_list_online: Merge List Online 1 "--into-live";
+    move_range_online: Move Range Online 1 "";
+    move_hash_online: Move Hash Online 1 "";
+    move_list_online: Move List Online 1 "";
+    move_range_offline: Move Range Offline 1 "";
+    move_hash_offline: Move Hash Offline 1 "";
+    move_list_offline: Move List Offline 1 "";
+    isolate_range_online: Isolate Range Online 1 "";
+    isolate_hash_online: Isolate Hash Online 1 "";
+    isolate_list_online: Isolate List Online 1 "";
+    drain_range_online: Drain Range Online 2 "";
+    drain_hash_online: Drain Hash Online 2 "";
+    drain_list_online: Drain List Online 2 "";
+}
+
+/// Four shards, one with ten times the load of each other: it ends within the threshold, by the planned moves.
+async fn rebalance(strategy: Strategy, by: &Measure, more: &str) {
+    let line = format!("--operation rebalance --strategy {strategy} {more}");
+    let report = operation(&line).await;
+    assert_eq!((report.operation, report.strategy), (Operation::Rebalance, strategy));
+    let balance = report.balance.as_ref().unwrap();
+    assert_eq!(&balance.by, by);
+    assert!(Balance::heaviest_percent(&balance.before) > 250, "{balance:?}");
+    let after = Balance::heaviest_percent(&balance.after);
+    assert!(after <= 100 + u64::from(balance.threshold_percent), "{balance:?}");
+    assert!(!report.moves.is_empty() && report.moves.iter().all(|m| m.state == "completed"));
+    let flips = i64::try_from(report.moves.len()).unwrap();
+    assert_eq!(report.map_version.after - report.map_version.before, flips);
+}
+
+#[tokio::test]
+async fn rebalance_range_online() {
+    rebalance(Strategy::Range, &Measure::Rows, "").await;
+}
+
+#[tokio::test]
+async fn rebalance_hash_online() {
+    rebalance(Strategy::Hash, &Measure::Rows, "").await;
+}
+
+#[tokio::test]
+async fn rebalance_list_online() {
+    rebalance(Strategy::List, &Measure::Rows, "").await;
+}
+
+#[tokio::test]
+async fn rebalance_hash_by_writes() {
+    rebalance(Strategy::Hash, &Measure::Writes, "--by writes").await;
+}
+
+/// The table in the documentation names tests of this suite only, and every cell of this file.
+#[test]
+fn the_documented_cells_are_the_tested_ones() {
+    let document = include_str!("../../../docs/operations.md");
+    let source = [
+        include_str!("operations.rs"),
+        include_str!("operations/merges.rs"),
+        include_str!("operations/hot_tenant.rs"),
+    ]
+    .concat();
+    let linked = |end| {
+        let parts = document.split(end).filter_map(|text: &str| text.rsplit_once('['));
+        parts.map(|(_, name)| name.to_owned()).collect::<Vec<String>>()
+    };
+    let mut cells = linked("][t]");
+    cells.pop();
+    for name in cells.iter().chain(&linked("][m]")[..2]).chain(&linked("][h]")[..1]) {
+        let is_test = source.contains(&format!("    {name}: ")) || source.contains(&format!("async fn {name}("));
+        assert!(is_test, "{name} is no test");
+    }
+    assert!(cells.len() >= 34, "{cells:?}");
+}
