@@ -1,13 +1,32 @@
--- Migrations, their steps, their journal and what they leave to be cleaned up.
+-- Operations and their migrations, with steps, their journal and what they leave to be cleaned up.
+
+create table shardwright.operation (
+    id text collate "C" primary key check (id ~ '^[a-z][a-z0-9]{0,23}$'),
+    plan jsonb not null,
+    plan_hash text not null,
+    queued boolean not null,
+    override_reason text,
+    submitted_by text not null,
+    created_at timestamptz not null
+);
+comment on table shardwright.operation is 'a submitted plan; its moves are migrations';
+comment on column shardwright.operation.queued is
+    'admitted although other migrations may move some of its keys; it waits for them';
+comment on column shardwright.operation.override_reason is 'why it may break rules of the map; null: it breaks none';
+create index operation_by_time on shardwright.operation (created_at desc);
+create trigger append_only before update or delete or truncate on shardwright.operation
+    for each statement execute function shardwright.refuse_change();
 
 create table shardwright.migration (
     id text collate "C" primary key check (id ~ '^[a-z][a-z0-9]{0,23}$'),
+    operation text collate "C" not null references shardwright.operation (id),
+    move text not null,
+    ordinal integer not null check (ordinal >= 0),
     map text collate "C" not null references shardwright.map (name),
-    lower bigint,
-    upper bigint,
-    keys int8range not null generated always as (int8range(lower, upper)) stored check (not isempty(keys)),
+    source text collate "C" not null,
+    target text collate "C" not null check (target <> source),
+    spans shardwright.key_spans not null check (not isempty(spans)),
     plan jsonb not null,
-    plan_hash text not null,
     state text not null check (state in ('planned', 'running', 'waiting', 'paused', 'failed', 'unwinding',
         'unwound', 'flipped', 'completed', 'rolled_back')),
     ownership text not null check (ownership in ('ready', 'fencing', 'aborted', 'flipped', 'rollback_fencing',
@@ -29,8 +48,11 @@ create table shardwright.migration (
     started_at timestamptz,
     finished_at timestamptz,
     revision bigint not null default 1,
+    unique (operation, ordinal),
     foreign key (map, map_version_after) references shardwright.map_version (map, version),
     foreign key (map, map_version_back) references shardwright.map_version (map, version),
+    constraint what_acts_has_started check (
+        started_at is not null or state in ('planned', 'paused', 'failed', 'unwinding', 'unwound')),
     constraint owner_is_whole check ((agent is null) = (instance is null)),
     constraint flip_made_a_version check (
         (ownership in ('flipped', 'rollback_fencing', 'rolled_back', 'completed')) = (map_version_after is not null)),
@@ -39,12 +61,15 @@ create table shardwright.migration (
         or (state = 'unwound' and ownership = 'aborted')
         or (state = 'completed' and ownership = 'completed')
         or (state = 'rolled_back' and ownership = 'rolled_back')),
-    -- A key set that meets an unfinished migration is not admitted to another (I8).
+    -- A migration does not start while another one that has started and not ended moves some of its keys (I8).
     constraint keys_move_once exclude using gist (
         shardwright.name_range(map, map, '[]') with &&,
-        keys with &&
-    ) where (finished_at is null)
+        spans with &&
+    ) where (started_at is not null and finished_at is null)
 );
+comment on column shardwright.migration.operation is 'the operation that it is one move of; the same id where that is the only move';
+comment on column shardwright.migration.move is 'its name in the operation''s plan: m1, m2 and so on';
+comment on column shardwright.migration.spans is 'the moving keys, as mapping.span has them';
 comment on column shardwright.migration.ownership is 'who owns the moving keys; flip, abort, roll back and completion are rivals on it (I4)';
 comment on column shardwright.migration.attempt is 'number of the last cutover attempt, either way';
 comment on column shardwright.migration.epoch is 'fencing token of the owner; only the highest may act (I7)';
@@ -56,6 +81,7 @@ comment on column shardwright.migration.map_version_after is 'map version that t
 comment on column shardwright.migration.map_version_back is 'map version that the roll back made';
 comment on column shardwright.migration.revision is 'grows by one with each change; every change names the one it saw';
 create index migration_by_time on shardwright.migration (created_at desc);
+create index migration_unfinished on shardwright.migration (map) where finished_at is null;
 
 create table shardwright.lease (
     migration text collate "C" primary key references shardwright.migration (id),

@@ -2,15 +2,19 @@
 //!
 //! One lock around everything makes each call one transaction.
 
+mod fleet;
+mod state;
+
 use super::{
-    AgentRecord, Answer, Change, CleanupRecord, Event, MapVersionRecord, Migration, NewEvent,
-    NewMigration, Sealed, ShardRecord, Snapshot, Step, Store, StoreError,
+    AgentRecord, Answer, AuditRecord, Change, CleanupRecord, Event, MapVersionRecord, Migration,
+    NewOperation, NewShard, Operation, Sealed, SettingsRecord, ShardRecord, ShardUpdate, Snapshot,
+    Store, StoreError,
 };
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
-use plans::id::{AgentName, InstanceId, MapName, MigrationId, ShardName, StepId};
+use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId};
 use plans::shard_map::ShardMap;
-use std::collections::{BTreeMap, BTreeSet};
+use state::State;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A store that lives as long as its value.
@@ -18,17 +22,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub struct MemoryStore {
     incarnation: String,
     state: Arc<Mutex<State>>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    shards: BTreeMap<ShardName, ShardRecord>,
-    maps: BTreeMap<MapName, Vec<(ShardMap, MapVersionRecord)>>,
-    migrations: BTreeMap<MigrationId, Snapshot>,
-    events: BTreeMap<MigrationId, Vec<Event>>,
-    cleanup: BTreeMap<MigrationId, Vec<CleanupRecord>>,
-    agents: BTreeMap<AgentName, AgentRecord>,
-    sealed: BTreeSet<MigrationId>,
 }
 
 impl MemoryStore {
@@ -63,108 +56,6 @@ impl Default for MemoryStore {
     }
 }
 
-impl State {
-    fn current(&self, map: &MapName) -> Option<&ShardMap> {
-        let versions = self.maps.get(map)?;
-        versions.last().map(|(map, _)| map)
-    }
-
-    fn add_version(&mut self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
-        for mapping in &map.mappings {
-            if !self.shards.contains_key(&mapping.shard) {
-                return Err(missing("shard", mapping.shard.as_str()));
-            }
-        }
-        let record = MapVersionRecord {
-            version: map.version,
-            created_at: Utc::now(),
-            by: by.to_owned(),
-            migration: map.migration.clone(),
-            mappings: map.mappings.clone(),
-        };
-        let versions = self.maps.entry(map.name.clone()).or_default();
-        versions.push((map.clone(), record));
-        Ok(())
-    }
-
-    fn journal(&mut self, id: &MigrationId, events: &[NewEvent]) {
-        let journal = self.events.entry(id.clone()).or_default();
-        for (event, seq) in events.iter().zip(journal.len() as i64 + 1..) {
-            journal.push(Event {
-                seq,
-                at: event.at,
-                actor: event.actor.clone(),
-                kind: event.kind.clone(),
-                step: event.step.clone(),
-                data: event.data.clone(),
-            });
-        }
-    }
-
-    fn apply(&mut self, change: &Change) -> bool {
-        let id = &change.migration.id;
-        let Some(stored) = self.migrations.get_mut(id) else {
-            return false;
-        };
-        if stored.migration.revision != change.from_revision {
-            return false;
-        }
-        stored.migration = change.migration.clone();
-        stored.migration.revision = change.from_revision + 1;
-        for step in &change.steps {
-            upsert(&mut stored.steps, step);
-        }
-        match &change.migration.owner {
-            None => stored.lease_until = None,
-            Some(_) => stored.lease_until = change.lease_until.or(stored.lease_until),
-        }
-        self.journal(id, &change.events);
-        true
-    }
-
-    fn admit(&mut self, new: &NewMigration) -> Result<Snapshot, StoreError> {
-        let plan = &new.plan;
-        let current = self
-            .current(&plan.map)
-            .ok_or_else(|| missing("map", plan.map.as_str()))?
-            .version;
-        let mut all = self.migrations.values();
-        if let Some(other) = all.find(|s| s.migration.meets(&plan.map, &plan.moving.keys)) {
-            return Err(StoreError::KeysMoving {
-                migration: other.migration.id.clone(),
-            });
-        }
-        if current != plan.map_version {
-            return Err(StoreError::MapVersion {
-                map: plan.map.clone(),
-                current: current.0,
-                expected: plan.map_version.0,
-            });
-        }
-        if self.migrations.contains_key(&new.id) {
-            return Err(exists("migration", new.id.as_str()));
-        }
-        let snapshot = new.snapshot();
-        self.migrations.insert(new.id.clone(), snapshot.clone());
-        self.journal(&new.id, &[new.event()]);
-        Ok(snapshot)
-    }
-
-    fn remove_shard(&mut self, name: &ShardName) -> Result<(), StoreError> {
-        let mut versions = self.maps.values().flatten();
-        let user = versions.find(|(map, _)| map.mappings.iter().any(|m| &m.shard == name));
-        if let Some((map, _)) = user {
-            return Err(StoreError::ShardInUse {
-                shard: name.clone(),
-                map: map.name.clone(),
-            });
-        }
-        let gone = self.shards.remove(name);
-        gone.map(|_| ())
-            .ok_or_else(|| missing("shard", name.as_str()))
-    }
-}
-
 impl Store for MemoryStore {
     fn incarnation(&self) -> &str {
         &self.incarnation
@@ -174,19 +65,12 @@ impl Store for MemoryStore {
         self.answer(|_| Ok(()))
     }
 
-    fn add_shard<'a>(&'a self, name: &'a ShardName, dsn: &'a str) -> Answer<'a, ShardRecord> {
-        self.answer(|state| {
-            if state.shards.contains_key(name) {
-                return Err(exists("shard", name.as_str()));
-            }
-            let record = ShardRecord {
-                name: name.clone(),
-                dsn: dsn.to_owned(),
-                created_at: Utc::now(),
-            };
-            state.shards.insert(name.clone(), record.clone());
-            Ok(record)
-        })
+    fn add_shard<'a>(&'a self, new: &'a NewShard) -> Answer<'a, ShardRecord> {
+        self.answer(|state| state.add_shard(new))
+    }
+
+    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> Answer<'a, ShardRecord> {
+        self.answer(|state| state.update_shard(update))
     }
 
     fn shards(&self) -> Answer<'_, Vec<ShardRecord>> {
@@ -198,37 +82,68 @@ impl Store for MemoryStore {
     }
 
     fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
-        self.answer(|state| {
-            if state.maps.contains_key(&map.name) {
-                return Err(exists("map", map.name.as_str()));
-            }
-            state.add_version(map, by)
-        })
+        self.answer(|state| state.create_map(map, by))
+    }
+
+    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
+        self.answer(|state| state.put_version(map, by))
     }
 
     fn maps(&self) -> Answer<'_, Vec<ShardMap>> {
         self.answer(|state| {
             let names = state.maps.keys();
-            Ok(names
-                .filter_map(|name| state.current(name))
-                .cloned()
-                .collect())
+            Ok(names.filter_map(|name| state.current(name)).collect())
         })
     }
 
     fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<ShardMap>> {
-        self.answer(|state| Ok(state.current(name).cloned()))
+        self.answer(|state| Ok(state.current(name)))
+    }
+
+    fn map_at<'a>(
+        &'a self,
+        name: &'a MapName,
+        version: MapVersion,
+    ) -> Answer<'a, Option<ShardMap>> {
+        self.answer(|state| Ok(state.at_version(name, version)))
     }
 
     fn history<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<MapVersionRecord>> {
         self.answer(|state| {
-            let versions = state.maps.get(name).into_iter().flatten();
+            let kept = state.maps.get(name).into_iter();
+            let versions = kept.flat_map(|kept| &kept.versions);
             Ok(versions.map(|(_, record)| record.clone()).collect())
         })
     }
 
-    fn submit<'a>(&'a self, new: &'a NewMigration) -> Answer<'a, Snapshot> {
+    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> Answer<'a, ()> {
+        self.answer(|state| state.put_settings(new))
+    }
+
+    fn settings<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<SettingsRecord>> {
+        self.answer(|state| {
+            let kept = state.maps.get(name).into_iter();
+            let revisions = kept.flat_map(|kept| kept.settings.iter().rev());
+            Ok(revisions.cloned().collect())
+        })
+    }
+
+    fn submit<'a>(&'a self, new: &'a NewOperation) -> Answer<'a, Vec<Snapshot>> {
         self.answer(|state| state.admit(new))
+    }
+
+    fn operation<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Operation>> {
+        self.answer(|state| Ok(state.operation(id)))
+    }
+
+    fn operations(&self, limit: i64) -> Answer<'_, Vec<Operation>> {
+        self.answer(|state| {
+            let ids = state.operations.keys();
+            let mut all: Vec<Operation> = ids.filter_map(|id| state.operation(id)).collect();
+            all.sort_by_key(|operation| std::cmp::Reverse(operation.created_at));
+            all.truncate(usize::try_from(limit).unwrap_or_default());
+            Ok(all)
+        })
     }
 
     fn load<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Snapshot>> {
@@ -240,7 +155,7 @@ impl Store for MemoryStore {
             let all = state.migrations.values();
             let open = all.filter(|snapshot| snapshot.migration.finished_at.is_none());
             let mut open: Vec<Snapshot> = open.cloned().collect();
-            open.sort_by_key(|snapshot| snapshot.migration.created_at);
+            open.sort_by_key(|snapshot| order(&snapshot.migration));
             Ok(open)
         })
     }
@@ -249,7 +164,13 @@ impl Store for MemoryStore {
         self.answer(|state| {
             let all = state.migrations.values();
             let mut all: Vec<Migration> = all.map(|s| s.migration.clone()).collect();
-            all.sort_by_key(|migration| std::cmp::Reverse(migration.created_at));
+            all.sort_by_key(|m| {
+                (
+                    std::cmp::Reverse(m.created_at),
+                    m.operation.clone(),
+                    m.ordinal,
+                )
+            });
             all.truncate(usize::try_from(limit).unwrap_or_default());
             Ok(all)
         })
@@ -257,22 +178,16 @@ impl Store for MemoryStore {
 
     fn commit<'a>(&'a self, change: &'a Change) -> Answer<'a, bool> {
         self.answer(|state| {
-            if state.sealed.contains(&change.migration.id) {
+            if state.sealed.contains_key(&change.migration.id) {
                 return Err(StoreError::Busy);
             }
-            Ok(state.apply(change))
+            state.apply(change)
         })
     }
 
     fn seal<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Box<dyn Sealed>> {
         self.answer(|state| {
-            let snapshot = state.migrations.get(id).cloned();
-            let snapshot = snapshot.ok_or_else(|| missing("migration", id.as_str()))?;
-            let map = state.current(&snapshot.migration.plan.map).cloned();
-            let map = map.ok_or_else(|| missing("map", id.as_str()))?;
-            if !state.sealed.insert(id.clone()) {
-                return Err(StoreError::Busy);
-            }
+            let (snapshot, map) = state.seal(id)?;
             let sealed: Box<dyn Sealed> = Box::new(MemorySealed {
                 store: self.clone(),
                 snapshot,
@@ -377,6 +292,21 @@ impl Store for MemoryStore {
     fn agents(&self) -> Answer<'_, Vec<AgentRecord>> {
         self.answer(|state| Ok(state.agents.values().cloned().collect()))
     }
+
+    fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> Answer<'a, ()> {
+        self.answer(|state| {
+            state.audit.push(record.clone());
+            Ok(())
+        })
+    }
+
+    fn audit(&self, limit: i64) -> Answer<'_, Vec<AuditRecord>> {
+        self.answer(|state| {
+            let newest = state.audit.iter().rev();
+            let limit = usize::try_from(limit).unwrap_or_default();
+            Ok(newest.take(limit).cloned().collect())
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -400,10 +330,12 @@ impl Sealed for MemorySealed {
         Self: 'a,
     {
         self.store.clone().answer(move |state| {
-            if !state.apply(change) {
-                return Err(StoreError::Busy);
+            let id = &change.migration.id;
+            state.add_version(map, Some(id), id.as_str())?;
+            match state.apply(change)? {
+                true => Ok(()),
+                false => Err(StoreError::Busy),
             }
-            state.add_version(map, change.migration.id.as_str())
         })
     }
 
@@ -421,11 +353,9 @@ impl Drop for MemorySealed {
     }
 }
 
-fn upsert(steps: &mut Vec<Step>, step: &Step) {
-    match steps.iter_mut().find(|old| old.id == step.id) {
-        Some(old) => *old = step.clone(),
-        None => steps.push(step.clone()),
-    }
+/// Oldest first, the moves of an operation in their order.
+fn order(m: &Migration) -> (DateTime<Utc>, MigrationId, i32) {
+    (m.created_at, m.operation.clone(), m.ordinal)
 }
 
 fn same_object(a: &CleanupRecord, b: &CleanupRecord) -> bool {

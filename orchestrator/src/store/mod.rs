@@ -4,18 +4,24 @@
 //! Two stores keep this contract: PostgreSQL, and its twin in memory for tests; one suite holds both to it.
 //! Absent: decisions. The store refuses only what would break a stated invariant.
 
+mod fleet;
 pub mod memory;
+mod operation;
 pub mod pg;
+mod pieces;
 mod records;
 
+pub use fleet::{
+    AuditRecord, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate,
+};
+pub use operation::{NewOperation, Operation};
 pub use records::{
-    AgentRecord, Change, CleanupRecord, Event, HoldEnd, MapVersionRecord, Migration, NewEvent,
-    NewMigration, Owner, ShardRecord, Snapshot, Step,
+    AgentRecord, Change, CleanupRecord, Event, HoldEnd, Migration, NewEvent, Owner, Snapshot, Step,
 };
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
-use plans::id::{AgentName, InstanceId, MapName, MigrationId, ShardName, StepId};
+use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId};
 use plans::shard_map::ShardMap;
 
 /// The answer of a store.
@@ -48,6 +54,14 @@ pub enum StoreError {
         /// The map.
         map: MapName,
     },
+    /// A shard that an unfinished migration moves keys from or to cannot go.
+    #[error("shard {shard} is source or target of migration {migration}")]
+    ShardMoving {
+        /// The shard.
+        shard: ShardName,
+        /// The migration.
+        migration: MigrationId,
+    },
     /// Another migration moves some of these keys (I8).
     #[error("migration {migration} is moving some of these keys")]
     KeysMoving {
@@ -57,6 +71,16 @@ pub enum StoreError {
     /// The map has another version than the one named.
     #[error("map {map} is at version {current}, not {expected}")]
     MapVersion {
+        /// The map.
+        map: MapName,
+        /// In force.
+        current: i64,
+        /// Named.
+        expected: i64,
+    },
+    /// The map's settings were changed since they were read.
+    #[error("the settings of map {map} are at revision {current}, not {expected}")]
+    SettingsRevision {
         /// The map.
         map: MapName,
         /// In force.
@@ -84,17 +108,32 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Answers when the store can be used.
     fn ping(&self) -> Answer<'_, ()>;
 
-    /// Registers a shard; durable when it returns.
-    fn add_shard<'a>(&'a self, name: &'a ShardName, dsn: &'a str) -> Answer<'a, ShardRecord>;
+    /// Registers a shard under the next number; durable when it returns.
+    ///
+    /// The name of a removed shard may be taken again, its number never is.
+    fn add_shard<'a>(&'a self, new: &'a NewShard) -> Answer<'a, ShardRecord>;
 
-    /// All shards by name.
+    /// Replaces what is said about a shard; durable when it returns.
+    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> Answer<'a, ShardRecord>;
+
+    /// All registered shards by name.
     fn shards(&self) -> Answer<'_, Vec<ShardRecord>>;
 
-    /// Forgets a shard that no version of a map names; durable when it returns.
+    /// Forgets a shard; durable when it returns. Old versions of a map may go on naming it.
+    ///
+    /// Refused while a version in force names it ([`StoreError::ShardInUse`]), or a migration that has not
+    /// ended ([`StoreError::ShardMoving`]).
     fn remove_shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, ()>;
 
-    /// Makes version 1 of a map, all or nothing; its shards must be there.
+    /// Makes version 1 of a map and revision 1 of its settings, all or nothing; its shards must be there.
     fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()>;
+
+    /// Makes the version that follows by hand: joined neighbours, newly mapped keys.
+    ///
+    /// `map.version` is the version in force plus one, else [`StoreError::MapVersion`]. Refused with
+    /// [`StoreError::KeysMoving`] where keys of an unfinished migration would change their owner.
+    /// Only the mappings are taken from `map`.
+    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()>;
 
     /// The version in force of every map, by name.
     fn maps(&self) -> Answer<'_, Vec<ShardMap>>;
@@ -102,13 +141,31 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The version in force of one map.
     fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<ShardMap>>;
 
-    /// Every version of a map, oldest first.
+    /// A version of a map, with the settings in force now; `None` if either is not there.
+    fn map_at<'a>(&'a self, name: &'a MapName, version: MapVersion)
+    -> Answer<'a, Option<ShardMap>>;
+
+    /// Every version of a map, oldest first, without its mappings.
     fn history<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<MapVersionRecord>>;
 
-    /// Admits a migration with its steps and first event, all or nothing.
+    /// Puts settings of a map in force if `new.revision` follows the revision in force;
+    /// [`StoreError::SettingsRevision`] if not.
+    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> Answer<'a, ()>;
+
+    /// Every revision of a map's settings, newest first: the first is in force.
+    fn settings<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<SettingsRecord>>;
+
+    /// Admits an operation: one migration for each move, with its steps and first event, all or nothing.
     ///
-    /// Refused unless the map is at the plan's version and no unfinished migration meets the keys.
-    fn submit<'a>(&'a self, new: &'a NewMigration) -> Answer<'a, Snapshot>;
+    /// Refused unless the map is at the plan's version and no unfinished migration meets any of the keys;
+    /// with `queue` neither is asked. The migrations are returned in the order of the moves.
+    fn submit<'a>(&'a self, new: &'a NewOperation) -> Answer<'a, Vec<Snapshot>>;
+
+    /// One operation with its migrations in the order of the moves.
+    fn operation<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Operation>>;
+
+    /// The newest operations, newest first.
+    fn operations(&self, limit: i64) -> Answer<'_, Vec<Operation>>;
 
     /// One migration with its steps and lease, as one moment saw them.
     fn load<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Snapshot>>;
@@ -122,6 +179,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Applies a change if the revision is still the one that it was made from; `false` if not.
     ///
     /// All or nothing: migration, steps, lease, events; durable when it returns `true`.
+    /// One that starts a migration (`started_at`) is refused with [`StoreError::KeysMoving`] while another one that has
+    /// started and not ended moves some of the keys (I8).
     /// On [`StoreError::Unavailable`] the change may or may not have happened: load again.
     fn commit<'a>(&'a self, change: &'a Change) -> Answer<'a, bool>;
 
@@ -173,6 +232,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// All agents by name.
     fn agents(&self) -> Answer<'_, Vec<AgentRecord>>;
+
+    /// Adds a line to the audit trail; durable when it returns.
+    fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> Answer<'a, ()>;
+
+    /// The newest lines of the audit trail, newest first.
+    fn audit(&self, limit: i64) -> Answer<'_, Vec<AuditRecord>>;
 }
 
 /// A migration whose row is locked for the flip; dropping it changes nothing and unlocks.
@@ -180,12 +245,13 @@ pub trait Sealed: Send + Sync + std::fmt::Debug {
     /// The migration as it is and stays while this is held.
     fn snapshot(&self) -> &Snapshot;
 
-    /// The map in force, which stays so while this is held.
+    /// The map in force, which stays so while this is held; of a list map only the keys that move.
     fn map(&self) -> &ShardMap;
 
     /// Applies the change with the new map version and unlocks: the point of no return (C9).
     ///
     /// Committed synchronously. On an error the outcome is unknown: [`Store::seal`] again tells.
+    /// `map` is the map in force with other mappings and the next version.
     fn flip<'a>(self: Box<Self>, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()>
     where
         Self: 'a;

@@ -1,45 +1,19 @@
-//! What the store keeps, in the words of `plans`.
+//! Migrations as the store keeps them, in the words of `plans`; agents and cleanup records.
 
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
 use plans::id::{
-    AgentName, AttemptNo, Epoch, InstanceId, MapVersion, MigrationId, ShardName, StepId,
+    AgentName, AttemptNo, Epoch, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId,
 };
 use plans::key_set::KeySet;
-use plans::plan::Plan;
-use plans::shard_map::{Mapping, MappingState, ShardMap};
+use plans::plan::MovePlan;
+use plans::shard_map::{MappingState, ShardMap};
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-/// A registered shard.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShardRecord {
-    /// Its name.
-    pub name: ShardName,
-    /// Connection string; its password is a reference.
-    pub dsn: String,
-    /// When it was registered.
-    pub created_at: DateTime<Utc>,
-}
-
-/// One version of a map, with who made it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MapVersionRecord {
-    /// The version.
-    pub version: MapVersion,
-    /// When it was made.
-    pub created_at: DateTime<Utc>,
-    /// Who made it.
-    pub by: String,
-    /// The migration whose flip made it, if any.
-    pub migration: Option<MigrationId>,
-    /// Who owned what.
-    pub mappings: Vec<Mapping>,
-}
 
 /// The process that owns a migration while its lease lasts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,8 +50,14 @@ impl HoldEnd {
 pub struct Migration {
     /// Its id.
     pub id: MigrationId,
+    /// The operation that it is one move of; the same id where that is the only move.
+    pub operation: MigrationId,
+    /// Its place among the moves of the operation, from 0.
+    pub ordinal: i32,
+    /// It was admitted although other migrations may move some of its keys first.
+    pub queued: bool,
     /// What it does.
-    pub plan: Plan,
+    pub plan: MovePlan,
     /// Where it is.
     pub state: MigrationState,
     /// Who owns the moving keys (I4).
@@ -108,7 +88,9 @@ pub struct Migration {
     pub submitted_by: String,
     /// When.
     pub created_at: DateTime<Utc>,
-    /// When the controller took it up.
+    /// When the controller took it up; from then on no other one moves its keys (I8).
+    ///
+    /// Set before it first runs, also where it is resumed after a pause in `planned`.
     pub started_at: Option<DateTime<Utc>>,
     /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
@@ -127,9 +109,15 @@ impl Migration {
             )
     }
 
+    /// True when it has started and not ended: no other such migration moves the same keys (I8).
+    #[must_use]
+    pub fn holds_keys(&self) -> bool {
+        self.started_at.is_some() && self.finished_at.is_none()
+    }
+
     /// True when it has not ended and moves some of `keys` of `map`.
     #[must_use]
-    pub fn meets(&self, map: &plans::id::MapName, keys: &KeySet) -> bool {
+    pub fn meets(&self, map: &MapName, keys: &KeySet) -> bool {
         self.finished_at.is_none() && &self.plan.map == map && self.plan.moving.keys.overlaps(keys)
     }
 
@@ -263,72 +251,6 @@ pub struct Event {
     pub step: Option<StepId>,
     /// Details.
     pub data: Value,
-}
-
-/// A migration to admit.
-#[derive(Debug, Clone)]
-pub struct NewMigration {
-    /// Its id.
-    pub id: MigrationId,
-    /// What it does.
-    pub plan: Plan,
-    /// Who submits it.
-    pub by: String,
-    /// When.
-    pub at: DateTime<Utc>,
-}
-
-impl NewMigration {
-    /// How it looks when it is admitted.
-    #[must_use]
-    pub fn snapshot(&self) -> Snapshot {
-        let migration = Migration {
-            id: self.id.clone(),
-            plan: self.plan.clone(),
-            state: MigrationState::Planned,
-            ownership: Ownership::Ready,
-            attempt: AttemptNo::default(),
-            epoch: Epoch::default(),
-            renew: true,
-            owner: None,
-            approved: false,
-            hold_end: None,
-            waiting_for: None,
-            failure: None,
-            map_version_before: self.plan.map_version,
-            map_version_after: None,
-            map_version_back: None,
-            submitted_by: self.by.clone(),
-            created_at: self.at,
-            started_at: None,
-            finished_at: None,
-            revision: 1,
-        };
-        let nodes = self.plan.graph.nodes.iter().zip(0..);
-        let steps = nodes
-            .map(|(node, ordinal)| Step {
-                id: node.id.clone(),
-                ..Step::new(node.kind, ordinal)
-            })
-            .collect();
-        Snapshot {
-            migration,
-            steps,
-            lease_until: None,
-        }
-    }
-
-    /// The first line of its journal.
-    #[must_use]
-    pub fn event(&self) -> NewEvent {
-        NewEvent {
-            at: self.at,
-            actor: self.by.clone(),
-            kind: "migration.submitted".to_owned(),
-            step: None,
-            data: serde_json::json!({ "plan_hash": self.plan.hash }),
-        }
-    }
 }
 
 /// A change of one migration.

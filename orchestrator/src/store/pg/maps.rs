@@ -1,28 +1,55 @@
-//! Shards and maps.
+//! Maps: versions, settings, history.
 
 use super::PgStore;
-use super::rows::{bounds, key_set, unknown};
-use crate::store::{MapVersionRecord, ShardRecord, StoreError};
+use super::mappings::{self, Part};
+use super::rows::{missing, unknown};
+use super::settings::insert_settings;
+use crate::store::pieces::{Delta, count, mappings as gathered};
+use crate::store::{MapVersionRecord, SettingsRecord, StoreError};
 use chrono::{DateTime, Utc};
-use plans::id::{MapName, MapVersion, MigrationId, ShardName};
-use plans::key_set::KeyType;
-use plans::shard_map::{Mapping, MappingState, ShardMap, Strategy};
+use plans::id::{MapName, MapVersion, MigrationId};
+use plans::key::KeyType;
+use plans::shard_map::{MapSettings, Mapping, ShardMap, Strategy};
 use sqlx::PgConnection;
+use sqlx::types::Json;
 
 #[derive(sqlx::FromRow)]
 struct MapRow {
     strategy: String,
     key_types: Vec<String>,
+    buckets: i32,
     version: i64,
+    created_at: DateTime<Utc>,
     migration: Option<String>,
+    settings: Json<MapSettings>,
 }
 
-#[derive(sqlx::FromRow)]
-struct MappingRow {
-    version: i64,
-    lower: Option<i64>,
-    upper: Option<i64>,
-    shard: String,
+impl MapRow {
+    fn strategy(&self) -> Result<Strategy, StoreError> {
+        Strategy::parse(&self.strategy).ok_or_else(|| unknown("strategy", &self.strategy))
+    }
+
+    fn map(
+        self,
+        name: &MapName,
+        incarnation: &str,
+        mappings: Vec<Mapping>,
+    ) -> Result<ShardMap, StoreError> {
+        let types = self.key_types.iter();
+        let types = types.map(|name| KeyType::parse(name).ok_or_else(|| unknown("key type", name)));
+        let key: Result<Vec<KeyType>, StoreError> = types.collect();
+        Ok(ShardMap {
+            name: name.clone(),
+            strategy: self.strategy()?,
+            key: key?,
+            buckets: u32::try_from(self.buckets).unwrap_or_default(),
+            version: MapVersion(self.version),
+            incarnation: incarnation.to_owned(),
+            migration: self.migration.map(MigrationId),
+            settings: self.settings.0,
+            mappings,
+        })
+    }
 }
 
 #[derive(sqlx::FromRow)]
@@ -31,91 +58,23 @@ struct VersionRow {
     created_at: DateTime<Utc>,
     created_by: String,
     migration: Option<String>,
-}
-
-impl From<MappingRow> for Mapping {
-    fn from(row: MappingRow) -> Self {
-        Self {
-            keys: key_set(row.lower, row.upper),
-            shard: ShardName(row.shard),
-            state: MappingState::Active,
-        }
-    }
+    pieces: i64,
+    added: i64,
+    removed: i64,
 }
 
 impl PgStore {
-    pub(super) async fn insert_shard(
-        &self,
-        name: &ShardName,
-        dsn: &str,
-    ) -> Result<ShardRecord, StoreError> {
-        let created: Option<(DateTime<Utc>,)> = sqlx::query_as(
-            "insert into shard (name, dsn) values ($1, $2) on conflict do nothing returning created_at",
-        )
-        .bind(name.as_str())
-        .bind(dsn)
-        .fetch_optional(&self.pool)
-        .await?;
-        let (created_at,) = created.ok_or_else(|| StoreError::Exists {
-            what: "shard",
-            name: name.to_string(),
-        })?;
-        Ok(ShardRecord {
-            name: name.clone(),
-            dsn: dsn.to_owned(),
-            created_at,
-        })
-    }
-
-    pub(super) async fn select_shards(&self) -> Result<Vec<ShardRecord>, StoreError> {
-        let rows: Vec<(String, String, DateTime<Utc>)> =
-            sqlx::query_as("select name, dsn, created_at from shard order by name")
-                .fetch_all(&self.pool)
-                .await?;
-        let record = |(name, dsn, created_at)| ShardRecord {
-            name: ShardName(name),
-            dsn,
-            created_at,
-        };
-        Ok(rows.into_iter().map(record).collect())
-    }
-
-    pub(super) async fn delete_shard(&self, name: &ShardName) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        sqlx::query("select from shard where name = $1 for update")
-            .bind(name.as_str())
-            .execute(&mut *transaction)
-            .await?;
-        let used: Option<(String,)> =
-            sqlx::query_as("select map from mapping where shard = $1 limit 1")
-                .bind(name.as_str())
-                .fetch_optional(&mut *transaction)
-                .await?;
-        if let Some((map,)) = used {
-            return Err(StoreError::ShardInUse {
-                shard: name.clone(),
-                map: MapName(map),
-            });
-        }
-        let gone = sqlx::query("delete from shard where name = $1")
-            .bind(name.as_str())
-            .execute(&mut *transaction)
-            .await?;
-        if gone.rows_affected() == 0 {
-            return Err(missing("shard", name.as_str()));
-        }
-        Ok(transaction.commit().await?)
-    }
-
     pub(super) async fn insert_map(&self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
-        let Strategy::Range = map.strategy;
-        let key_types: Vec<String> = map.key.iter().map(|k| k.sql_name().to_owned()).collect();
+        let key_types: Vec<&str> = map.key.iter().map(|kind| kind.sql_name()).collect();
         let made = sqlx::query(
-            "insert into map (name, strategy, key_types) values ($1, 'range', $2) on conflict do nothing",
+            "insert into map (name, strategy, key_types, buckets) values ($1, $2, $3, $4) \
+             on conflict do nothing",
         )
         .bind(map.name.as_str())
+        .bind(map.strategy.name())
         .bind(key_types)
+        .bind(i32::try_from(map.buckets).unwrap_or(i32::MAX))
         .execute(&mut *transaction)
         .await?;
         if made.rows_affected() == 0 {
@@ -124,134 +83,202 @@ impl PgStore {
                 name: map.name.to_string(),
             });
         }
-        insert_version(&mut transaction, map, by).await?;
+        let settings = SettingsRecord {
+            map: map.name.clone(),
+            revision: 1,
+            settings: map.settings.clone(),
+            by: by.to_owned(),
+            created_at: Utc::now(),
+        };
+        insert_settings(&mut transaction, &settings).await?;
+        let version = NewVersion::by_hand(map, by);
+        insert_version(&mut transaction, &version, &Delta::first(map)).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    pub(super) async fn insert_next_version(
+        &self,
+        map: &ShardMap,
+        by: &str,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        lock(&mut transaction, &map.name).await?;
+        let before = load(self, &mut transaction, &map.name, Part::Whole)
+            .await?
+            .ok_or_else(|| missing("map", map.name.as_str()))?;
+        if before.version.next() != map.version {
+            return Err(StoreError::MapVersion {
+                map: map.name.clone(),
+                current: before.version.0,
+                expected: map.version.0 - 1,
+            });
+        }
+        let delta = Delta::between(&before, map);
+        let reassigned = delta.reassigned(before.no_keys());
+        if let Some(migration) =
+            mappings::moved_by(&mut transaction, &map.name, &reassigned).await?
+        {
+            return Err(StoreError::KeysMoving { migration });
+        }
+        insert_version(&mut transaction, &NewVersion::by_hand(map, by), &delta).await?;
         Ok(transaction.commit().await?)
     }
 
     pub(super) async fn select_maps(&self) -> Result<Vec<ShardMap>, StoreError> {
-        let mut session = self.pool.acquire().await?;
         let names: Vec<(String,)> = sqlx::query_as("select name from map order by name")
-            .fetch_all(&mut *session)
+            .fetch_all(&self.pool)
             .await?;
         let mut maps = Vec::with_capacity(names.len());
         for (name,) in names {
-            maps.extend(current(&mut session, &self.incarnation, &MapName(name)).await?);
+            maps.extend(self.select_map(&MapName(name), None).await?);
         }
         Ok(maps)
+    }
+
+    /// The version named, or the one in force, as one moment saw it.
+    pub(super) async fn select_map(
+        &self,
+        name: &MapName,
+        version: Option<MapVersion>,
+    ) -> Result<Option<ShardMap>, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        sqlx::query("set transaction isolation level repeatable read, read only")
+            .execute(&mut *transaction)
+            .await?;
+        let part = version.map_or(Part::Whole, Part::Version);
+        load(self, &mut transaction, name, part).await
     }
 
     pub(super) async fn select_history(
         &self,
         name: &MapName,
     ) -> Result<Vec<MapVersionRecord>, StoreError> {
-        let mut session = self.pool.acquire().await?;
-        // Versions are append-only and whole when they are seen, so two statements suffice.
-        let versions: Vec<VersionRow> = sqlx::query_as(
-            "select version, created_at, created_by, migration from map_version where map = $1 order by version",
+        let rows: Vec<VersionRow> = sqlx::query_as(
+            "select version, created_at, created_by, migration, pieces, added, removed \
+             from map_version where map = $1 order by version",
         )
         .bind(name.as_str())
-        .fetch_all(&mut *session)
-        .await?;
-        let mut mappings: Vec<MappingRow> = sqlx::query_as(
-            "select version, lower, upper, shard from mapping where map = $1 order by version, keys",
-        )
-        .bind(name.as_str())
-        .fetch_all(&mut *session)
+        .fetch_all(&self.pool)
         .await?;
         let record = |row: VersionRow| MapVersionRecord {
             version: MapVersion(row.version),
             created_at: row.created_at,
             by: row.created_by,
             migration: row.migration.map(MigrationId),
-            mappings: mappings
-                .extract_if(.., |mapping| mapping.version == row.version)
-                .map(Mapping::from)
-                .collect(),
+            pieces: row.pieces,
+            added: row.added,
+            removed: row.removed,
         };
-        Ok(versions.into_iter().map(record).collect())
+        Ok(rows.into_iter().map(record).collect())
     }
 }
 
-/// The version of a map that is in force.
-pub(super) async fn current(
-    session: &mut PgConnection,
-    incarnation: &str,
-    name: &MapName,
-) -> Result<Option<ShardMap>, StoreError> {
-    let row: Option<MapRow> = sqlx::query_as(
-        "select m.strategy, m.key_types, v.version, v.migration from map m join map_version v on v.map = m.name \
-         where m.name = $1 order by v.version desc limit 1",
-    )
-    .bind(name.as_str())
-    .fetch_optional(&mut *session)
-    .await?;
-    let Some(row) = row else { return Ok(None) };
-    let mappings: Vec<MappingRow> = sqlx::query_as(
-        "select version, lower, upper, shard from mapping where map = $1 and version = $2 order by keys",
-    )
-    .bind(name.as_str())
-    .bind(row.version)
-    .fetch_all(&mut *session)
-    .await?;
-    let strategy = match row.strategy.as_str() {
-        "range" => Strategy::Range,
-        other => return Err(unknown("strategy", other)),
-    };
-    let key_type = |name: &String| match name.as_str() {
-        "bigint" => Ok(KeyType::Bigint),
-        other => Err(unknown("key type", other)),
-    };
-    let key: Result<Vec<KeyType>, StoreError> = row.key_types.iter().map(key_type).collect();
-    Ok(Some(ShardMap {
-        name: name.clone(),
-        strategy,
-        key: key?,
-        version: MapVersion(row.version),
-        incarnation: incarnation.to_owned(),
-        migration: row.migration.map(MigrationId),
-        mappings: mappings.into_iter().map(Mapping::from).collect(),
-    }))
-}
-
-/// Writes a version with its mappings; constraints refuse a gap in the numbers and an overlap.
-pub(super) async fn insert_version(
-    session: &mut PgConnection,
-    map: &ShardMap,
-    by: &str,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "insert into map_version (map, version, migration, created_by) values ($1, $2, $3, $4)",
-    )
-    .bind(map.name.as_str())
-    .bind(map.version.0)
-    .bind(map.migration.as_ref().map(MigrationId::as_str))
-    .bind(by)
-    .execute(&mut *session)
-    .await?;
-    for mapping in &map.mappings {
-        let (lower, upper) = bounds(&mapping.keys);
-        let inserted = sqlx::query(
-            "insert into mapping (map, version, lower, upper, shard) \
-             select $1, $2, $3, $4, name from shard where name = $5",
-        )
-        .bind(map.name.as_str())
-        .bind(map.version.0)
-        .bind(lower)
-        .bind(upper)
-        .bind(mapping.shard.as_str())
-        .execute(&mut *session)
+/// Holds a map's row: no version is made, no settings and no operation come in before the transaction ends.
+pub(super) async fn lock(session: &mut PgConnection, name: &MapName) -> Result<(), StoreError> {
+    sqlx::query("select from map where name = $1 for update")
+        .bind(name.as_str())
+        .execute(session)
         .await?;
-        if inserted.rows_affected() == 0 {
-            return Err(missing("shard", mapping.shard.as_str()));
-        }
-    }
     Ok(())
 }
 
-/// Nothing has this name.
-pub(super) fn missing(what: &'static str, name: &str) -> StoreError {
-    StoreError::Missing {
-        what,
-        name: name.to_owned(),
+/// The number of the version in force.
+pub(super) async fn version_in_force(
+    session: &mut PgConnection,
+    name: &MapName,
+) -> Result<MapVersion, StoreError> {
+    let (version,): (Option<i64>,) =
+        sqlx::query_as("select max(version) from map_version where map = $1")
+            .bind(name.as_str())
+            .fetch_one(session)
+            .await?;
+    let version = version.ok_or_else(|| missing("map", name.as_str()))?;
+    Ok(MapVersion(version))
+}
+
+/// A map with the mappings that `part` asks for.
+pub(super) async fn load(
+    store: &PgStore,
+    session: &mut PgConnection,
+    name: &MapName,
+    part: Part<'_>,
+) -> Result<Option<ShardMap>, StoreError> {
+    let row: Option<MapRow> = sqlx::query_as(
+        "select m.strategy, m.key_types, m.buckets, v.version, v.created_at, v.migration, s.settings \
+         from map m join map_version v on v.map = m.name join map_settings s on s.map = m.name \
+         where m.name = $1 and v.version <= coalesce($2, v.version) \
+         order by v.version desc, s.revision desc limit 1",
+    )
+    .bind(name.as_str())
+    .bind(part.version().map(|version| version.0))
+    .fetch_optional(&mut *session)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    if part
+        .version()
+        .is_some_and(|version| version.0 != row.version)
+    {
+        return Ok(None);
     }
+    let strategy = row.strategy()?;
+    let part = match part {
+        // Few ranges make a map of these, and their neighbours may be joined to those that move.
+        Part::Keys(_) if strategy != Strategy::List => Part::Whole,
+        Part::Whole | Part::Version(_) | Part::Keys(_) => part,
+    };
+    let whole = matches!(part, Part::Whole);
+    let made = (row.version, row.created_at);
+    let known = store.known.mappings(name, made).filter(|_| whole);
+    let mappings = match known {
+        Some(known) => known.to_vec(),
+        None => gathered(strategy, mappings::select(session, name, part).await?),
+    };
+    let map = row.map(name, &store.incarnation, mappings)?;
+    if whole {
+        store.known.keep(name, made, &map.mappings);
+    }
+    Ok(Some(map))
+}
+
+/// A version to write.
+pub(super) struct NewVersion<'a> {
+    pub(super) map: &'a MapName,
+    pub(super) version: MapVersion,
+    pub(super) migration: Option<&'a MigrationId>,
+    pub(super) by: &'a str,
+}
+
+impl<'a> NewVersion<'a> {
+    fn by_hand(map: &'a ShardMap, by: &'a str) -> Self {
+        Self {
+            map: &map.name,
+            version: map.version,
+            migration: None,
+            by,
+        }
+    }
+}
+
+/// Writes a version that differs by `delta` from the one before.
+///
+/// Constraints refuse a gap in the numbers and an overlap.
+pub(super) async fn insert_version(
+    session: &mut PgConnection,
+    new: &NewVersion<'_>,
+    delta: &Delta,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into map_version (map, version, migration, created_by, pieces, added, removed) \
+         select $1, $2, $3, $4, $5 - $6 + coalesce( \
+             (select pieces from map_version where map = $1 and version = $2 - 1), 0), $5, $6",
+    )
+    .bind(new.map.as_str())
+    .bind(new.version.0)
+    .bind(new.migration.map(MigrationId::as_str))
+    .bind(new.by)
+    .bind(count(&delta.added))
+    .bind(count(&delta.removed))
+    .execute(&mut *session)
+    .await?;
+    mappings::apply(session, new.map, new.version, delta).await
 }

@@ -1,51 +1,57 @@
 //! Migrations, steps and the journal.
 
 use super::PgStore;
-use super::maps::{current, missing};
-use super::rows::{EventRow, MigrationRow, StepRow, bounds};
-use crate::store::{
-    Change, Event, HoldEnd, Migration, NewEvent, NewMigration, Snapshot, Step, StoreError,
-};
+use super::mappings::Ends;
+use super::rows::{EventRow, MigrationRow, StepRow};
+use crate::store::{Change, Event, HoldEnd, Migration, NewEvent, Snapshot, Step, StoreError};
 use plans::id::MigrationId;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-/// Columns of a migration with its lease, as [`MigrationRow`] reads them.
-const SELECT: &str = "select m.*, l.until from migration m left join lease l on l.migration = m.id";
+/// A migration with its operation and its lease, as [`MigrationRow`] reads them.
+pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, m.plan, m.state, \
+    m.ownership, m.attempt, m.epoch, m.renew, m.agent, m.instance, m.approved, m.hold_end, m.waiting_for, \
+    m.failure, m.map_version_before, m.map_version_after, m.map_version_back, m.submitted_by, m.created_at, \
+    m.started_at, m.finished_at, m.revision, l.until from migration m \
+    join operation o on o.id = m.operation left join lease l on l.migration = m.id";
 
 impl PgStore {
-    pub(super) async fn insert_migration(
-        &self,
-        new: &NewMigration,
-    ) -> Result<Snapshot, StoreError> {
-        let plan = &new.plan;
+    /// The compare-and-set on the revision, or what keeps the migration from starting.
+    pub(super) async fn commit_change(&self, change: &Change) -> Result<bool, StoreError> {
         let mut transaction = self.pool.begin().await?;
-        // A flip of this map waits for the row too, so the version stays until the commit.
-        sqlx::query("select from map where name = $1 for update")
-            .bind(plan.map.as_str())
-            .execute(&mut *transaction)
-            .await?;
-        let map = current(&mut transaction, &self.incarnation, &plan.map)
-            .await?
-            .ok_or_else(|| missing("map", plan.map.as_str()))?;
-        if let Some(other) = meeting(&mut transaction, new).await? {
-            return Err(StoreError::KeysMoving { migration: other });
+        match apply(&mut transaction, change).await {
+            Ok(false) => Ok(false),
+            Ok(true) => {
+                transaction.commit().await?;
+                Ok(true)
+            }
+            Err(Refusal::KeysMoving) => {
+                drop(transaction);
+                Err(self.rival(change).await?)
+            }
+            Err(Refusal::Other(error)) => Err(error),
         }
-        if map.version != plan.map_version {
-            return Err(StoreError::MapVersion {
-                map: plan.map.clone(),
-                current: map.version.0,
-                expected: plan.map_version.0,
-            });
-        }
-        let snapshot = new.snapshot();
-        insert_row(&mut transaction, new).await?;
-        for step in &snapshot.steps {
-            upsert_step(&mut transaction, &new.id, step).await?;
-        }
-        insert_events(&mut transaction, &new.id, &[new.event()]).await?;
-        transaction.commit().await?;
-        Ok(snapshot)
+    }
+
+    /// Who moves the keys; [`StoreError::Busy`] if it has just ended.
+    async fn rival(&self, change: &Change) -> Result<StoreError, StoreError> {
+        let m = &change.migration;
+        let ends = Ends::of(&m.plan.moving.keys);
+        let row: Option<(String,)> = sqlx::query_as(
+            "select id from migration where map = $1 and id <> $2 and started_at is not null \
+             and finished_at is null and spans && spans($3::bytea[], $4::bytea[]) limit 1",
+        )
+        .bind(m.plan.map.as_str())
+        .bind(m.id.as_str())
+        .bind(ends.lower)
+        .bind(ends.upper)
+        .fetch_optional(&self.pool)
+        .await?;
+        Ok(
+            row.map_or(StoreError::Busy, |(id,)| StoreError::KeysMoving {
+                migration: MigrationId(id),
+            }),
+        )
     }
 
     pub(super) async fn select_snapshot(
@@ -65,7 +71,7 @@ impl PgStore {
             .execute(&mut *transaction)
             .await?;
         let rows: Vec<MigrationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
-            "{SELECT} where m.finished_at is null order by m.created_at, m.id"
+            "{SELECT} where m.finished_at is null order by m.created_at, m.operation, m.ordinal"
         )))
         .fetch_all(&mut *transaction)
         .await?;
@@ -86,7 +92,7 @@ impl PgStore {
 
     pub(super) async fn select_list(&self, limit: i64) -> Result<Vec<Migration>, StoreError> {
         let rows: Vec<MigrationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
-            "{SELECT} order by m.created_at desc, m.id limit $1"
+            "{SELECT} order by m.created_at desc, m.operation, m.ordinal limit $1"
         )))
         .bind(limit)
         .fetch_all(&self.pool)
@@ -132,8 +138,22 @@ pub(super) async fn snapshot(
     row.snapshot(steps).map(Some)
 }
 
+/// Why a change was not applied.
+pub(super) enum Refusal {
+    /// It starts a migration whose keys another one moves.
+    KeysMoving,
+    /// Anything else.
+    Other(StoreError),
+}
+
+impl<E: Into<StoreError>> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        Self::Other(error.into())
+    }
+}
+
 /// The compare-and-set on the revision with all that belongs to it; `false`: nothing was done.
-pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result<bool, StoreError> {
+pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result<bool, Refusal> {
     let m = &change.migration;
     let updated = sqlx::query(
         "update migration set state = $3, ownership = $4, attempt = $5, epoch = $6, renew = $7, \
@@ -160,7 +180,8 @@ pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result
     .bind(m.started_at)
     .bind(m.finished_at)
     .execute(&mut *session)
-    .await?;
+    .await
+    .map_err(refusal)?;
     if updated.rows_affected() == 0 {
         return Ok(false);
     }
@@ -170,6 +191,14 @@ pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result
     write_lease(session, change).await?;
     insert_events(session, &m.id, &change.events).await?;
     Ok(true)
+}
+
+fn refusal(error: sqlx::Error) -> Refusal {
+    let constraint = error.as_database_error().and_then(|e| e.constraint());
+    if constraint == Some("keys_move_once") {
+        return Refusal::KeysMoving;
+    }
+    error.into()
 }
 
 async fn write_lease(session: &mut PgConnection, change: &Change) -> Result<(), StoreError> {
@@ -197,50 +226,7 @@ async fn write_lease(session: &mut PgConnection, change: &Change) -> Result<(), 
     Ok(())
 }
 
-async fn meeting(
-    session: &mut PgConnection,
-    new: &NewMigration,
-) -> Result<Option<MigrationId>, StoreError> {
-    let (lower, upper) = bounds(&new.plan.moving.keys);
-    let row: Option<(String,)> = sqlx::query_as(
-        "select id from migration where map = $1 and finished_at is null and keys && int8range($2, $3) limit 1",
-    )
-    .bind(new.plan.map.as_str())
-    .bind(lower)
-    .bind(upper)
-    .fetch_optional(session)
-    .await?;
-    Ok(row.map(|(id,)| MigrationId(id)))
-}
-
-async fn insert_row(session: &mut PgConnection, new: &NewMigration) -> Result<(), StoreError> {
-    let (lower, upper) = bounds(&new.plan.moving.keys);
-    let made = sqlx::query(
-        "insert into migration (id, map, lower, upper, plan, plan_hash, state, ownership, \
-         map_version_before, submitted_by, created_at) \
-         values ($1, $2, $3, $4, $5, $6, 'planned', 'ready', $7, $8, $9) on conflict (id) do nothing",
-    )
-    .bind(new.id.as_str())
-    .bind(new.plan.map.as_str())
-    .bind(lower)
-    .bind(upper)
-    .bind(Json(&new.plan))
-    .bind(&new.plan.hash)
-    .bind(new.plan.map_version.0)
-    .bind(&new.by)
-    .bind(new.at)
-    .execute(session)
-    .await?;
-    if made.rows_affected() == 0 {
-        return Err(StoreError::Exists {
-            what: "migration",
-            name: new.id.to_string(),
-        });
-    }
-    Ok(())
-}
-
-async fn upsert_step(
+pub(super) async fn upsert_step(
     session: &mut PgConnection,
     id: &MigrationId,
     step: &Step,
@@ -274,7 +260,7 @@ async fn upsert_step(
 }
 
 /// The migration's row is locked by its update, so numbers have no gap and no rival.
-async fn insert_events(
+pub(super) async fn insert_events(
     session: &mut PgConnection,
     id: &MigrationId,
     events: &[NewEvent],

@@ -5,18 +5,24 @@
 
 mod agents;
 mod dsn;
+mod known;
+mod mappings;
 mod maps;
 mod migrations;
+mod operations;
 mod rows;
 mod seal;
+mod settings;
+mod shards;
 
 use super::{
-    AgentRecord, Answer, Change, CleanupRecord, Event, MapVersionRecord, Migration, NewMigration,
-    Sealed, ShardRecord, Snapshot, Store, StoreError,
+    AgentRecord, Answer, AuditRecord, Change, CleanupRecord, Event, MapVersionRecord, Migration,
+    NewOperation, NewShard, Operation, Sealed, SettingsRecord, ShardRecord, ShardUpdate, Snapshot,
+    Store, StoreError,
 };
 use chrono::{DateTime, Utc};
 pub use dsn::DsnError;
-use plans::id::{AgentName, InstanceId, MapName, MigrationId, ShardName, StepId};
+use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId};
 use plans::shard_map::ShardMap;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use std::time::Duration;
@@ -42,6 +48,7 @@ const SETTINGS: [(&str, &str); 6] = [
 pub struct PgStore {
     pool: PgPool,
     incarnation: String,
+    known: known::Known,
 }
 
 impl PgStore {
@@ -82,6 +89,7 @@ impl PgStore {
         Ok(Self {
             pool,
             incarnation: incarnation.to_string(),
+            known: known::Known::default(),
         })
     }
 }
@@ -129,8 +137,12 @@ impl Store for PgStore {
         })
     }
 
-    fn add_shard<'a>(&'a self, name: &'a ShardName, dsn: &'a str) -> Answer<'a, ShardRecord> {
-        Box::pin(self.insert_shard(name, dsn))
+    fn add_shard<'a>(&'a self, new: &'a NewShard) -> Answer<'a, ShardRecord> {
+        Box::pin(self.insert_shard(new))
+    }
+
+    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> Answer<'a, ShardRecord> {
+        Box::pin(self.change_shard(update))
     }
 
     fn shards(&self) -> Answer<'_, Vec<ShardRecord>> {
@@ -138,11 +150,15 @@ impl Store for PgStore {
     }
 
     fn remove_shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, ()> {
-        Box::pin(self.delete_shard(name))
+        Box::pin(self.retire_shard(name))
     }
 
     fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
         Box::pin(self.insert_map(map, by))
+    }
+
+    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
+        Box::pin(self.insert_next_version(map, by))
     }
 
     fn maps(&self) -> Answer<'_, Vec<ShardMap>> {
@@ -150,18 +166,39 @@ impl Store for PgStore {
     }
 
     fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<ShardMap>> {
-        Box::pin(async {
-            let mut session = self.pool.acquire().await?;
-            maps::current(&mut session, &self.incarnation, name).await
-        })
+        Box::pin(self.select_map(name, None))
+    }
+
+    fn map_at<'a>(
+        &'a self,
+        name: &'a MapName,
+        version: MapVersion,
+    ) -> Answer<'a, Option<ShardMap>> {
+        Box::pin(self.select_map(name, Some(version)))
     }
 
     fn history<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<MapVersionRecord>> {
         Box::pin(self.select_history(name))
     }
 
-    fn submit<'a>(&'a self, new: &'a NewMigration) -> Answer<'a, Snapshot> {
-        Box::pin(self.insert_migration(new))
+    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> Answer<'a, ()> {
+        Box::pin(self.insert_next_settings(new))
+    }
+
+    fn settings<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<SettingsRecord>> {
+        Box::pin(self.select_settings(name))
+    }
+
+    fn submit<'a>(&'a self, new: &'a NewOperation) -> Answer<'a, Vec<Snapshot>> {
+        Box::pin(self.insert_operation(new))
+    }
+
+    fn operation<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Operation>> {
+        Box::pin(self.select_operation(id))
+    }
+
+    fn operations(&self, limit: i64) -> Answer<'_, Vec<Operation>> {
+        Box::pin(self.select_operations(limit))
     }
 
     fn load<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Snapshot>> {
@@ -177,14 +214,7 @@ impl Store for PgStore {
     }
 
     fn commit<'a>(&'a self, change: &'a Change) -> Answer<'a, bool> {
-        Box::pin(async {
-            let mut transaction = self.pool.begin().await?;
-            let applied = migrations::apply(&mut transaction, change).await?;
-            if applied {
-                transaction.commit().await?;
-            }
-            Ok(applied)
-        })
+        Box::pin(self.commit_change(change))
     }
 
     fn seal<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Box<dyn Sealed>> {
@@ -237,5 +267,13 @@ impl Store for PgStore {
 
     fn agents(&self) -> Answer<'_, Vec<AgentRecord>> {
         Box::pin(self.select_agents())
+    }
+
+    fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> Answer<'a, ()> {
+        Box::pin(self.insert_audit(record))
+    }
+
+    fn audit(&self, limit: i64) -> Answer<'_, Vec<AuditRecord>> {
+        Box::pin(self.select_audit(limit))
     }
 }

@@ -1,11 +1,12 @@
 //! Rows as SQL returns them, and their way into records.
 
-use crate::store::{CleanupRecord, Event, HoldEnd, Migration, Owner, Snapshot, Step, StoreError};
+use crate::store::{
+    CleanupRecord, Event, HoldEnd, Migration, Operation, Owner, Snapshot, Step, StoreError,
+};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
 use plans::id::{AgentName, AttemptNo, Epoch, InstanceId, MapVersion, MigrationId};
-use plans::key_set::{Key, KeyRange, KeySet};
-use plans::plan::Plan;
+use plans::plan::{MovePlan, Plan};
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
@@ -13,11 +14,14 @@ use plans::step::StepKind;
 use serde_json::Value;
 use sqlx::types::Json;
 
-/// A row of `migration`, with the lease beside it.
+/// A row of `migration`, with what its operation and its lease say beside it.
 #[derive(Debug, sqlx::FromRow)]
 pub(super) struct MigrationRow {
     pub(super) id: String,
-    plan: Json<Plan>,
+    pub(super) operation: String,
+    ordinal: i32,
+    queued: bool,
+    plan: Json<MovePlan>,
     state: String,
     ownership: String,
     attempt: i64,
@@ -38,6 +42,32 @@ pub(super) struct MigrationRow {
     finished_at: Option<DateTime<Utc>>,
     revision: i64,
     until: Option<DateTime<Utc>>,
+}
+
+/// A row of `operation`.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct OperationRow {
+    pub(super) id: String,
+    plan: Json<Plan>,
+    queued: bool,
+    override_reason: Option<String>,
+    submitted_by: String,
+    created_at: DateTime<Utc>,
+}
+
+impl OperationRow {
+    /// The record with its migrations.
+    pub(super) fn record(self, migrations: Vec<Migration>) -> Operation {
+        Operation {
+            id: MigrationId(self.id),
+            plan: self.plan.0,
+            queued: self.queued,
+            override_reason: self.override_reason,
+            submitted_by: self.submitted_by,
+            created_at: self.created_at,
+            migrations,
+        }
+    }
 }
 
 /// A row of `step`.
@@ -103,6 +133,9 @@ impl MigrationRow {
         };
         Ok(Migration {
             id: MigrationId(self.id),
+            operation: MigrationId(self.operation),
+            ordinal: self.ordinal,
+            queued: self.queued,
             plan: self.plan.0,
             state: MigrationState::parse(&self.state)
                 .ok_or_else(|| unknown("migration state", &self.state))?,
@@ -177,25 +210,12 @@ impl From<CleanupRow> for CleanupRecord {
     }
 }
 
-/// The bounds of a key set as columns.
-pub(super) fn bounds(keys: &KeySet) -> (Option<i64>, Option<i64>) {
-    let KeySet::Range(range) = keys;
-    let number = |key: &Key| {
-        let Key::Int(value) = key;
-        *value
-    };
-    (
-        range.from.as_ref().map(number),
-        range.to.as_ref().map(number),
-    )
-}
-
-/// The key set between two columns.
-pub(super) fn key_set(lower: Option<i64>, upper: Option<i64>) -> KeySet {
-    KeySet::Range(KeyRange {
-        from: lower.map(Key::Int),
-        to: upper.map(Key::Int),
-    })
+/// Nothing has this name.
+pub(super) fn missing(what: &'static str, name: &str) -> StoreError {
+    StoreError::Missing {
+        what,
+        name: name.to_owned(),
+    }
 }
 
 /// A word in the store that this version does not know.

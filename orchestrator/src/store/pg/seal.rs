@@ -1,8 +1,11 @@
 //! The transaction between the seal and the flip.
 
 use super::PgStore;
-use super::maps::{current, insert_version, missing};
-use super::migrations::{apply, snapshot};
+use super::mappings::Part;
+use super::maps::{NewVersion, insert_version, load};
+use super::migrations::{Refusal, apply, snapshot};
+use super::rows::missing;
+use crate::store::pieces::Delta;
 use crate::store::{Answer, Change, Sealed, Snapshot, StoreError};
 use futures::future::BoxFuture;
 use plans::id::MigrationId;
@@ -33,7 +36,8 @@ impl PgStore {
             .await?
             .ok_or_else(|| missing("migration", id.as_str()))?;
         let name = &snapshot.migration.plan.map;
-        let map = current(&mut transaction, &self.incarnation, name)
+        let keys = Part::Keys(&snapshot.migration.plan.moving.keys);
+        let map = load(self, &mut transaction, name, keys)
             .await?
             .ok_or_else(|| missing("map", name.as_str()))?;
         Ok(Box::new(PgSealed {
@@ -69,12 +73,20 @@ impl Sealed for PgSealed {
             sqlx::query("set local synchronous_commit = on")
                 .execute(&mut *self.transaction)
                 .await?;
-            let by = change.migration.id.as_str();
-            insert_version(&mut self.transaction, map, by).await?;
-            if !apply(&mut self.transaction, change).await? {
-                return Err(StoreError::Busy);
+            let delta = Delta::between(&self.map, map);
+            let id = &change.migration.id;
+            let version = NewVersion {
+                map: &map.name,
+                version: map.version,
+                migration: Some(id),
+                by: id.as_str(),
+            };
+            insert_version(&mut self.transaction, &version, &delta).await?;
+            match apply(&mut self.transaction, change).await {
+                Ok(true) => Ok(self.transaction.commit().await?),
+                Ok(false) | Err(Refusal::KeysMoving) => Err(StoreError::Busy),
+                Err(Refusal::Other(error)) => Err(error),
             }
-            Ok(self.transaction.commit().await?)
         })
     }
 

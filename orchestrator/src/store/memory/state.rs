@@ -1,0 +1,173 @@
+//! What the store in memory holds; operations, migrations and their seals.
+
+use super::missing;
+use crate::store::{
+    AgentRecord, AuditRecord, Change, CleanupRecord, Event, MapVersionRecord, Migration, NewEvent,
+    NewOperation, Operation, SettingsRecord, ShardRecord, Snapshot, Step, StoreError,
+};
+use plans::id::{AgentName, MapName, MigrationId, ShardName};
+use plans::key_set::KeySet;
+use plans::shard_map::ShardMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) shards: BTreeMap<ShardName, ShardRecord>,
+    pub(super) last_number: i32,
+    pub(super) maps: BTreeMap<MapName, KeptMap>,
+    pub(super) operations: BTreeMap<MigrationId, NewOperation>,
+    pub(super) migrations: BTreeMap<MigrationId, Snapshot>,
+    pub(super) events: BTreeMap<MigrationId, Vec<Event>>,
+    pub(super) cleanup: BTreeMap<MigrationId, Vec<CleanupRecord>>,
+    pub(super) agents: BTreeMap<AgentName, AgentRecord>,
+    pub(super) audit: Vec<AuditRecord>,
+    /// Sealed migrations with their maps, which are held too.
+    pub(super) sealed: BTreeMap<MigrationId, MapName>,
+}
+
+/// All versions and all revisions of the settings of one map, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct KeptMap {
+    pub(super) versions: Vec<(ShardMap, MapVersionRecord)>,
+    pub(super) settings: Vec<SettingsRecord>,
+}
+
+impl State {
+    /// Refuses while a sealed migration holds the map.
+    pub(super) fn lock(&self, map: &MapName) -> Result<(), StoreError> {
+        let held = self.sealed.values().any(|sealed| sealed == map);
+        if held { Err(StoreError::Busy) } else { Ok(()) }
+    }
+
+    /// An unfinished migration that moves some of `keys`.
+    pub(super) fn moved_by(&self, map: &MapName, keys: &KeySet) -> Option<MigrationId> {
+        let mut all = self.migrations.values();
+        let other = all.find(|s| s.migration.meets(map, keys))?;
+        Some(other.migration.id.clone())
+    }
+
+    pub(super) fn admit(&mut self, new: &NewOperation) -> Result<Vec<Snapshot>, StoreError> {
+        let plan = &new.plan;
+        self.lock(&plan.map)?;
+        let current = self.version_in_force(&plan.map)?;
+        if !new.queue {
+            let mut moves = plan.moves.iter();
+            let other = moves.find_map(|m| self.moved_by(&plan.map, &m.moving.keys));
+            if let Some(migration) = other {
+                return Err(StoreError::KeysMoving { migration });
+            }
+            if current != plan.map_version {
+                return Err(StoreError::MapVersion {
+                    map: plan.map.clone(),
+                    current: current.0,
+                    expected: plan.map_version.0,
+                });
+            }
+        }
+        let moves = plan.moves.iter();
+        let names: BTreeSet<&ShardName> = moves
+            .flat_map(|m| [&m.moving.source, &m.moving.target])
+            .collect();
+        self.registered(names.into_iter())?;
+        let snapshots = new.snapshots();
+        let mut ids = snapshots.iter().map(|s| &s.migration.id);
+        let taken = ids.find(|id| self.migrations.contains_key(*id));
+        let taken = taken.or_else(|| self.operations.get(&new.id).map(|o| &o.id));
+        if let Some(id) = taken {
+            return Err(StoreError::Exists {
+                what: "migration",
+                name: id.to_string(),
+            });
+        }
+        self.operations.insert(new.id.clone(), new.clone());
+        for snapshot in &snapshots {
+            let id = &snapshot.migration.id;
+            self.migrations.insert(id.clone(), snapshot.clone());
+            self.journal(id, &[new.event()]);
+        }
+        Ok(snapshots)
+    }
+
+    pub(super) fn operation(&self, id: &MigrationId) -> Option<Operation> {
+        let kept = self.operations.get(id)?;
+        let all = self.migrations.values().map(|s| &s.migration);
+        let mut migrations: Vec<Migration> = all.filter(|m| &m.operation == id).cloned().collect();
+        migrations.sort_by_key(|m| m.ordinal);
+        Some(Operation {
+            id: id.clone(),
+            plan: kept.plan.clone(),
+            queued: kept.queue,
+            override_reason: kept.override_reason.clone(),
+            submitted_by: kept.by.clone(),
+            created_at: kept.at,
+            migrations,
+        })
+    }
+
+    fn journal(&mut self, id: &MigrationId, events: &[NewEvent]) {
+        let journal = self.events.entry(id.clone()).or_default();
+        for (event, seq) in events.iter().zip(journal.len() as i64 + 1..) {
+            journal.push(Event {
+                seq,
+                at: event.at,
+                actor: event.actor.clone(),
+                kind: event.kind.clone(),
+                step: event.step.clone(),
+                data: event.data.clone(),
+            });
+        }
+    }
+
+    /// The compare-and-set on the revision; `false`: nothing was done.
+    pub(super) fn apply(&mut self, change: &Change) -> Result<bool, StoreError> {
+        let id = &change.migration.id;
+        let stored = self.migrations.get(id);
+        if stored.is_none_or(|stored| stored.migration.revision != change.from_revision) {
+            return Ok(false);
+        }
+        if let Some(migration) = self.rival(&change.migration) {
+            return Err(StoreError::KeysMoving { migration });
+        }
+        let Some(stored) = self.migrations.get_mut(id) else {
+            return Ok(false);
+        };
+        stored.migration = change.migration.clone();
+        stored.migration.revision = change.from_revision + 1;
+        for step in &change.steps {
+            upsert(&mut stored.steps, step);
+        }
+        match &change.migration.owner {
+            None => stored.lease_until = None,
+            Some(_) => stored.lease_until = change.lease_until.or(stored.lease_until),
+        }
+        self.journal(id, &change.events);
+        Ok(true)
+    }
+
+    fn rival(&self, m: &Migration) -> Option<MigrationId> {
+        let mut others = self.migrations.values().map(|s| &s.migration);
+        let other = others.find(|other| {
+            other.id != m.id && other.holds_keys() && other.meets(&m.plan.map, &m.plan.moving.keys)
+        });
+        other.filter(|_| m.holds_keys()).map(|m| m.id.clone())
+    }
+
+    /// Marks a migration as sealed.
+    pub(super) fn seal(&mut self, id: &MigrationId) -> Result<(Snapshot, ShardMap), StoreError> {
+        let snapshot = self.migrations.get(id).cloned();
+        let snapshot = snapshot.ok_or_else(|| missing("migration", id.as_str()))?;
+        let name = &snapshot.migration.plan.map;
+        let map = self.current(name);
+        let map = map.ok_or_else(|| missing("map", name.as_str()))?;
+        self.lock(name)?;
+        self.sealed.insert(id.clone(), name.clone());
+        Ok((snapshot, map))
+    }
+}
+
+fn upsert(steps: &mut Vec<Step>, step: &Step) {
+    match steps.iter_mut().find(|old| old.id == step.id) {
+        Some(old) => *old = step.clone(),
+        None => steps.push(step.clone()),
+    }
+}

@@ -1,0 +1,274 @@
+//! Mappings: rows that enter with one version of their map and leave with another.
+//!
+//! They are written and read in bulk, as arrays, since a list map may have a million of them.
+
+use super::rows::missing;
+use crate::store::StoreError;
+use crate::store::pieces::{Delta, Piece};
+use futures::TryStreamExt;
+use plans::id::{MapName, MapVersion, MigrationId, ShardName};
+use plans::key::Key;
+use plans::key_set::{KeySet, Span};
+use sqlx::postgres::PgArguments;
+use sqlx::query::QueryAs;
+use sqlx::types::Json;
+use sqlx::{PgConnection, Postgres};
+use std::collections::BTreeMap;
+
+/// Rows that one statement writes at most.
+const ROWS_AT_ONCE: usize = 20_000;
+
+/// Which mappings of a map are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part<'a> {
+    /// All that are in force.
+    Whole,
+    /// Those of this version.
+    Version(MapVersion),
+    /// Those in force that decide over these keys.
+    Keys(&'a KeySet),
+}
+
+impl Part<'_> {
+    /// The version asked for; `None` for the one in force.
+    pub(super) fn version(self) -> Option<MapVersion> {
+        match self {
+            Self::Whole | Self::Keys(_) => None,
+            Self::Version(version) => Some(version),
+        }
+    }
+}
+
+/// Ends of spans as two arrays, in the order of the spans.
+pub(super) struct Ends {
+    pub(super) lower: Vec<Option<Vec<u8>>>,
+    pub(super) upper: Vec<Option<Vec<u8>>>,
+}
+
+impl FromIterator<Span> for Ends {
+    fn from_iter<I: IntoIterator<Item = Span>>(spans: I) -> Self {
+        let (lower, upper) = spans.into_iter().unzip();
+        Self { lower, upper }
+    }
+}
+
+impl Ends {
+    pub(super) fn of(keys: &KeySet) -> Self {
+        keys.spans().into_iter().collect()
+    }
+}
+
+/// The pieces of a map, in no order; the keys of a list by owner.
+pub(super) async fn select(
+    session: &mut PgConnection,
+    map: &MapName,
+    part: Part<'_>,
+) -> Result<Vec<Piece>, StoreError> {
+    let names = shard_names(session).await?;
+    let owner = |number: i32| {
+        let name = names.get(&number).cloned();
+        name.ok_or_else(|| missing("shard", &number.to_string()))
+    };
+    let mut rows = query(map, part).fetch(session);
+    let mut listed: BTreeMap<i32, Vec<Key>> = BTreeMap::new();
+    let mut pieces = Vec::new();
+    while let Some((number, Json(keys))) = rows.try_next().await? {
+        match keys {
+            KeySet::List(keys) => listed.entry(number).or_default().extend(keys),
+            KeySet::Range(_) | KeySet::Hash(_) => {
+                let shard = owner(number)?;
+                pieces.push(Piece { keys, shard });
+            }
+        }
+    }
+    for (number, keys) in listed {
+        let (keys, shard) = (KeySet::list(keys), owner(number)?);
+        pieces.push(Piece { keys, shard });
+    }
+    Ok(pieces)
+}
+
+type Query<'q> = QueryAs<'q, Postgres, (i32, Json<KeySet>), PgArguments>;
+
+fn query<'q>(map: &'q MapName, part: Part<'_>) -> Query<'q> {
+    match part {
+        Part::Whole => {
+            sqlx::query_as("select shard, keys from mapping where map = $1 and until is null")
+                .bind(map.as_str())
+        }
+        Part::Version(version) => sqlx::query_as(
+            "select shard, keys from mapping \
+             where map = $1 and since <= $2 and (until is null or until > $2)",
+        )
+        .bind(map.as_str())
+        .bind(version.0),
+        Part::Keys(keys) => {
+            let ends = Ends::of(keys);
+            // Key by key, however many the map has and whatever the planner knows of it.
+            sqlx::query_as(
+                "select m.shard, m.keys from unnest($2::bytea[], $3::bytea[]) as c (l, u), \
+                 lateral (select shard, keys from mapping where map = $1 and until is null \
+                     and span = key_span(c.l, c.u) limit 1) m",
+            )
+            .bind(map.as_str())
+            .bind(ends.lower)
+            .bind(ends.upper)
+        }
+    }
+}
+
+/// Every shard that was ever registered, by number.
+async fn shard_names(session: &mut PgConnection) -> Result<BTreeMap<i32, ShardName>, StoreError> {
+    let rows: Vec<(i32, String)> = sqlx::query_as("select number, name from shard")
+        .fetch_all(session)
+        .await?;
+    let named = rows.into_iter();
+    Ok(named
+        .map(|(number, name)| (number, ShardName(name)))
+        .collect())
+}
+
+/// Closes the mappings that leave with `version` and writes those that enter.
+pub(super) async fn apply(
+    session: &mut PgConnection,
+    map: &MapName,
+    version: MapVersion,
+    delta: &Delta,
+) -> Result<(), StoreError> {
+    for piece in &delta.removed {
+        for spans in piece.keys.spans().chunks(ROWS_AT_ONCE) {
+            close(session, map, version, spans).await?;
+        }
+    }
+    let numbers = registered(session, &delta.added).await?;
+    let mut rows = Rows::default();
+    for piece in &delta.added {
+        let number = numbers.get(&piece.shard);
+        let number = *number.ok_or_else(|| missing("shard", piece.shard.as_str()))?;
+        for (span, keys) in piece.keys.spans().into_iter().zip(json_pieces(&piece.keys)) {
+            rows.push(span, keys, number);
+            if rows.shards.len() == ROWS_AT_ONCE {
+                std::mem::take(&mut rows)
+                    .insert(session, map, version)
+                    .await?;
+            }
+        }
+    }
+    rows.insert(session, map, version).await
+}
+
+async fn close(
+    session: &mut PgConnection,
+    map: &MapName,
+    version: MapVersion,
+    spans: &[Span],
+) -> Result<(), StoreError> {
+    let ends: Ends = spans.iter().cloned().collect();
+    let closed = sqlx::query(
+        "update mapping m set until = $2 from unnest($3::bytea[], $4::bytea[]) as c (l, u), \
+         lateral (select ctid from mapping where map = $1 and until is null \
+             and span = key_span(c.l, c.u) limit 1) f where m.ctid = f.ctid",
+    )
+    .bind(map.as_str())
+    .bind(version.0)
+    .bind(ends.lower)
+    .bind(ends.upper)
+    .execute(session)
+    .await?;
+    if usize::try_from(closed.rows_affected()) == Ok(spans.len()) {
+        return Ok(());
+    }
+    Err(StoreError::Unavailable {
+        source: format!("map {map} is not as it was read: a mapping to be closed is not in force")
+            .into(),
+    })
+}
+
+/// The numbers of the shards of `pieces`, which stay registered until the transaction ends.
+async fn registered(
+    session: &mut PgConnection,
+    pieces: &[Piece],
+) -> Result<BTreeMap<ShardName, i32>, StoreError> {
+    let mut names: Vec<&str> = pieces.iter().map(|piece| piece.shard.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    super::shards::hold(session, &names).await
+}
+
+/// Each piece of `keys` as a set of its own, in JSON.
+fn json_pieces(keys: &KeySet) -> Vec<serde_json::Value> {
+    let none = serde_json::Value::Null;
+    match keys {
+        KeySet::List(keys) => keys
+            .iter()
+            .map(|key| serde_json::json!({ "list": [key] }))
+            .collect(),
+        KeySet::Range(_) | KeySet::Hash(_) => keys
+            .pieces()
+            .iter()
+            .map(|piece| serde_json::to_value(piece).unwrap_or(none.clone()))
+            .collect(),
+    }
+}
+
+/// Mappings to write, column by column.
+#[derive(Default)]
+struct Rows {
+    lower: Vec<Option<Vec<u8>>>,
+    upper: Vec<Option<Vec<u8>>>,
+    keys: Vec<serde_json::Value>,
+    shards: Vec<i32>,
+}
+
+impl Rows {
+    fn push(&mut self, (lower, upper): Span, keys: serde_json::Value, shard: i32) {
+        self.lower.push(lower);
+        self.upper.push(upper);
+        self.keys.push(keys);
+        self.shards.push(shard);
+    }
+
+    async fn insert(
+        self,
+        session: &mut PgConnection,
+        map: &MapName,
+        version: MapVersion,
+    ) -> Result<(), StoreError> {
+        if self.shards.is_empty() {
+            return Ok(());
+        }
+        sqlx::query(
+            "insert into mapping (map, since, span, keys, shard) \
+             select $1, $2, key_span(c.l, c.u), c.keys, c.shard \
+             from unnest($3::bytea[], $4::bytea[], $5::jsonb[], $6::integer[]) as c (l, u, keys, shard)",
+        )
+        .bind(map.as_str())
+        .bind(version.0)
+        .bind(self.lower)
+        .bind(self.upper)
+        .bind(self.keys)
+        .bind(self.shards)
+        .execute(session)
+        .await?;
+        Ok(())
+    }
+}
+
+/// An unfinished migration that moves some of `keys`.
+pub(super) async fn moved_by(
+    session: &mut PgConnection,
+    map: &MapName,
+    keys: &KeySet,
+) -> Result<Option<MigrationId>, StoreError> {
+    let ends = Ends::of(keys);
+    let row: Option<(String,)> = sqlx::query_as(
+        "select id from migration where map = $1 and finished_at is null \
+         and spans && spans($2::bytea[], $3::bytea[]) order by created_at, id limit 1",
+    )
+    .bind(map.as_str())
+    .bind(ends.lower)
+    .bind(ends.upper)
+    .fetch_optional(session)
+    .await?;
+    Ok(row.map(|(id,)| MigrationId(id)))
+}

@@ -1,0 +1,164 @@
+//! Operations: admitted as a whole, with a migration for each move.
+
+use super::mappings::{Ends, moved_by};
+use super::migrations::{SELECT, insert_events, upsert_step};
+use super::rows::{MigrationRow, OperationRow, missing};
+use super::{PgStore, maps, shards};
+use crate::store::{Migration, NewOperation, Operation, Snapshot, StoreError};
+use plans::id::MigrationId;
+use sqlx::PgConnection;
+use sqlx::types::Json;
+
+impl PgStore {
+    pub(super) async fn insert_operation(
+        &self,
+        new: &NewOperation,
+    ) -> Result<Vec<Snapshot>, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        maps::lock(&mut transaction, &new.plan.map).await?;
+        admit(&mut transaction, new).await?;
+        let snapshots = new.snapshots();
+        insert_row(&mut transaction, new).await?;
+        for snapshot in &snapshots {
+            let id = &snapshot.migration.id;
+            insert_migration(&mut transaction, &snapshot.migration).await?;
+            for step in &snapshot.steps {
+                upsert_step(&mut transaction, id, step).await?;
+            }
+            insert_events(&mut transaction, id, &[new.event()]).await?;
+        }
+        transaction.commit().await?;
+        Ok(snapshots)
+    }
+
+    pub(super) async fn select_operation(
+        &self,
+        id: &MigrationId,
+    ) -> Result<Option<Operation>, StoreError> {
+        let row: Option<OperationRow> = sqlx::query_as("select * from operation where id = $1")
+            .bind(id.as_str())
+            .fetch_optional(&self.pool)
+            .await?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(self.with_migrations(vec![row]).await?.pop())
+    }
+
+    pub(super) async fn select_operations(&self, limit: i64) -> Result<Vec<Operation>, StoreError> {
+        let rows: Vec<OperationRow> =
+            sqlx::query_as("select * from operation order by created_at desc, id limit $1")
+                .bind(limit)
+                .fetch_all(&self.pool)
+                .await?;
+        self.with_migrations(rows).await
+    }
+
+    /// The migrations are as the second statement sees them: an operation itself never changes.
+    async fn with_migrations(&self, rows: Vec<OperationRow>) -> Result<Vec<Operation>, StoreError> {
+        let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+        let migrations: Vec<MigrationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+            "{SELECT} where m.operation = any($1) order by m.operation, m.ordinal"
+        )))
+        .bind(ids)
+        .fetch_all(&self.pool)
+        .await?;
+        let migrations: Result<Vec<Migration>, StoreError> =
+            migrations.into_iter().map(MigrationRow::record).collect();
+        let mut migrations = migrations?;
+        let whole = |row: OperationRow| {
+            let own = migrations.extract_if(.., |m| m.operation.as_str() == row.id);
+            let own = own.collect();
+            row.record(own)
+        };
+        Ok(rows.into_iter().map(whole).collect())
+    }
+}
+
+/// Refuses what may not come in; the map's row is held, so what was seen stays until the commit.
+async fn admit(session: &mut PgConnection, new: &NewOperation) -> Result<(), StoreError> {
+    let plan = &new.plan;
+    let current = maps::version_in_force(session, &plan.map).await?;
+    if !new.queue {
+        for planned in &plan.moves {
+            let other = moved_by(session, &plan.map, &planned.moving.keys).await?;
+            if let Some(migration) = other {
+                return Err(StoreError::KeysMoving { migration });
+            }
+        }
+        if current != plan.map_version {
+            return Err(StoreError::MapVersion {
+                map: plan.map.clone(),
+                current: current.0,
+                expected: plan.map_version.0,
+            });
+        }
+    }
+    let moves = plan.moves.iter();
+    let mut names: Vec<&str> = moves
+        .flat_map(|planned| [&planned.moving.source, &planned.moving.target])
+        .map(|shard| shard.as_str())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let held = shards::hold(session, &names).await?;
+    let absent = names
+        .into_iter()
+        .find(|name| !held.contains_key(&(*name).into()));
+    absent.map_or(Ok(()), |name| Err(missing("shard", name)))
+}
+
+async fn insert_row(session: &mut PgConnection, new: &NewOperation) -> Result<(), StoreError> {
+    let made = sqlx::query(
+        "insert into operation (id, plan, plan_hash, queued, override_reason, submitted_by, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7) on conflict (id) do nothing",
+    )
+    .bind(new.id.as_str())
+    .bind(Json(&new.plan))
+    .bind(&new.plan.hash)
+    .bind(new.queue)
+    .bind(new.override_reason.as_deref())
+    .bind(&new.by)
+    .bind(new.at)
+    .execute(session)
+    .await?;
+    if made.rows_affected() == 0 {
+        return Err(StoreError::Exists {
+            what: "migration",
+            name: new.id.to_string(),
+        });
+    }
+    Ok(())
+}
+
+async fn insert_migration(session: &mut PgConnection, m: &Migration) -> Result<(), StoreError> {
+    let ends = Ends::of(&m.plan.moving.keys);
+    let made = sqlx::query(
+        "insert into migration (id, operation, move, ordinal, map, source, target, spans, plan, state, \
+         ownership, map_version_before, submitted_by, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, spans($8::bytea[], $9::bytea[]), $10, $11, $12, $13, $14, $15) \
+         on conflict (id) do nothing",
+    )
+    .bind(m.id.as_str())
+    .bind(m.operation.as_str())
+    .bind(&m.plan.id)
+    .bind(m.ordinal)
+    .bind(m.plan.map.as_str())
+    .bind(m.plan.moving.source.as_str())
+    .bind(m.plan.moving.target.as_str())
+    .bind(ends.lower)
+    .bind(ends.upper)
+    .bind(Json(&m.plan))
+    .bind(m.state.name())
+    .bind(m.ownership.name())
+    .bind(m.map_version_before.0)
+    .bind(&m.submitted_by)
+    .bind(m.created_at)
+    .execute(session)
+    .await?;
+    if made.rows_affected() == 0 {
+        return Err(StoreError::Exists {
+            what: "migration",
+            name: m.id.to_string(),
+        });
+    }
+    Ok(())
+}

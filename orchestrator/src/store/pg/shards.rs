@@ -1,0 +1,208 @@
+//! Shards, and the audit trail.
+
+use super::PgStore;
+use super::rows::missing;
+use crate::store::{AuditRecord, NewShard, ShardRecord, ShardUpdate, StoreError};
+use chrono::{DateTime, Utc};
+use plans::id::{MapName, MigrationId, ShardName};
+use serde_json::Value;
+use sqlx::PgConnection;
+use sqlx::types::Json;
+use std::collections::BTreeMap;
+
+#[derive(sqlx::FromRow)]
+struct ShardRow {
+    name: String,
+    number: i32,
+    dsn: String,
+    labels: Json<BTreeMap<String, String>>,
+    capacity: i64,
+    space: Option<i64>,
+    created_at: DateTime<Utc>,
+}
+
+impl From<ShardRow> for ShardRecord {
+    fn from(row: ShardRow) -> Self {
+        Self {
+            name: ShardName(row.name),
+            number: row.number,
+            dsn: row.dsn,
+            labels: row.labels.0,
+            capacity: u32::try_from(row.capacity).unwrap_or(u32::MAX),
+            space: row.space.and_then(|bytes| u64::try_from(bytes).ok()),
+            created_at: row.created_at,
+        }
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct AuditRow {
+    at: DateTime<Utc>,
+    actor: String,
+    action: String,
+    object: String,
+    data: Value,
+}
+
+impl PgStore {
+    pub(super) async fn insert_shard(&self, new: &NewShard) -> Result<ShardRecord, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        // Numbers have no gap and no rival.
+        sqlx::query("lock table shard in share row exclusive mode")
+            .execute(&mut *transaction)
+            .await?;
+        let row: Option<ShardRow> = sqlx::query_as(
+            "insert into shard (number, name, dsn, labels, capacity, space) \
+             select coalesce(max(number), 0) + 1, $1, $2, $3, $4, $5 from shard \
+             on conflict do nothing \
+             returning name, number, dsn, labels, capacity, space, created_at",
+        )
+        .bind(new.name.as_str())
+        .bind(&new.dsn)
+        .bind(Json(&new.labels))
+        .bind(i64::from(new.capacity))
+        .bind(bytes(new.space))
+        .fetch_optional(&mut *transaction)
+        .await?;
+        let row = row.ok_or_else(|| StoreError::Exists {
+            what: "shard",
+            name: new.name.to_string(),
+        })?;
+        transaction.commit().await?;
+        Ok(row.into())
+    }
+
+    pub(super) async fn change_shard(
+        &self,
+        update: &ShardUpdate,
+    ) -> Result<ShardRecord, StoreError> {
+        let row: Option<ShardRow> = sqlx::query_as(
+            "update shard set dsn = coalesce($2, dsn), labels = $3, capacity = $4, space = $5 \
+             where name = $1 and removed_at is null \
+             returning name, number, dsn, labels, capacity, space, created_at",
+        )
+        .bind(update.name.as_str())
+        .bind(update.dsn.as_deref())
+        .bind(Json(&update.labels))
+        .bind(i64::from(update.capacity))
+        .bind(bytes(update.space))
+        .fetch_optional(&self.pool)
+        .await?;
+        let row = row.ok_or_else(|| missing("shard", update.name.as_str()))?;
+        Ok(row.into())
+    }
+
+    pub(super) async fn select_shards(&self) -> Result<Vec<ShardRecord>, StoreError> {
+        let rows: Vec<ShardRow> = sqlx::query_as(
+            "select name, number, dsn, labels, capacity, space, created_at from shard \
+             where removed_at is null order by name",
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        Ok(rows.into_iter().map(ShardRecord::from).collect())
+    }
+
+    pub(super) async fn retire_shard(&self, name: &ShardName) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        // Whoever writes this shard's name into a map or a migration holds its row until then.
+        let number: Option<(i32,)> = sqlx::query_as(
+            "select number from shard where name = $1 and removed_at is null for update",
+        )
+        .bind(name.as_str())
+        .fetch_optional(&mut *transaction)
+        .await?;
+        let (number,) = number.ok_or_else(|| missing("shard", name.as_str()))?;
+        if let Some(map) = named_by_map(&mut transaction, number).await? {
+            let shard = name.clone();
+            return Err(StoreError::ShardInUse { shard, map });
+        }
+        if let Some(migration) = named_by_migration(&mut transaction, name).await? {
+            let shard = name.clone();
+            return Err(StoreError::ShardMoving { shard, migration });
+        }
+        sqlx::query("update shard set removed_at = now() where number = $1")
+            .bind(number)
+            .execute(&mut *transaction)
+            .await?;
+        Ok(transaction.commit().await?)
+    }
+
+    pub(super) async fn insert_audit(&self, record: &AuditRecord) -> Result<(), StoreError> {
+        sqlx::query(
+            "insert into audit (at, actor, action, object, data) values ($1, $2, $3, $4, $5)",
+        )
+        .bind(record.at)
+        .bind(&record.actor)
+        .bind(&record.action)
+        .bind(&record.object)
+        .bind(&record.data)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+
+    pub(super) async fn select_audit(&self, limit: i64) -> Result<Vec<AuditRecord>, StoreError> {
+        let rows: Vec<AuditRow> = sqlx::query_as(
+            "select at, actor, action, object, data from audit order by id desc limit $1",
+        )
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await?;
+        let record = |row: AuditRow| AuditRecord {
+            at: row.at,
+            actor: row.actor,
+            action: row.action,
+            object: row.object,
+            data: row.data,
+        };
+        Ok(rows.into_iter().map(record).collect())
+    }
+}
+
+/// The numbers of registered shards, which stay registered until the transaction ends.
+pub(super) async fn hold(
+    session: &mut PgConnection,
+    names: &[&str],
+) -> Result<BTreeMap<ShardName, i32>, StoreError> {
+    let rows: Vec<(String, i32)> = sqlx::query_as(
+        "select name, number from shard where name = any($1) and removed_at is null \
+         order by number for key share",
+    )
+    .bind(names)
+    .fetch_all(session)
+    .await?;
+    let named = rows.into_iter();
+    Ok(named
+        .map(|(name, number)| (ShardName(name), number))
+        .collect())
+}
+
+async fn named_by_map(
+    session: &mut PgConnection,
+    number: i32,
+) -> Result<Option<MapName>, StoreError> {
+    let row: Option<(String,)> =
+        sqlx::query_as("select map from mapping where shard = $1 and until is null limit 1")
+            .bind(number)
+            .fetch_optional(session)
+            .await?;
+    Ok(row.map(|(map,)| MapName(map)))
+}
+
+async fn named_by_migration(
+    session: &mut PgConnection,
+    name: &ShardName,
+) -> Result<Option<MigrationId>, StoreError> {
+    let row: Option<(String,)> = sqlx::query_as(
+        "select id from migration where finished_at is null and $1 in (source, target) \
+         order by created_at, id limit 1",
+    )
+    .bind(name.as_str())
+    .fetch_optional(session)
+    .await?;
+    Ok(row.map(|(id,)| MigrationId(id)))
+}
+
+fn bytes(space: Option<u64>) -> Option<i64> {
+    space.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,198 @@
+//! Maps as pieces, and what changes from one version to the next.
+//!
+//! A store keeps ranges, ranges of virtual shards and single keys of a list apart, and writes only those
+//! that differ.
+
+use plans::id::ShardName;
+use plans::key::Key;
+use plans::key_set::KeySet;
+use plans::shard_map::{Mapping, MappingState, ShardMap, Strategy};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One range of keys or of virtual shards, or listed keys, and their owner.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Piece {
+    pub(super) keys: KeySet,
+    pub(super) shard: ShardName,
+}
+
+/// What leaves a map and what enters it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Delta {
+    pub(super) removed: Vec<Piece>,
+    pub(super) added: Vec<Piece>,
+}
+
+impl Delta {
+    /// All of a map's first version.
+    pub(super) fn first(map: &ShardMap) -> Self {
+        let added = match map.strategy {
+            Strategy::List => map.mappings.iter().map(Piece::from).collect(),
+            Strategy::Range | Strategy::Hash => pieces(map),
+        };
+        Self {
+            removed: Vec::new(),
+            added,
+        }
+    }
+
+    /// From `before` to `after`, two states of one map, or of the same part of it.
+    pub(super) fn between(before: &ShardMap, after: &ShardMap) -> Self {
+        if before.strategy == Strategy::List {
+            let (old, new) = (listed(before), listed(after));
+            return Self {
+                removed: only_in(&old, &new),
+                added: only_in(&new, &old),
+            };
+        }
+        let set = |map| pieces(map).into_iter().collect::<BTreeSet<Piece>>();
+        let (old, new) = (set(before), set(after));
+        Self {
+            removed: old.difference(&new).cloned().collect(),
+            added: new.difference(&old).cloned().collect(),
+        }
+    }
+
+    /// Keys that get another owner, are mapped or unmapped; `none` is the empty set of their kind.
+    pub(super) fn reassigned(&self, none: KeySet) -> KeySet {
+        let (lost, gained) = (by_shard(&self.removed, &none), by_shard(&self.added, &none));
+        let shards: BTreeSet<&ShardName> = lost.keys().chain(gained.keys()).copied().collect();
+        shards.into_iter().fold(none.clone(), |all, shard| {
+            let (old, new) = (
+                lost.get(shard).unwrap_or(&none),
+                gained.get(shard).unwrap_or(&none),
+            );
+            all.union(&old.minus(new)).union(&new.minus(old))
+        })
+    }
+}
+
+impl From<&Mapping> for Piece {
+    fn from(mapping: &Mapping) -> Self {
+        Self {
+            keys: mapping.keys.clone(),
+            shard: mapping.shard.clone(),
+        }
+    }
+}
+
+/// How many ranges, ranges of virtual shards or keys these are.
+pub(super) fn count(pieces: &[Piece]) -> i64 {
+    let parts = pieces.iter().map(|piece| match &piece.keys {
+        KeySet::Range(ranges) => ranges.len(),
+        KeySet::Hash(buckets) => buckets.ranges.len(),
+        KeySet::List(keys) => keys.len(),
+    });
+    i64::try_from(parts.sum::<usize>()).unwrap_or(i64::MAX)
+}
+
+fn pieces(map: &ShardMap) -> Vec<Piece> {
+    let pieces = map.mappings.iter().flat_map(|mapping| {
+        let parts = mapping.keys.pieces().into_iter();
+        parts.map(|keys| Piece {
+            keys,
+            shard: mapping.shard.clone(),
+        })
+    });
+    pieces.collect()
+}
+
+/// The keys of a list map by owner.
+fn listed(map: &ShardMap) -> BTreeMap<&ShardName, Vec<&BTreeSet<Key>>> {
+    let mut found: BTreeMap<&ShardName, Vec<&BTreeSet<Key>>> = BTreeMap::new();
+    for mapping in &map.mappings {
+        if let KeySet::List(keys) = &mapping.keys {
+            found.entry(&mapping.shard).or_default().push(keys);
+        }
+    }
+    found
+}
+
+fn only_in(
+    these: &BTreeMap<&ShardName, Vec<&BTreeSet<Key>>>,
+    others: &BTreeMap<&ShardName, Vec<&BTreeSet<Key>>>,
+) -> Vec<Piece> {
+    let mut found = Vec::new();
+    for (shard, sets) in these {
+        let other = others.get(shard).map_or(&[][..], Vec::as_slice);
+        let keys = sets.iter().copied().flatten();
+        let keys = keys.filter(|key| !other.iter().any(|set| set.contains(*key)));
+        let keys: BTreeSet<Key> = keys.cloned().collect();
+        if !keys.is_empty() {
+            found.push(Piece {
+                keys: KeySet::List(keys),
+                shard: (*shard).clone(),
+            });
+        }
+    }
+    found
+}
+
+fn by_shard<'a>(pieces: &'a [Piece], none: &KeySet) -> BTreeMap<&'a ShardName, KeySet> {
+    let mut sets: BTreeMap<&ShardName, Vec<&KeySet>> = BTreeMap::new();
+    for piece in pieces {
+        sets.entry(&piece.shard).or_default().push(&piece.keys);
+    }
+    let whole = |(shard, parts)| (shard, united(parts, none.clone()));
+    sets.into_iter().map(whole).collect()
+}
+
+/// The mappings of `pieces` as a [`ShardMap`] has them: a list map's keys gathered by shard, in key order.
+pub(super) fn mappings(strategy: Strategy, pieces: Vec<Piece>) -> Vec<Mapping> {
+    let mapping = |keys, shard| Mapping {
+        keys,
+        shard,
+        state: MappingState::Active,
+    };
+    let mut mappings: Vec<Mapping> = match strategy {
+        Strategy::Range | Strategy::Hash => {
+            let pieces = pieces.into_iter();
+            pieces
+                .map(|piece| mapping(piece.keys, piece.shard))
+                .collect()
+        }
+        Strategy::List => {
+            let mut keys: BTreeMap<ShardName, Vec<Key>> = BTreeMap::new();
+            for piece in pieces {
+                if let KeySet::List(own) = piece.keys {
+                    keys.entry(piece.shard).or_default().extend(own);
+                }
+            }
+            let keys = keys.into_iter();
+            keys.map(|(shard, keys)| mapping(KeySet::list(keys), shard))
+                .collect()
+        }
+    };
+    mappings.sort_by(|a, b| a.keys.cmp(&b.keys));
+    mappings
+}
+
+/// The union of many sets at the price of one.
+fn united(parts: Vec<&KeySet>, none: KeySet) -> KeySet {
+    match none {
+        KeySet::Range(mut all) => {
+            for part in parts {
+                if let KeySet::Range(ranges) = part {
+                    all.extend_from_slice(ranges);
+                }
+            }
+            KeySet::Range(all).normal()
+        }
+        KeySet::Hash(mut all) => {
+            for part in parts {
+                if let KeySet::Hash(buckets) = part {
+                    all.ranges.extend_from_slice(&buckets.ranges);
+                }
+            }
+            KeySet::Hash(all).normal()
+        }
+        KeySet::List(mut all) => {
+            for part in parts {
+                if let KeySet::List(keys) = part {
+                    all.extend(keys.iter().cloned());
+                }
+            }
+            KeySet::List(all)
+        }
+    }
+}

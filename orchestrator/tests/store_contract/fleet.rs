@@ -1,0 +1,108 @@
+//! Shards and the audit trail.
+
+use super::{at, register, seeded};
+use crate::fixture::{keys, mapping};
+use orchestrator::store::{AuditRecord, NewShard, ShardUpdate, Store, StoreError};
+use plans::id::{MapName, MapVersion};
+use plans::shard_map::ShardMap;
+use std::collections::BTreeMap;
+
+contract!(
+    shards_are_numbered_once,
+    a_shard_is_changed_as_a_whole,
+    a_shard_in_force_stays,
+    a_shard_of_an_unfinished_migration_stays,
+    a_removed_shard_stays_in_old_versions,
+    the_audit_trail_is_read_newest_first,
+);
+
+async fn shards_are_numbered_once(store: &dyn Store) {
+    register(store, &["b", "a"]).await;
+    store.remove_shard(&"a".into()).await.unwrap();
+    assert!(store.remove_shard(&"a".into()).await.is_err());
+    register(store, &["a"]).await;
+    let again = NewShard::plain("b".into(), "host=y".to_owned());
+    let error = store.add_shard(&again).await.unwrap_err();
+    assert_eq!(error.to_string(), "shard b exists already");
+    let shards = store.shards().await.unwrap();
+    let numbers: Vec<_> = shards.iter().map(|s| (s.name.as_str(), s.number)).collect();
+    assert_eq!(numbers, [("a", 3), ("b", 1)]);
+}
+
+async fn a_shard_is_changed_as_a_whole(store: &dyn Store) {
+    register(store, &["a"]).await;
+    let labels = BTreeMap::from([("region".to_owned(), "eu".to_owned())]);
+    let mut update = ShardUpdate {
+        name: "a".into(),
+        labels: labels.clone(),
+        capacity: u32::MAX,
+        space: Some(1 << 40),
+        dsn: None,
+    };
+    let made = store.update_shard(&update).await.unwrap();
+    assert_eq!(store.shards().await.unwrap(), std::slice::from_ref(&made));
+    let info = made.info();
+    assert_eq!(
+        (info.labels, info.capacity, info.space),
+        (labels, u32::MAX, Some(1 << 40))
+    );
+    assert_eq!(made.dsn, "host=x");
+    update.name = "b".into();
+    let error = store.update_shard(&update).await.unwrap_err();
+    assert_eq!(error.to_string(), "there is no shard b");
+}
+
+async fn a_shard_in_force_stays(store: &dyn Store) {
+    seeded(store).await;
+    let error = store.remove_shard(&"a".into()).await.unwrap_err();
+    assert_eq!(error.to_string(), "shard a is named by map tenants");
+}
+
+async fn a_shard_of_an_unfinished_migration_stays(store: &dyn Store) {
+    seeded(store).await;
+    let error = store.remove_shard(&"b".into()).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "shard b is source or target of migration m1"
+    );
+}
+
+async fn a_removed_shard_stays_in_old_versions(store: &dyn Store) {
+    register(store, &["a", "b"]).await;
+    let first = crate::fixture::map(store.incarnation());
+    store.create_map(&first, "op").await.unwrap();
+    let second = ShardMap {
+        version: MapVersion(2),
+        mappings: vec![mapping(keys(None, None), "b")],
+        ..first.clone()
+    };
+    store.put_version(&second, "op").await.unwrap();
+    store.remove_shard(&"a".into()).await.unwrap();
+    let name = MapName::from("tenants");
+    let old = store.map_at(&name, MapVersion(1)).await.unwrap();
+    assert_eq!(old, Some(first.clone()));
+    assert_eq!(store.map(&name).await.unwrap(), Some(second));
+    let third = ShardMap {
+        version: MapVersion(3),
+        ..first
+    };
+    let error = store.put_version(&third, "op").await.unwrap_err();
+    assert!(
+        matches!(error, StoreError::Missing { what: "shard", .. }),
+        "{error}"
+    );
+}
+
+async fn the_audit_trail_is_read_newest_first(store: &dyn Store) {
+    let record = |second| AuditRecord {
+        at: at(second),
+        actor: "op".to_owned(),
+        action: "shard.added".to_owned(),
+        object: format!("shard s{second}"),
+        data: serde_json::json!({ "n": second }),
+    };
+    for second in 0..3 {
+        store.add_audit(&record(second)).await.unwrap();
+    }
+    assert_eq!(store.audit(2).await.unwrap(), [record(2), record(1)]);
+}
