@@ -1,4 +1,4 @@
-//! Maps: versions, settings, history.
+//! Maps: their versions and their history.
 
 use super::PgStore;
 use super::mappings::{self, Part};
