@@ -78,9 +78,10 @@ document.addEventListener("close", (event) => {
   waiting.forEach(swap);
 }, true);
 
-// A form is sent once, and says what is being waited for.
+// A form that changes something is sent once, and says what is being waited for.
 document.addEventListener("submit", (event) => {
   const form = event.target;
+  if (form.method !== "post") return;
   for (const button of form.querySelectorAll("button")) {
     button.disabled = true;
     if (form.dataset.busy) button.textContent = form.dataset.busy;

@@ -42,7 +42,7 @@ async fn a_migration_is_run_from_the_dashboard() {
         let dsn = shard.dsn("postgres", "postgres");
         post(&url, "shards", &json!({"name": name, "dsn": dsn})).await;
     }
-    let keys = json!([{"keys": {"range": {}}, "shard": "shard-a"}]);
+    let keys = json!([{"keys": {"range": [{}]}, "shard": "shard-a"}]);
     let map = json!({"name": "tenants", "strategy": "range", "key": ["bigint"], "mappings": keys});
     post(&url, "maps", &map).await;
     drive(&url).await;

@@ -26,6 +26,22 @@ tables:
   order_items: tenant_id
 `;
 
+const MOVES = `operation: move
+map: tenants
+moves:
+  - source: shard-b
+    target: shard-a
+    keys: { from: 501, to: 600 }
+  - source: shard-b
+    target: shard-a
+    keys: { from: 600 }
+tables:
+  tenants: id
+  orders: tenant_id
+  order_items: tenant_id
+options: { moves_at_once: 1 }
+`;
+
 let browser, page;
 const problems = [];
 // A refused form answers with a status that the browser's console reports as an error.
@@ -164,6 +180,49 @@ test("it is finished", async () => {
   await photograph("migration-completed");
 });
 
+test("several moves are one operation", async () => {
+  await page.goto(url + "/migrations/new?example=move");
+  await page.locator("#choose option[selected]", { hasText: "Move keys" }).waitFor({ state: "attached" });
+  await page.fill("#request", MOVES);
+  await page.click("#make");
+  await page.locator("#moves tbody tr").nth(1).waitFor();
+  await page.locator("#moves tbody tr", { hasText: "shard-b → shard-a" }).first().waitFor();
+  await photograph("plan-of-several");
+  await page.click("#apply");
+  await page.waitForURL(/\/operations\/m[a-z0-9]+$/);
+  await live();
+  await page.locator("#moves tbody tr", { hasText: "waits for" }).waitFor();
+  await photograph("operation-running");
+  await page.locator("#head h1 .mark", { hasText: "waiting" }).waitFor();
+  await page.goto(url + "/");
+  await page.locator("#migrations tr.operation", { hasText: "2 moves" }).waitFor();
+  assert.equal(await page.locator("#migrations tr.move").count(), 2);
+  await live();
+  await photograph("overview-operation");
+  await page.click("#migrations tr.operation a");
+  await live();
+  await page.click("#do-approve");
+  await page.locator("#head", { hasText: "2 flipped" }).waitFor();
+  await photograph("operation-flipped");
+  const id = page.url().split("/").pop();
+  await page.click("#do-finish");
+  await page.locator("#ask-finish input").fill(id);
+  await page.locator("#ask-finish button").click();
+  await page.locator("#head h1 .mark", { hasText: "completed" }).waitFor();
+});
+
+test("two versions of a map are compared", async () => {
+  await page.goto(url + "/maps/tenants");
+  await live();
+  await page.click("#versions tbody a[href*='diff']");
+  await page.locator("h1", { hasText: "Version 3 → 4" }).waitFor();
+  await page.selectOption("#from", "1");
+  await page.selectOption("#to", "2");
+  await page.click(".choice button");
+  await page.locator("tbody tr", { hasText: "[501, ∞)" }).waitFor();
+  await photograph("map-diff");
+});
+
 test("a lost connection is shown and comes back", async () => {
   const context = await browser.newContext();
   const other = await context.newPage();
@@ -179,10 +238,14 @@ test("everything can be read and ordered without JavaScript", async () => {
   const plain = await browser.newContext({ javaScriptEnabled: false });
   const still = await plain.newPage();
   await still.goto(url + "/");
-  await still.click("#migrations tbody a");
-  await still.locator("#head h1", { hasText: "shard-a → shard-b" }).waitFor();
+  await still.click("#migrations tr.operation a");
+  await still.locator("#head h1", { hasText: "move on map tenants" }).waitFor();
+  await still.click("#moves tbody a");
+  await still.locator("#head h1", { hasText: "shard-b → shard-a" }).waitFor();
   await still.click("nav a:has-text('New migration')");
+  await still.selectOption("#choose", "merge");
   await still.click("#example");
+  assert.match(await still.inputValue("#request"), /operation: merge/);
   await still.click("#make");
   await still.locator("#problem, pre.plan").first().waitFor();
   await plain.close();

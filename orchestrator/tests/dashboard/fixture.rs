@@ -4,14 +4,16 @@ use orchestrator::api;
 use orchestrator::controller::{Controller, Settings};
 use orchestrator::dashboard;
 use orchestrator::store::memory::MemoryStore;
-use orchestrator::store::{Change, NewMigration, Snapshot, Store};
+use orchestrator::store::{Change, NewOperation, NewShard, Snapshot, Store};
 use plans::failure::{Failure, RetryClass};
 use plans::graph::{StepGraph, StepNode};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName, StepId};
-use plans::key_set::{Key, KeyRange, KeySet, KeyType};
-use plans::plan::{API_VERSION, Estimate, Move, Plan};
-use plans::shard_map::{Mapping, MappingState, ShardMap, Strategy};
-use plans::step::FORWARD;
+use plans::key::{Key, KeyType};
+use plans::key_set::KeySet;
+use plans::plan::{API_VERSION, After, Estimate, Move, Plan, PlannedMove, TargetState, Until};
+use plans::request::Mode;
+use plans::shard_map::{MapSettings, Mapping, MappingState, Sequences, ShardMap, Strategy};
+use plans::step::{FORWARD, OFFLINE, StepKind};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response};
 use std::sync::Arc;
@@ -37,7 +39,7 @@ impl Dashboard {
     pub(crate) async fn empty() -> Self {
         let store = Arc::new(MemoryStore::new());
         let settings = Settings {
-            survey_wait: Duration::from_millis(20),
+            inspection_wait: Duration::from_millis(20),
             ..Settings::default()
         };
         let controller = Controller::new(store.clone(), settings);
@@ -54,28 +56,74 @@ impl Dashboard {
         }
     }
 
-    /// Shards `a` and `b`, map `tenants` with everything on `a`.
-    pub(crate) async fn with_map() -> Self {
+    /// Shards `a` to `c`, and `map`.
+    pub(crate) async fn with(map: impl FnOnce(ShardMap) -> ShardMap) -> Self {
         let dashboard = Self::empty().await;
-        for name in ["a", "b"] {
-            let name = ShardName::from(name);
-            dashboard.store.add_shard(&name, "host=x").await.unwrap();
+        for name in ["a", "b", "c"] {
+            let shard = NewShard::plain(ShardName::from(name), "host=x".to_owned());
+            dashboard.store.add_shard(&shard).await.unwrap();
         }
-        let map = map(dashboard.store.incarnation());
+        let map = map(range_map(dashboard.store.incarnation()));
+        let map = map.validated().unwrap();
         dashboard.store.create_map(&map, "eve").await.unwrap();
         dashboard
+    }
+
+    /// Map `tenants` with everything on `a`.
+    pub(crate) async fn with_map() -> Self {
+        Self::with(|map| map).await
     }
 
     /// Migration `m1`, changed by `edit`.
     pub(crate) async fn with_migration(edit: impl FnOnce(&mut Snapshot)) -> Self {
         let dashboard = Self::with_map().await;
-        let new = NewMigration {
-            id: MigrationId::from("m1"),
-            plan: plan(dashboard.store.incarnation()),
+        dashboard
+            .submit("m1", plan(dashboard.store.incarnation()))
+            .await;
+        dashboard.edit("m1", edit).await;
+        dashboard
+    }
+
+    /// Operation `m1` of three moves; `m2` comes after `m1`, `m3` is offline.
+    pub(crate) async fn with_operation() -> Self {
+        let dashboard = Self::with_map().await;
+        let mut plan = plan(dashboard.store.incarnation());
+        let keys = [
+            (Some(501), Some(600)),
+            (Some(600), Some(700)),
+            (Some(700), None),
+        ];
+        let moves = ["m1", "m2", "m3"].into_iter().zip(keys);
+        plan.moves = moves
+            .map(|(id, (from, to))| planned(id, from, to))
+            .collect();
+        plan.moves[1].after = vec![After {
+            id: "m1".to_owned(),
+            until: Until::Finished,
+        }];
+        plan.moves[2].moving.target = ShardName::from("c");
+        plan.moves[2].mode = Mode::Offline;
+        plan.moves[2].graph = graph(&OFFLINE);
+        plan.notes = vec!["shard a 1.8x over <b>".to_owned()];
+        dashboard.submit("m1", plan.sealed()).await;
+        dashboard
+    }
+
+    pub(crate) async fn submit(&self, id: &str, plan: Plan) {
+        let new = NewOperation {
+            id: MigrationId::from(id),
+            plan,
             by: "eve".to_owned(),
             at: chrono::Utc::now(),
+            queue: false,
+            override_reason: None,
         };
-        let mut snapshot = dashboard.store.submit(&new).await.unwrap();
+        self.store.submit(&new).await.unwrap();
+    }
+
+    /// Puts a migration into another state.
+    pub(crate) async fn edit(&self, id: &str, edit: impl FnOnce(&mut Snapshot)) {
+        let mut snapshot = self.load(id).await;
         let from_revision = snapshot.migration.revision;
         edit(&mut snapshot);
         let change = Change {
@@ -85,8 +133,7 @@ impl Dashboard {
             lease_until: snapshot.lease_until,
             events: Vec::new(),
         };
-        assert!(dashboard.store.commit(&change).await.unwrap());
-        dashboard
+        assert!(self.store.commit(&change).await.unwrap());
     }
 
     pub(crate) async fn get(&self, path: &str) -> Response {
@@ -118,7 +165,11 @@ impl Dashboard {
     }
 
     pub(crate) async fn migration(&self) -> Snapshot {
-        let id = MigrationId::from("m1");
+        self.load("m1").await
+    }
+
+    pub(crate) async fn load(&self, id: &str) -> Snapshot {
+        let id = MigrationId::from(id);
         self.store.load(&id).await.unwrap().unwrap()
     }
 }
@@ -136,53 +187,102 @@ pub(crate) fn failure() -> Failure {
     }
 }
 
-fn map(incarnation: &str) -> ShardMap {
+fn range_map(incarnation: &str) -> ShardMap {
     ShardMap {
         name: MapName::from("tenants"),
         strategy: Strategy::Range,
         key: vec![KeyType::Bigint],
+        buckets: 0,
         version: MapVersion(1),
         incarnation: incarnation.to_owned(),
         migration: None,
-        mappings: vec![Mapping {
-            keys: KeySet::Range(KeyRange::default()),
-            shard: ShardName::from("a"),
-            state: MappingState::Active,
-        }],
+        settings: MapSettings::default(),
+        mappings: vec![mapping(KeySet::range(None, None), "a")],
+    }
+}
+
+pub(crate) fn mapping(keys: KeySet, shard: &str) -> Mapping {
+    Mapping {
+        keys,
+        shard: ShardName::from(shard),
+        state: MappingState::Active,
+    }
+}
+
+/// Half of 64 virtual shards on `a`, half on `b`.
+pub(crate) fn hash_map(map: ShardMap) -> ShardMap {
+    ShardMap {
+        strategy: Strategy::Hash,
+        buckets: 64,
+        mappings: vec![
+            mapping(KeySet::buckets(64, 0, 32), "a"),
+            mapping(KeySet::buckets(64, 32, 64), "b"),
+        ],
+        ..map
+    }
+}
+
+/// 150 tenants on `a`, one with a dangerous name on `b`.
+pub(crate) fn list_map(map: ShardMap) -> ShardMap {
+    let tenants = (0..150).map(|n| Key::Text(format!("tenant-{n:03}")));
+    ShardMap {
+        strategy: Strategy::List,
+        key: vec![KeyType::Text],
+        mappings: vec![
+            mapping(KeySet::list(tenants), "a"),
+            mapping(KeySet::list([Key::from("<i>")]), "b"),
+        ],
+        ..map
+    }
+}
+
+fn graph(kinds: &[StepKind]) -> StepGraph {
+    let id = |index: usize| StepId::from(kinds[index].name());
+    let nodes = kinds.iter().enumerate().map(|(index, kind)| StepNode {
+        id: id(index),
+        kind: *kind,
+        after: index.checked_sub(1).map(id).into_iter().collect(),
+    });
+    StepGraph::new(nodes.collect()).unwrap()
+}
+
+/// Moves some keys from `a` to `b`.
+fn planned(id: &str, from: Option<i64>, to: Option<i64>) -> PlannedMove {
+    PlannedMove {
+        id: id.to_owned(),
+        after: Vec::new(),
+        why: format!("shard a carries too much for {id}"),
+        mode: Mode::Online,
+        target: TargetState::Live,
+        drop_tables: false,
+        schema_fingerprint: "f1".to_owned(),
+        moving: Move {
+            source: ShardName::from("a"),
+            target: ShardName::from("b"),
+            keys: KeySet::range(from.map(Key::Int), to.map(Key::Int)),
+            tables: Vec::new(),
+        },
+        graph: graph(&FORWARD),
+        estimate: Estimate::default(),
     }
 }
 
 /// Moves the keys from 501 on from `a` to `b`.
 pub(crate) fn plan(incarnation: &str) -> Plan {
-    let id = |index: usize| StepId::from(FORWARD[index].name());
-    let nodes = FORWARD.iter().enumerate().map(|(index, kind)| StepNode {
-        id: id(index),
-        kind: *kind,
-        after: index.checked_sub(1).map(id).into_iter().collect(),
-    });
     Plan {
         api_version: API_VERSION.to_owned(),
         operation: "split".to_owned(),
         map: MapName::from("tenants"),
         map_version: MapVersion(1),
         incarnation: incarnation.to_owned(),
-        schema_fingerprint: "f1".to_owned(),
-        moving: Move {
-            source: ShardName::from("a"),
-            target: ShardName::from("b"),
-            keys: KeySet::Range(KeyRange {
-                from: Some(Key::Int(501)),
-                to: None,
-            }),
-            tables: Vec::new(),
-        },
+        strategy: Strategy::Range,
+        key: vec![KeyType::Bigint],
+        sequences: Sequences::Stride,
+        ignore: Vec::new(),
         options: plans::request::Options::default(),
-        graph: StepGraph::new(nodes.collect()).unwrap(),
-        estimate: Estimate {
-            rows: 0,
-            bytes: 0,
-            write_stop_budget_ms: 2000,
-        },
+        moves: vec![planned("m1", Some(501), None)],
+        estimate: Estimate::default(),
+        notes: Vec::new(),
         findings: Vec::new(),
         hash: String::new(),
     }

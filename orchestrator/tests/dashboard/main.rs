@@ -4,11 +4,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod fixture;
+mod maps;
+mod operations;
 
 use fixture::{Dashboard, failure};
 use futures::StreamExt;
 use orchestrator::store::{Snapshot, Step, Store};
 use plans::id::{AgentName, InstanceId, MapVersion};
+use plans::shard_map::{KeyColumns, ShardMap};
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState as State;
 use plans::state::step::StepState;
@@ -19,6 +22,7 @@ fn state(state: State, ownership: Ownership) -> impl FnOnce(&mut Snapshot) {
     move |snapshot| {
         snapshot.migration.state = state;
         snapshot.migration.ownership = ownership;
+        snapshot.migration.started_at = (state != State::Planned).then(chrono::Utc::now);
         let over = matches!(state, State::Unwound | State::Completed);
         snapshot.migration.finished_at = over.then(chrono::Utc::now);
         if ownership == Ownership::Flipped {
@@ -197,6 +201,7 @@ async fn pages_let_nothing_foreign_in() {
         "/migrations/m1",
         "/migrations/new",
         "/maps/tenants",
+        "/maps/tenants/diff",
         "/migrations/m1/abort",
     ] {
         let response = dashboard.get(path).await;
@@ -243,18 +248,48 @@ async fn a_malformed_request_is_shown_with_its_place() {
 }
 
 #[tokio::test]
-async fn the_example_fits_the_map_and_a_plan_needs_an_agent() {
+async fn every_example_fits_the_map_and_a_plan_needs_an_agent() {
+    let strategies: [fn(ShardMap) -> ShardMap; 3] =
+        [|map| map, fixture::hash_map, fixture::list_map];
+    for strategy in strategies {
+        let known = |map: ShardMap| {
+            let mut map = strategy(map);
+            let columns = KeyColumns(vec!["id".to_owned()]);
+            map.settings.tables.insert("tenants".to_owned(), columns);
+            map
+        };
+        let dashboard = Dashboard::with(known).await;
+        let form = dashboard.page("/migrations/new").await;
+        let values = form.split("<option value=\"").skip(1);
+        let examples: Vec<&str> = values.map(|rest| rest.split('"').next().unwrap()).collect();
+        assert_eq!(examples.len(), 8, "{form}");
+        for example in examples {
+            let path = format!("/migrations/new?example={example}");
+            let page = dashboard.page(&path).await;
+            let chosen = format!("value=\"{example}\" selected");
+            assert!(page.contains(&chosen), "{page}");
+            let area = page.split("autocomplete=\"off\">\n").nth(1).unwrap();
+            let request = area.split("</textarea>").next().unwrap();
+            let request = request
+                .replace("&#34;", "\"")
+                .replace("&#60;", "<")
+                .replace("&#62;", ">");
+            let fields = [("request", request.as_str())];
+            let sent = dashboard.post("/migrations/plan", &fields).await;
+            let status = sent.status();
+            let page = sent.text().await.unwrap();
+            assert_eq!(status, 503, "{example}: {page}");
+            assert!(page.contains("no agent is connected"), "{page}");
+            assert!(page.contains("map: tenants"), "the text is kept: {page}");
+        }
+    }
     let dashboard = Dashboard::with_map().await;
-    let page = dashboard.page("/migrations/new?example=split").await;
-    let area = page.split("autocomplete=\"off\">\n").nth(1).unwrap();
-    let request = area.split("</textarea>").next().unwrap();
-    let sent = dashboard
-        .post("/migrations/plan", &[("request", request)])
-        .await;
-    assert_eq!(sent.status(), 503);
-    let page = sent.text().await.unwrap();
-    assert!(page.contains("no agent is connected"), "{page}");
-    assert!(page.contains("source: a"), "the text is kept: {page}");
+    for path in [
+        "/migrations/new?example=x",
+        "/migrations/new?example=split&map=x",
+    ] {
+        assert_eq!(dashboard.get(path).await.status(), 404, "{path}");
+    }
 }
 
 #[tokio::test]
