@@ -127,6 +127,67 @@ async fn a_migration_is_driven_from_the_command_line() {
     assert_eq!(watched.status.code(), Some(0));
 }
 
+#[tokio::test]
+async fn an_operation_of_two_moves_is_driven_by_its_id() {
+    let server = Server::start().await;
+    let url = server.url.as_str();
+    let agent = server.agent("x", "x1");
+    let (code, _) = json(url, "shard add c host=z -o json").await;
+    assert_eq!(code, 0);
+    let dir = server.database.cluster.dir();
+    let file = |name: &str| {
+        dir.join(format!("two-{}-{name}", url.len()))
+            .display()
+            .to_string()
+    };
+    let (request, plan) = (file("request.yaml"), file("plan.json"));
+    std::fs::write(&request, crate::operations::two_moves("moves_at_once: 1")).unwrap();
+    let line = format!("plan {request} -o {plan}");
+    let output = agent.look_until(run(url, &line)).await;
+    assert_eq!(output.status.code(), Some(0));
+    let line = format!("apply {plan} --queue");
+    let output = agent.look_until(run(url, &line)).await;
+    let id = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+
+    let text =
+        |line: String| async move { String::from_utf8(run(url, &line).await.stdout).unwrap() };
+    assert!(text("list".to_owned()).await.contains(&format!("{id}x2")));
+    let watching = format!("watch {id}");
+    let drive = async {
+        let last = agent.run_to("open_reverse").await;
+        agent.done(&last).await;
+    };
+    let (watched, ()) = tokio::join!(run(url, &watching), drive);
+    assert_eq!(watched.status.code(), Some(0));
+    let lines = String::from_utf8(watched.stdout).unwrap();
+    assert!(
+        lines.contains("m2 planned (1 other move is under way)"),
+        "{lines}"
+    );
+    for (line, code) in [
+        (format!("wait {id} --for waiting -o json"), 0),
+        (format!("wait {id}x1 --for waiting -o json"), 0),
+        (format!("wait {id} --for completed --timeout 50ms"), 6),
+        (format!("show {id} -o json"), 0),
+        (format!("show {id}x2 -o json"), 0),
+        (format!("report {id} -o json"), 0),
+        (format!("approve {id} -o json"), 0),
+        (format!("finish {id} -o json"), 7),
+        (format!("abort {id} -o json"), 0),
+    ] {
+        let (seen, value) = json(url, &line).await;
+        assert_eq!(seen, code, "{line}");
+        assert_eq!(value.is_null(), code != 0, "{line}: {value}");
+    }
+    agent.done(&agent.run_to("unwind").await).await;
+    let (code, report) = json(url, &format!("wait {id} --for unwound -o json")).await;
+    assert_eq!(
+        (code, &report["totals"]["ended"]),
+        (0, &serde_json::json!(2))
+    );
+    assert!(text(format!("report {id}")).await.contains("Journal"));
+}
+
 /// A controller process over a store that outlives it.
 struct Process {
     child: Child,

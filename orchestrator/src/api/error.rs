@@ -210,9 +210,8 @@ impl From<ControlError> for ApiError {
             )),
             E::Mend(_) => new(S::UNPROCESSABLE_ENTITY, "mend.refused")
                 .hint("check again: shardwright map check MAP --request FILE"),
-            E::Unmapped { map, .. } => new(S::NOT_FOUND, "key.unmapped").hint(format!(
-                "give it an owner: shardwright map assign {map}"
-            )),
+            E::Unmapped { map, .. } => new(S::NOT_FOUND, "key.unmapped")
+                .hint(format!("give it an owner: shardwright map assign {map}")),
             E::Contended { .. } => new(S::SERVICE_UNAVAILABLE, "migration.busy").hint("try again"),
             E::Injected(_) => new(S::INTERNAL_SERVER_ERROR, "fail_point"),
         }

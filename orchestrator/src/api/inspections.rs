@@ -28,7 +28,11 @@ pub(super) async fn load_by(
     Path(name): Path<String>,
     body: Bytes,
 ) -> Result<Json<MapLoad>, ApiError> {
-    let ask = if body.is_empty() { LoadAsk::default() } else { json(&body)? };
+    let ask = if body.is_empty() {
+        LoadAsk::default()
+    } else {
+        json(&body)?
+    };
     Ok(Json(controller.map_load(&MapName(name), ask).await?))
 }
 
@@ -69,7 +73,9 @@ pub(super) async fn mend(
 ) -> Result<Json<Vec<MendOutcome>>, ApiError> {
     let request = json(&body)?;
     let name = MapName(name);
-    let outcomes = controller.mend_map(&name, &request, actor(&headers)).await?;
+    let outcomes = controller
+        .mend_map(&name, &request, actor(&headers))
+        .await?;
     Ok(Json(outcomes))
 }
 
@@ -92,7 +98,11 @@ pub(super) async fn metrics(State(controller): State<Controller>) -> impl IntoRe
     let checks = controller.last_checks();
     for check in &checks {
         for kind in DefectKind::ALL {
-            let found = check.defects.iter().filter(|defect| defect.kind == kind).count();
+            let found = check
+                .defects
+                .iter()
+                .filter(|defect| defect.kind == kind)
+                .count();
             // Writing to a String cannot fail.
             let _ = writeln!(
                 text,

@@ -73,7 +73,9 @@ pub(super) async fn version(
     State(controller): State<Controller>,
     Path((name, version)): Path<(String, i64)>,
 ) -> Result<Json<ShardMap>, ApiError> {
-    let map = controller.map_at(&MapName(name), MapVersion(version)).await?;
+    let map = controller
+        .map_at(&MapName(name), MapVersion(version))
+        .await?;
     Ok(Json(map))
 }
 
@@ -103,7 +105,9 @@ pub(super) async fn edit(
     body: Bytes,
 ) -> Result<Json<ShardMap>, ApiError> {
     let edit = json(&body)?;
-    let map = controller.edit_map(&MapName(name), edit, actor(&headers)).await?;
+    let map = controller
+        .edit_map(&MapName(name), edit, actor(&headers))
+        .await?;
     Ok(Json(map))
 }
 
@@ -115,7 +119,9 @@ pub(super) async fn set(
     body: Bytes,
 ) -> Result<Json<MapSettings>, ApiError> {
     let change = json(&body)?;
-    let settings = controller.set_map(&MapName(name), change, actor(&headers)).await?;
+    let settings = controller
+        .set_map(&MapName(name), change, actor(&headers))
+        .await?;
     Ok(Json(settings))
 }
 

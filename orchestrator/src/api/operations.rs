@@ -39,7 +39,9 @@ pub(super) async fn submit(
 ) -> Result<Created<OperationView>, ApiError> {
     let text = super::plan::text(&body)?;
     let migrations = controller.submit(text, how.queue, actor(&headers)).await?;
-    let first = migrations.first().map(|snapshot| &snapshot.migration.operation);
+    let first = migrations
+        .first()
+        .map(|snapshot| &snapshot.migration.operation);
     let id = first.ok_or_else(|| ControlError::missing("move", "of the plan"))?;
     Ok(created(view(&controller, id).await?))
 }

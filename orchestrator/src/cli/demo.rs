@@ -2,11 +2,11 @@
 
 use super::error::CliError;
 use clap::Args;
+use demo::shop::Shape;
 use demo::{
     Kill, Moment, Operation, Options, Task, Then, Trouble, parse_measure, parse_shape, parse_step,
     parse_strategy,
 };
-use demo::shop::Shape;
 use plans::request::{Measure, Mode};
 use plans::shard_map::Strategy;
 use plans::step::StepKind;
@@ -97,7 +97,11 @@ impl Demo {
         let task = Task {
             operation: self.operation,
             strategy: self.strategy,
-            mode: if self.offline { Mode::Offline } else { Mode::Online },
+            mode: if self.offline {
+                Mode::Offline
+            } else {
+                Mode::Online
+            },
             shape: self.key,
             parts: self.parts,
             into_live: self.into_live,

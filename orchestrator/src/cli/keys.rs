@@ -20,7 +20,8 @@ pub(super) struct Shape {
 impl Shape {
     /// A key: one value, or one for each column with commas between.
     pub(super) fn key(&self, text: &str) -> Result<Key, CliError> {
-        let wrong = |text: &str, kind: KeyType| CliError::Usage(format!("{text:?} is not a {kind}"));
+        let wrong =
+            |text: &str, kind: KeyType| CliError::Usage(format!("{text:?} is not a {kind}"));
         if let [only] = self.key.as_slice() {
             return only.read(text).ok_or_else(|| wrong(text, *only));
         }
@@ -164,6 +165,10 @@ mod tests {
         assert!(two.key("eu").is_err());
         let hash = shape(Strategy::Hash, &[KeyType::Uuid]);
         assert_eq!(hash.range("..16").unwrap(), KeySet::buckets(64, 0, 16));
-        assert!(shape(Strategy::List, &[KeyType::Text]).range("a..b").is_err());
+        assert!(
+            shape(Strategy::List, &[KeyType::Text])
+                .range("a..b")
+                .is_err()
+        );
     }
 }

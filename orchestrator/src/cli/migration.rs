@@ -135,7 +135,8 @@ impl Wait {
                     (operation::reached(view, self.state), view.state)
                 })
                 .await?;
-            self.output.print(&view, |view| format!("{}\n", view.state))?;
+            self.output
+                .print(&view, |view| format!("{}\n", view.state))?;
             if code != 0 {
                 operation::tell_end(&view);
             }

@@ -35,7 +35,9 @@ pub(super) async fn order(
     output: Output,
 ) -> Result<u8, CliError> {
     let body = json!({ "reason": reason }).to_string();
-    let view: OperationView = client.post(&format!("{}/{command}", path(id)), body).await?;
+    let view: OperationView = client
+        .post(&format!("{}/{command}", path(id)), body)
+        .await?;
     output.print(&view, |view| format!("{}\n", view.state))
 }
 
@@ -57,7 +59,11 @@ pub(super) fn end(view: &OperationView, until: &[OperationState]) -> Option<u8> 
     let asks = match view.state {
         S::Failed | S::Unwound | S::Partial => return Some(MIGRATION_FAILED),
         S::Completed | S::RolledBack if view.finished_at.is_some() => {
-            return Some(if until.is_empty() { 0 } else { MIGRATION_FAILED });
+            return Some(if until.is_empty() {
+                0
+            } else {
+                MIGRATION_FAILED
+            });
         }
         S::Waiting | S::Paused => true,
         S::Flipped => view.options.hold == Hold::UntilFinish,
@@ -79,7 +85,10 @@ pub(super) fn tell_end(view: &OperationView) {
         OperationState::Failed => {
             for moved in &view.moves {
                 if let Some(failure) = &moved.migration.failure {
-                    eprintln!("failed: {}: {} ({})", moved.migration.id, failure.message, failure.code);
+                    eprintln!(
+                        "failed: {}: {} ({})",
+                        moved.migration.id, failure.message, failure.code
+                    );
                     if let Some(hint) = &failure.hint {
                         eprintln!("hint: {hint}");
                     }
@@ -107,7 +116,10 @@ pub(super) fn headline(view: &OperationView) -> String {
         }
     });
     let head = format!("{} {}", view.id, view.state);
-    std::iter::once(head).chain(moves).collect::<Vec<_>>().join(" · ")
+    std::iter::once(head)
+        .chain(moves)
+        .collect::<Vec<_>>()
+        .join(" · ")
 }
 
 /// The operation with its moves, for people.
@@ -137,11 +149,21 @@ pub(super) fn show_text(view: &OperationView) -> String {
             format!("{} -> {}", m.source, m.target),
             m.keys.to_string(),
             or_dash(m.map_version.back.or(m.map_version.after).as_ref()),
-            failure.or_else(|| m.waiting_for.clone()).unwrap_or_default(),
+            failure
+                .or_else(|| m.waiting_for.clone())
+                .unwrap_or_default(),
         ]
     };
     let rows: Vec<_> = view.moves.iter().map(row).collect();
-    let head = ["MOVE", "MIGRATION", "STATE", "SHARDS", "KEYS", "VERSION", ""];
+    let head = [
+        "MOVE",
+        "MIGRATION",
+        "STATE",
+        "SHARDS",
+        "KEYS",
+        "VERSION",
+        "",
+    ];
     text + "\n" + &table(&head, &rows)
 }
 
@@ -159,7 +181,8 @@ pub(super) fn list_text(all: &[OperationView]) -> String {
             view.map.to_string(),
             only.map_or(count, shards),
             only.map_or_else(String::new, |m| m.migration.keys.to_string()),
-            view.created_at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+            view.created_at
+                .to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
         ]);
         for moved in view.moves.iter().filter(|_| only.is_none()) {
             let m = &moved.migration;
@@ -174,6 +197,14 @@ pub(super) fn list_text(all: &[OperationView]) -> String {
             ]);
         }
     }
-    let head = ["ID", "STATE", "OPERATION", "MAP", "SHARDS", "KEYS", "CREATED"];
+    let head = [
+        "ID",
+        "STATE",
+        "OPERATION",
+        "MAP",
+        "SHARDS",
+        "KEYS",
+        "CREATED",
+    ];
     table(&head, &rows)
 }

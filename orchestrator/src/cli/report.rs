@@ -43,7 +43,11 @@ pub(super) async fn print(client: &Client, id: &str, output: Output) -> Result<u
     };
     output.print(&report, |report| {
         let moves: Vec<String> = report.moves.iter().map(text).collect();
-        format!("{}\n{}", operation::show_text(&report.operation), moves.join("\n"))
+        format!(
+            "{}\n{}",
+            operation::show_text(&report.operation),
+            moves.join("\n")
+        )
     })
 }
 

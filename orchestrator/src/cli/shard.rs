@@ -122,7 +122,10 @@ impl Add {
 
 impl Set {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let set = self.labels.into_iter().map(|(label, value)| (label, Some(value)));
+        let set = self
+            .labels
+            .into_iter()
+            .map(|(label, value)| (label, Some(value)));
         let taken = self.unlabel.into_iter().map(|label| (label, None));
         let change = ShardChange {
             labels: set.chain(taken).collect(),
@@ -140,7 +143,9 @@ impl Set {
 fn list_text(shards: &[ShardRecord]) -> String {
     let row = |shard: &ShardRecord| {
         let labels = shard.labels.iter();
-        let labels: Vec<_> = labels.map(|(label, value)| format!("{label}={value}")).collect();
+        let labels: Vec<_> = labels
+            .map(|(label, value)| format!("{label}={value}"))
+            .collect();
         vec![
             shard.name.to_string(),
             shard.number.to_string(),
@@ -151,5 +156,8 @@ fn list_text(shards: &[ShardRecord]) -> String {
         ]
     };
     let rows: Vec<_> = shards.iter().map(row).collect();
-    table(&["NAME", "NUMBER", "CAPACITY", "SPACE", "LABELS", "DSN"], &rows)
+    table(
+        &["NAME", "NUMBER", "CAPACITY", "SPACE", "LABELS", "DSN"],
+        &rows,
+    )
 }

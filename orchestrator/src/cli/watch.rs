@@ -104,7 +104,10 @@ fn holds(view: &MigrationView) -> bool {
 
 fn tell_end(view: &MigrationView) {
     let m = &view.summary;
-    let approval = m.waiting_for.as_ref().filter(|_| m.state == MigrationState::Waiting);
+    let approval = m
+        .waiting_for
+        .as_ref()
+        .filter(|_| m.state == MigrationState::Waiting);
     match approval {
         Some(what) => eprintln!("waiting for {what}: shardwright approve {}", m.id),
         None if holds(view) => eprintln!(

@@ -60,7 +60,11 @@ impl Controller {
 
     /// Refuses keys that move already, another store, another map version, another schema; returns the rules
     /// that the plan breaks with a reason.
-    async fn check_current(&self, plan: &Plan, queue: bool) -> Result<Vec<RuleBreak>, ControlError> {
+    async fn check_current(
+        &self,
+        plan: &Plan,
+        queue: bool,
+    ) -> Result<Vec<RuleBreak>, ControlError> {
         let store = &self.inner.store;
         let unfinished = store.unfinished().await?;
         let mut others = unfinished.iter().map(|snapshot| &snapshot.migration);
@@ -120,7 +124,10 @@ impl Controller {
             Ok::<_, ControlError>((planned, survey))
         });
         let looks = futures::stream::iter(looks.collect::<Vec<_>>());
-        let seen: Vec<_> = looks.buffered(super::planning::AT_ONCE).try_collect().await?;
+        let seen: Vec<_> = looks
+            .buffered(super::planning::AT_ONCE)
+            .try_collect()
+            .await?;
         let changed: Vec<String> = seen
             .into_iter()
             .filter(|(planned, survey)| survey.schema_fingerprint != planned.schema_fingerprint)
@@ -143,8 +150,15 @@ fn distinct(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
     let same = |a: &PlannedMove, b: &PlannedMove| {
         a.moving.source == b.moving.source && a.moving.target == b.moving.target && a.mode == b.mode
     };
-    let first = |index: &usize| moves[..*index].iter().all(|before| !same(before, &moves[*index]));
-    (0..moves.len()).filter(first).map(|index| &moves[index]).collect()
+    let first = |index: &usize| {
+        moves[..*index]
+            .iter()
+            .all(|before| !same(before, &moves[*index]))
+    };
+    (0..moves.len())
+        .filter(first)
+        .map(|index| &moves[index])
+        .collect()
 }
 
 /// The tables as the plan has them.

@@ -10,10 +10,11 @@ use super::{ControlError, Controller, MapEdit, NewMapping, clock};
 use crate::store::{ShardRecord, StoreError};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::stream::StreamExt;
-use plans::failure::Failure;
+use plans::failure::{Failure, RetryClass};
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::check::{
-    CheckTask, Checked, Defect, Look, Mend, MendRequest, MendTask, Mended, combine, follow_up, questions,
+    CheckTask, Checked, Defect, Look, Mend, MendRequest, MendTask, Mended, combine, follow_up,
+    questions,
 };
 use plans::inspection::{Inspected, Inspection};
 use plans::key_set::KeySet;
@@ -109,13 +110,19 @@ impl Controller {
     ///
     /// # Errors
     /// An unknown map, or a token that is not the last check's.
-    pub async fn check_map(&self, name: &MapName, token: Option<&str>) -> Result<MapCheck, ControlError> {
+    pub async fn check_map(
+        &self,
+        name: &MapName,
+        token: Option<&str>,
+    ) -> Result<MapCheck, ControlError> {
         let at = clock();
         let ground = self.ground(name).await?;
         let kept = self.inner.checks.kept(name);
         let known = match (token, kept) {
             (None, _) => Vec::new(),
-            (Some(token), Some(kept)) if kept.check.token == token && kept.check.version == ground.map.version => {
+            (Some(token), Some(kept))
+                if kept.check.token == token && kept.check.version == ground.map.version =>
+            {
                 kept.parts
             }
             (Some(token), _) => {
@@ -190,7 +197,8 @@ impl Controller {
                 },
             };
             let told = json!({ "mend": mend, "done": done.as_ref().ok() });
-            self.audit(actor, "map.mended", super::maps::object(name), told).await?;
+            self.audit(actor, "map.mended", super::maps::object(name), told)
+                .await?;
             outcomes.push(MendOutcome {
                 mend: mend.clone(),
                 failure: done.as_ref().err().map(failure),
@@ -259,7 +267,9 @@ impl Controller {
                 let checked = checked.clone();
                 return Ok((task, checked));
             }
-            let asked = self.inspect(Inspection::Check(Box::new(task.clone())), WORK).await;
+            let asked = self
+                .inspect(Inspection::Check(Box::new(task.clone())), WORK)
+                .await;
             let message = match asked {
                 Ok(Inspected::Check(checked)) => return Ok((task, checked)),
                 Ok(_) => ControlError::OtherAnswer.to_string(),
@@ -305,9 +315,14 @@ impl Controller {
             keys: keys.clone(),
             shard: shard.clone(),
         }];
-        let map = self.edit_map(name, MapEdit::Assign { mappings }, actor).await?;
+        let map = self
+            .edit_map(name, MapEdit::Assign { mappings }, actor)
+            .await?;
         Ok(Mended {
-            done: format!("{keys} are owned by shard {shard} since version {}", map.version),
+            done: format!(
+                "{keys} are owned by shard {shard} since version {}",
+                map.version
+            ),
             rows: 0,
         })
     }
@@ -315,22 +330,23 @@ impl Controller {
     async fn mend(&self, task: MendTask) -> Result<Mended, ControlError> {
         match self.inspect(Inspection::Mend(Box::new(task)), WORK).await? {
             Inspected::Mend(mended) => Ok(mended),
-            Inspected::Survey(_) | Inspected::Load(_) | Inspected::Directory(_) | Inspected::Check(_) => {
-                Err(ControlError::OtherAnswer)
-            }
+            Inspected::Survey(_)
+            | Inspected::Load(_)
+            | Inspected::Directory(_)
+            | Inspected::Check(_) => Err(ControlError::OtherAnswer),
         }
     }
 }
 
 fn failure(error: &ControlError) -> Failure {
-    match error {
-        ControlError::Inspection(failure) => failure.clone(),
-        other => Failure {
-            code: "mend.failed".to_owned(),
-            message: other.to_string(),
-            hint: None,
-            retry: plans::failure::RetryClass::None,
-        },
+    if let ControlError::Inspection(failure) = error {
+        return failure.clone();
+    }
+    Failure {
+        code: "mend.failed".to_owned(),
+        message: error.to_string(),
+        hint: None,
+        retry: RetryClass::None,
     }
 }
 

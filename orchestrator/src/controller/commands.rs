@@ -95,7 +95,9 @@ impl Command {
                 "the map still names the source: use abort to take the migration back"
             }
             Self::Approve => "a migration is approved while it is waiting for it",
-            Self::Pause if m.started_at.is_none() => "it has not begun: abort takes it back at once",
+            Self::Pause if m.started_at.is_none() => {
+                "it has not begun: abort takes it back at once"
+            }
             Self::Abort
             | Self::Rollback
             | Self::Finish
@@ -139,12 +141,16 @@ impl Controller {
 /// The command that plans the way back of a migration that keeps no stream.
 pub(super) fn move_back(m: &Migration) -> String {
     let moving = &m.plan.moving;
-    format!("shardwright plan move {} --from {} --to {}", m.plan.map, moving.target, moving.source)
+    format!(
+        "shardwright plan move {} --from {} --to {}",
+        m.plan.map, moving.target, moving.source
+    )
 }
 
 fn illegal(draft: &Draft, command: Command) -> ControlError {
     let m = &draft.snapshot().migration;
-    if command == Command::Rollback && m.plan.mode == Mode::Offline && m.map_version_after.is_some() {
+    if command == Command::Rollback && m.plan.mode == Mode::Offline && m.map_version_after.is_some()
+    {
         return ControlError::MovedOffline {
             migration: m.id.clone(),
             map: m.plan.map.clone(),
@@ -177,12 +183,20 @@ pub(super) fn obey_ahead(
         return Ok(None);
     }
     draft.migration().approved = true;
-    draft.note("migration.approved", None, json!({ "ahead": true, "reason": data.get("reason") }));
+    draft.note(
+        "migration.approved",
+        None,
+        json!({ "ahead": true, "reason": data.get("reason") }),
+    );
     Ok(Some(()))
 }
 
 /// `None`: not possible now.
-pub(super) fn obey(draft: &mut Draft, command: Command, data: Value) -> Result<Option<()>, ControlError> {
+pub(super) fn obey(
+    draft: &mut Draft,
+    command: Command,
+    data: Value,
+) -> Result<Option<()>, ControlError> {
     match command {
         Command::Approve => {
             if draft.snapshot().migration.state != MigrationState::Waiting {

@@ -108,8 +108,15 @@ mod tests {
         counters.add(&map, report(7, 5), now - TimeDelta::seconds(100));
         counters.add(&map, report(8, 60), now - TimeDelta::seconds(50));
         counters.add(&map, report(9, 120), now);
-        let seen: Vec<_> = counters.read(&map, now).into_iter().map(|c| (c.key, c.uses)).collect();
-        assert_eq!(seen, [(Key::Int(9), 120), (Key::Int(8), 60), (Key::Int(0), 2)]);
+        let seen: Vec<_> = counters
+            .read(&map, now)
+            .into_iter()
+            .map(|c| (c.key, c.uses))
+            .collect();
+        assert_eq!(
+            seen,
+            [(Key::Int(9), 120), (Key::Int(8), 60), (Key::Int(0), 2)]
+        );
         assert!(counters.read(&MapName::from("other"), now).is_empty());
     }
 }

@@ -41,9 +41,10 @@ impl Controller {
         let work = Duration::from_millis(ask.timeout_ms.into());
         match self.inspect(Inspection::Directory(task), work).await? {
             Inspected::Directory(directory) => Ok(directory),
-            Inspected::Survey(_) | Inspected::Load(_) | Inspected::Check(_) | Inspected::Mend(_) => {
-                Err(ControlError::OtherAnswer)
-            }
+            Inspected::Survey(_)
+            | Inspected::Load(_)
+            | Inspected::Check(_)
+            | Inspected::Mend(_) => Err(ControlError::OtherAnswer),
         }
     }
 }

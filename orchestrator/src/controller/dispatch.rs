@@ -192,13 +192,15 @@ fn offered(snapshot: &Snapshot, claim: &Claim) -> Option<Option<StepId>> {
     if owner.is_some_and(|owner| owner.instance != claim.instance) {
         return None;
     }
-    decide(snapshot, None, now).into_iter().find_map(|decision| {
-        if let Decision::Offer(step) = decision {
-            Some(step)
-        } else {
-            None
-        }
-    })
+    decide(snapshot, None, now)
+        .into_iter()
+        .find_map(|decision| {
+            if let Decision::Offer(step) = decision {
+                Some(step)
+            } else {
+                None
+            }
+        })
 }
 
 /// True when this process owns the migration and does not know it, or not that the step runs.

@@ -129,7 +129,9 @@ pub enum ControlError {
         hint: Option<String>,
     },
     /// An offline move has no stream back.
-    #[error("rollback is not possible: migration {migration} moved its keys offline, and offline moves keep no stream back")]
+    #[error(
+        "rollback is not possible: migration {migration} moved its keys offline, and offline moves keep no stream back"
+    )]
     MovedOffline {
         /// The migration.
         migration: MigrationId,

@@ -132,7 +132,11 @@ impl Controller {
     pub async fn map_load(&self, name: &MapName, ask: LoadAsk) -> Result<MapLoad, ControlError> {
         let map = self.map(name).await?;
         let watched = ask.watch_seconds > 0;
-        let usual = if watched { Measure::Writes } else { Measure::Rows };
+        let usual = if watched {
+            Measure::Writes
+        } else {
+            Measure::Rows
+        };
         let by = ask.by.unwrap_or(usual);
         let gauge = Gauge {
             by: &by,
@@ -141,12 +145,16 @@ impl Controller {
             hottest: ask.hottest.unwrap_or(10).clamp(1, 1000),
         };
         let owners = map.shards();
-        let asked = owners.iter().map(|shard| self.measure(shard, &map, &map.settings, gauge));
+        let asked = owners
+            .iter()
+            .map(|shard| self.measure(shard, &map, &map.settings, gauge));
         let asked = futures::stream::iter(asked.collect::<Vec<_>>());
         let loads: Vec<Load> = asked.buffered(AT_ONCE).try_collect().await?;
         let shards = self.inner.store.shards().await?;
         let fleet: Vec<ShardInfo> = shards.iter().map(ShardRecord::info).collect();
-        let proposals = hot_keys(&map, &fleet, &loads, &by).into_iter().map(proposal);
+        let proposals = hot_keys(&map, &fleet, &loads, &by)
+            .into_iter()
+            .map(proposal);
         let mut hottest = hottest(&loads, watched);
         hottest.truncate(usize::try_from(gauge.hottest).unwrap_or(usize::MAX));
         let mut findings: Vec<Finding> = Vec::new();
@@ -215,9 +223,12 @@ fn hottest(loads: &[Load], watched: bool) -> Vec<HotKeyLoad> {
 fn shard_loads(loads: &[Load], fleet: &[ShardInfo], by: &Measure) -> Vec<ShardLoad> {
     let capacity = |load: &Load| {
         let mut shards = fleet.iter();
-        shards.find(|info| info.name == load.shard).map_or(0, |info| info.capacity)
+        shards
+            .find(|info| info.name == load.shard)
+            .map_or(0, |info| info.capacity)
     };
-    let sum = |load: &Load, figure: &dyn Fn(&ItemLoad) -> u64| load.items.iter().map(figure).sum::<u64>();
+    let sum =
+        |load: &Load, figure: &dyn Fn(&ItemLoad) -> u64| load.items.iter().map(figure).sum::<u64>();
     let cost = |load: &Load| sum(load, &|item| item.cost(by));
     let total: u128 = loads.iter().map(|load| u128::from(cost(load))).sum();
     let whole: u128 = loads.iter().map(|load| u128::from(capacity(load))).sum();
@@ -297,14 +308,20 @@ mod tests {
 
     #[test]
     fn shares_follow_capacity_and_the_hottest_of_all_shards_comes_first() {
-        let loads = [load("a", &[(1, 50), (2, 10)]), load("b", &[(9, 140), (8, 100)])];
+        let loads = [
+            load("a", &[(1, 50), (2, 10)]),
+            load("b", &[(9, 140), (8, 100)]),
+        ];
         let fleet = [info("a", 1, 100), info("b", 2, 200)];
         let shards = shard_loads(&loads, &fleet, &Measure::Writes);
         let seen: Vec<_> = shards.iter().map(|s| (s.cost, s.fair_share)).collect();
         assert_eq!(seen, [(60, 100), (240, 200)]);
         assert!((shards[1].of_fair_share - 1.2).abs() < 1e-9);
         assert!((shards[0].writes_per_second - 30.0).abs() < 1e-9);
-        let keys: Vec<_> = hottest(&loads, true).into_iter().map(|hot| hot.key).collect();
+        let keys: Vec<_> = hottest(&loads, true)
+            .into_iter()
+            .map(|hot| hot.key)
+            .collect();
         assert_eq!(keys, [9, 8, 1, 2].map(Key::Int));
     }
 }

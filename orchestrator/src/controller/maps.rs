@@ -80,7 +80,9 @@ impl Controller {
             name: new.name,
             strategy: new.strategy,
             key: new.key,
-            buckets: new.buckets.unwrap_or(if hash { DEFAULT_BUCKETS } else { 0 }),
+            buckets: new
+                .buckets
+                .unwrap_or(if hash { DEFAULT_BUCKETS } else { 0 }),
             version: MapVersion(1),
             incarnation: self.inner.store.incarnation().to_owned(),
             migration: None,
@@ -91,7 +93,8 @@ impl Controller {
         map.settings = checked(new.settings, &map)?;
         self.inner.store.create_map(&map, actor).await?;
         let data = json!({ "strategy": map.strategy, "mappings": map.mappings.len() });
-        self.audit(actor, "map.created", object(&map.name), data).await?;
+        self.audit(actor, "map.created", object(&map.name), data)
+            .await?;
         self.announce();
         Ok(map)
     }
@@ -121,7 +124,11 @@ impl Controller {
     ///
     /// # Errors
     /// An unknown map or version, or what the store says.
-    pub async fn map_at(&self, name: &MapName, version: MapVersion) -> Result<ShardMap, ControlError> {
+    pub async fn map_at(
+        &self,
+        name: &MapName,
+        version: MapVersion,
+    ) -> Result<ShardMap, ControlError> {
         self.bare_map(name).await?;
         let map = self.inner.store.map_at(name, version).await?;
         map.ok_or_else(|| ControlError::missing("version", &format!("{version} of map {name}")))
@@ -148,11 +155,9 @@ impl Controller {
     /// [`ControlError::Unmapped`], or a key that is none of the map's.
     pub async fn locate(&self, name: &MapName, key: &Key) -> Result<(Key, Mapping), ControlError> {
         let map = self.map(name).await?;
-        let key = accept(&map.key, key).map_err(|source| {
-            plans::shard_map::MapError::Key {
-                map: name.clone(),
-                source,
-            }
+        let key = accept(&map.key, key).map_err(|source| plans::shard_map::MapError::Key {
+            map: name.clone(),
+            source,
         })?;
         let mapping = map.locate(&key).cloned();
         let mapping = mapping.ok_or_else(|| ControlError::Unmapped {
@@ -231,7 +236,13 @@ impl Controller {
             created_at: clock(),
         };
         self.inner.store.put_settings(&record).await?;
-        self.audit(actor, "map.set", object(name), Value::Object(change.clone())).await?;
+        self.audit(
+            actor,
+            "map.set",
+            object(name),
+            Value::Object(change.clone()),
+        )
+        .await?;
         self.announce();
         Ok(record.settings)
     }
@@ -261,7 +272,11 @@ fn checked(mut settings: MapSettings, map: &ShardMap) -> Result<MapSettings, Con
         )));
     }
     for rule in &mut settings.rules {
-        let keys = rule.keys.take().map(|keys| map.accepted(keys)).transpose()?;
+        let keys = rule
+            .keys
+            .take()
+            .map(|keys| map.accepted(keys))
+            .transpose()?;
         rule.keys = keys;
     }
     Ok(settings)

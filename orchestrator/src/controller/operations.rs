@@ -107,14 +107,26 @@ pub fn state(migrations: &[(MigrationState, bool)]) -> OperationState {
     use MigrationState as M;
     let open = || migrations.iter().filter(|(_, ended)| !ended);
     let any = |wanted: M| open().any(|(state, _)| *state == wanted);
-    for first in [M::Failed, M::Unwinding, M::Waiting, M::Running, M::Paused, M::RolledBack, M::Flipped] {
+    for first in [
+        M::Failed,
+        M::Unwinding,
+        M::Waiting,
+        M::Running,
+        M::Paused,
+        M::RolledBack,
+        M::Flipped,
+    ] {
         if any(first) {
             return first.into();
         }
     }
     if any(M::Planned) {
         let begun = migrations.iter().any(|(_, ended)| *ended);
-        return if begun { OperationState::Running } else { OperationState::Planned };
+        return if begun {
+            OperationState::Running
+        } else {
+            OperationState::Planned
+        };
     }
     let mut ends = migrations.iter().map(|(state, _)| *state);
     match ends.next() {
@@ -175,9 +187,15 @@ impl Controller {
             taken += usize::from(obeyed);
         }
         if taken == 0 {
-            let offline = operation.migrations.iter().find(|m| m.plan.mode == plans::request::Mode::Offline);
+            let offline = operation
+                .migrations
+                .iter()
+                .find(|m| m.plan.mode == plans::request::Mode::Offline);
             let hint = offline.filter(|_| command == Command::Rollback).map(|m| {
-                format!("offline moves keep no stream back; plan a move back: {}", super::commands::move_back(m))
+                format!(
+                    "offline moves keep no stream back; plan a move back: {}",
+                    super::commands::move_back(m)
+                )
             });
             return Err(ControlError::NoneCan {
                 command: command.to_string(),

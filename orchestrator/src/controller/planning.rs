@@ -83,8 +83,12 @@ impl Controller {
                     hottest: HOTTEST,
                 };
                 let owners = needs.shards.iter();
-                let owners: Vec<_> = owners.filter(|shard| !map.owned_by(shard).is_empty()).collect();
-                let asked = owners.into_iter().map(|shard| self.measure(shard, &map, &settings, gauge));
+                let owners: Vec<_> = owners
+                    .filter(|shard| !map.owned_by(shard).is_empty())
+                    .collect();
+                let asked = owners
+                    .into_iter()
+                    .map(|shard| self.measure(shard, &map, &settings, gauge));
                 let asked = futures::stream::iter(asked.collect::<Vec<_>>());
                 asked.buffered(AT_ONCE).try_collect().await?
             }
@@ -115,11 +119,15 @@ impl Controller {
             mode: look.mode,
             again: look.again,
         };
-        match self.inspect(Inspection::Survey(task), Duration::ZERO).await? {
+        match self
+            .inspect(Inspection::Survey(task), Duration::ZERO)
+            .await?
+        {
             Inspected::Survey(survey) => Ok(survey),
-            Inspected::Load(_) | Inspected::Directory(_) | Inspected::Check(_) | Inspected::Mend(_) => {
-                Err(ControlError::OtherAnswer)
-            }
+            Inspected::Load(_)
+            | Inspected::Directory(_)
+            | Inspected::Check(_)
+            | Inspected::Mend(_) => Err(ControlError::OtherAnswer),
         }
     }
 
@@ -153,9 +161,10 @@ impl Controller {
         let work = Duration::from_secs(gauge.watch_seconds.into());
         match self.inspect(Inspection::Load(task), work).await? {
             Inspected::Load(load) => Ok(load),
-            Inspected::Survey(_) | Inspected::Directory(_) | Inspected::Check(_) | Inspected::Mend(_) => {
-                Err(ControlError::OtherAnswer)
-            }
+            Inspected::Survey(_)
+            | Inspected::Directory(_)
+            | Inspected::Check(_)
+            | Inspected::Mend(_) => Err(ControlError::OtherAnswer),
         }
     }
 }

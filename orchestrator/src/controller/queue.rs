@@ -42,12 +42,27 @@ pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[Migration]) -> V
             reasons.push(format!("migration {} moves some of these keys", other.id));
         }
         let (target, theirs) = (&own.plan.moving.target, &other.plan.moving);
-        if is_under_way(other) && other.plan.target == TargetState::New && &theirs.target == target {
-            reasons.push(format!("{} creates the tables of shard {target}", named(own, other)));
+        let new_there = other.plan.target == TargetState::New && &theirs.target == target;
+        if new_there && is_under_way(other) {
+            reasons.push(format!(
+                "{} creates the tables of shard {target}",
+                named(own, other)
+            ));
+        } else if new_there
+            && other.finished_at.is_none()
+            && other.ownership == Ownership::RolledBack
+        {
+            reasons.push(format!(
+                "{} takes its tables back from shard {target}",
+                named(own, other)
+            ));
         }
         let drops = other.finished_at.is_none() && other.ownership == Ownership::Completed;
         if drops && other.plan.map == own.plan.map && &theirs.source == target {
-            reasons.push(format!("{} drops its old rows on shard {target}", named(own, other)));
+            reasons.push(format!(
+                "{} drops its old rows on shard {target}",
+                named(own, other)
+            ));
         }
     }
     reasons.dedup();
@@ -81,7 +96,10 @@ fn unmet(after: &After, siblings: &[Migration]) -> Option<String> {
         Ownership::Flipped | Ownership::RollbackFencing | Ownership::Completed
     );
     if matches!(other.ownership, Ownership::Aborted | Ownership::RolledBack) {
-        return Some(format!("move {}, which was taken back: abort this one", after.id));
+        return Some(format!(
+            "move {}, which was taken back: abort this one",
+            after.id
+        ));
     }
     match after.until {
         Until::Flipped if flipped => None,

@@ -20,10 +20,7 @@ use std::time::Duration;
 const MEND: &str = "mend the cause, then `resume`; `abort` takes everything back";
 
 /// Settles the first decision that needs no agent.
-pub(super) fn settle_next(
-    draft: &mut Draft,
-    gate: Option<&Gate>,
-) -> Result<(), ControlError> {
+pub(super) fn settle_next(draft: &mut Draft, gate: Option<&Gate>) -> Result<(), ControlError> {
     let now = draft.now;
     match decide(draft.snapshot(), gate, now).into_iter().next() {
         None | Some(Decision::Offer(_)) => {}

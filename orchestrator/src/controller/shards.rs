@@ -26,12 +26,22 @@ impl Controller {
     ///
     /// # Errors
     /// [`ControlError::InlinePassword`], an empty field, or a name that is taken.
-    pub async fn add_shard(&self, new: &NewShard, actor: &str) -> Result<ShardRecord, ControlError> {
+    pub async fn add_shard(
+        &self,
+        new: &NewShard,
+        actor: &str,
+    ) -> Result<ShardRecord, ControlError> {
         check_name("shard", new.name.as_str())?;
         check_dsn(&new.name, &new.dsn)?;
         check_capacity(new.capacity)?;
         let made = self.inner.store.add_shard(new).await?;
-        self.audit(actor, "shard.added", format!("shard {}", made.name), json!({})).await?;
+        self.audit(
+            actor,
+            "shard.added",
+            format!("shard {}", made.name),
+            json!({}),
+        )
+        .await?;
         self.announce();
         Ok(made)
     }
@@ -50,7 +60,8 @@ impl Controller {
         if let Some(dsn) = &change.dsn {
             check_dsn(name, dsn)?;
         }
-        let told = json!({ "labels": change.labels, "capacity": change.capacity, "space": change.space });
+        let told =
+            json!({ "labels": change.labels, "capacity": change.capacity, "space": change.space });
         let mut labels = known.labels;
         for (label, value) in change.labels {
             match value {
@@ -67,7 +78,8 @@ impl Controller {
         };
         check_capacity(update.capacity)?;
         let changed = self.inner.store.update_shard(&update).await?;
-        self.audit(actor, "shard.changed", format!("shard {name}"), told).await?;
+        self.audit(actor, "shard.changed", format!("shard {name}"), told)
+            .await?;
         self.announce();
         Ok(changed)
     }
@@ -78,7 +90,8 @@ impl Controller {
     /// An unknown shard, or one that is in use.
     pub async fn remove_shard(&self, name: &ShardName, actor: &str) -> Result<(), ControlError> {
         self.inner.store.remove_shard(name).await?;
-        self.audit(actor, "shard.removed", format!("shard {name}"), json!({})).await?;
+        self.audit(actor, "shard.removed", format!("shard {name}"), json!({}))
+            .await?;
         self.announce();
         Ok(())
     }
@@ -128,7 +141,9 @@ fn check_capacity(capacity: u32) -> Result<(), ControlError> {
     if (1..=1_000_000).contains(&capacity) {
         return Ok(());
     }
-    Err(invalid("the capacity of a shard is a number from 1 to 1000000"))
+    Err(invalid(
+        "the capacity of a shard is a number from 1 to 1000000",
+    ))
 }
 
 /// A field without a usable value.

@@ -88,7 +88,11 @@ impl From<&Operation> for OperationView {
         let count = |which: &dyn Fn(&&crate::store::Migration) -> bool| {
             migrations.iter().filter(which).count()
         };
-        let mut modes: Vec<&str> = plan.moves.iter().map(|planned| planned.mode.name()).collect();
+        let mut modes: Vec<&str> = plan
+            .moves
+            .iter()
+            .map(|planned| planned.mode.name())
+            .collect();
         modes.sort_unstable();
         modes.dedup();
         Self {

@@ -35,7 +35,9 @@ pub(in crate::cli) struct Mend {
 
 impl Check {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let token = self.resume.map_or_else(String::new, |token| format!("?token={token}"));
+        let token = self
+            .resume
+            .map_or_else(String::new, |token| format!("?token={token}"));
         let path = format!("/api/v1/maps/{}/check{token}", self.name);
         let check: MapCheck = client.post(&path, String::new()).await?;
         if let Some(path) = &self.request {
@@ -63,7 +65,8 @@ impl Mend {
             .map_err(|error| CliError::Usage(error.to_string()))?;
         let path = format!("/api/v1/maps/{}/mend", request.map);
         let outcomes: Vec<MendOutcome> = client.post(&path, json(&request)?).await?;
-        self.output.print(&outcomes, |outcomes| outcomes_text(outcomes))?;
+        self.output
+            .print(&outcomes, |outcomes| outcomes_text(outcomes))?;
         let failed = outcomes.iter().any(|outcome| outcome.failure.is_some());
         Ok(if failed { DEFECTS } else { 0 })
     }

@@ -62,7 +62,9 @@ impl Kind {
         Shape {
             strategy: self.strategy,
             key: self.key.clone(),
-            buckets: self.buckets.unwrap_or(if hash { DEFAULT_BUCKETS } else { 0 }),
+            buckets: self
+                .buckets
+                .unwrap_or(if hash { DEFAULT_BUCKETS } else { 0 }),
         }
     }
 }
@@ -155,12 +157,18 @@ fn parts(shape: &Shape, shards: &[String]) -> Result<Vec<NewMapping>, CliError> 
             };
             let numbered = shards.iter().enumerate();
             let buckets = |index| KeySet::buckets(shape.buckets, cut(index), cut(index + 1));
-            Ok(numbered.map(|(index, shard)| part(buckets(index), shard)).collect())
+            Ok(numbered
+                .map(|(index, shard)| part(buckets(index), shard))
+                .collect())
         }
         (Strategy::Range | Strategy::List, _) => Err(CliError::Usage(format!(
             "--shards divides virtual shards; a {} map names its keys by {}",
             shape.strategy,
-            if shape.strategy == Strategy::List { "--shard-of" } else { "--range" }
+            if shape.strategy == Strategy::List {
+                "--shard-of"
+            } else {
+                "--range"
+            }
         ))),
     }
 }
@@ -178,7 +186,9 @@ mod tests {
         };
         let names: Vec<String> = ["a", "b", "c"].map(str::to_owned).to_vec();
         let parts = parts(&shape, &names).unwrap();
-        let whole = parts.iter().fold(KeySet::buckets(16, 0, 0), |all, m| all.union(&m.keys));
+        let whole = parts
+            .iter()
+            .fold(KeySet::buckets(16, 0, 0), |all, m| all.union(&m.keys));
         assert_eq!(whole, KeySet::buckets(16, 0, 16));
         assert_eq!(parts[0].keys, KeySet::buckets(16, 0, 5));
     }

@@ -31,7 +31,11 @@ pub(in crate::cli) struct Load {
 impl Load {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let by_writes = self.by == Some(Measure::Writes);
-        let usual = if by_writes { Duration::from_secs(10) } else { Duration::ZERO };
+        let usual = if by_writes {
+            Duration::from_secs(10)
+        } else {
+            Duration::ZERO
+        };
         let seconds = self.watch.unwrap_or(usual).as_secs();
         let ask = LoadAsk {
             by: self.by,
@@ -54,7 +58,10 @@ fn text(load: &MapLoad) -> String {
     };
     let mut text = format!("map {} version {}, load by {by}", load.map, load.version);
     if load.watched_ms > 0 {
-        text += &format!(", writes watched for {:.1} s", load.watched_ms as f64 / 1000.0);
+        text += &format!(
+            ", writes watched for {:.1} s",
+            load.watched_ms as f64 / 1000.0
+        );
     }
     text += "\n\n";
     let size = |amount: u64| bytes(i64::try_from(amount).unwrap_or(i64::MAX));
@@ -71,7 +78,10 @@ fn text(load: &MapLoad) -> String {
             ]
         })
         .collect();
-    text += &table(&["SHARD", "ROWS", "BYTES", "WRITES/S", "OF FAIR SHARE"], &rows);
+    text += &table(
+        &["SHARD", "ROWS", "BYTES", "WRITES/S", "OF FAIR SHARE"],
+        &rows,
+    );
     let counted = |key| load.counted.iter().find(|counted| &counted.key == key);
     let rows: Vec<Vec<String>> = load
         .hottest
@@ -88,12 +98,21 @@ fn text(load: &MapLoad) -> String {
         })
         .collect();
     text += "\n";
-    text += &table(&["HOTTEST KEY", "SHARD", "ROWS", "WRITES/S", "USES/S"], &rows);
+    text += &table(
+        &["HOTTEST KEY", "SHARD", "ROWS", "WRITES/S", "USES/S"],
+        &rows,
+    );
     for proposal in &load.proposals {
-        text += &format!("\nkey {} on shard {}: {}\n", proposal.key, proposal.shard, proposal.proposal);
+        text += &format!(
+            "\nkey {} on shard {}: {}\n",
+            proposal.key, proposal.shard, proposal.proposal
+        );
     }
     for finding in &load.findings {
-        text += &format!("\n{}: {} ({})\n", finding.object, finding.problem, finding.remedy);
+        text += &format!(
+            "\n{}: {} ({})\n",
+            finding.object, finding.problem, finding.remedy
+        );
     }
     text
 }

@@ -105,7 +105,9 @@ impl Map {
             Self::Revert(revert) => revert.run(client).await,
             Self::Join { name, output } => {
                 let body = json!({ "edit": "join" }).to_string();
-                let map: ShardMap = client.post(&format!("/api/v1/maps/{name}/versions"), body).await?;
+                let map: ShardMap = client
+                    .post(&format!("/api/v1/maps/{name}/versions"), body)
+                    .await?;
                 output.print(&map, text::map)
             }
             Self::Assign(assign) => assign.run(client).await,

@@ -68,8 +68,9 @@ impl Set {
     fn change(&self, map: &ShardMap) -> Result<Value, CliError> {
         let mut change = json!({});
         if let Some(file) = &self.file {
-            change = serde_saphyr::from_str(&read(file)?)
-                .map_err(|error| CliError::Usage(format!("the settings cannot be read: {error}")))?;
+            change = serde_saphyr::from_str(&read(file)?).map_err(|error| {
+                CliError::Usage(format!("the settings cannot be read: {error}"))
+            })?;
         }
         let mut settings = map.settings.clone();
         let forgotten = |table: &String| self.forget.contains(table);
@@ -93,7 +94,9 @@ impl Set {
             settings.rules.retain(|known| known.name != rule.name);
             settings.rules.push(rule);
         }
-        settings.rules.retain(|rule| !self.drop_rule.contains(&rule.name));
+        settings
+            .rules
+            .retain(|rule| !self.drop_rule.contains(&rule.name));
         let mut put = |field: &str, value: Value, is_named: bool| {
             if is_named {
                 change[field] = value;
@@ -101,11 +104,31 @@ impl Set {
         };
         let some = |named: &[bool]| named.iter().any(|named| *named);
         let forgets = !self.forget.is_empty();
-        put("tables", json!(settings.tables), some(&[!self.tables.is_empty(), forgets]));
-        put("through", json!(settings.through), some(&[!self.through.is_empty(), forgets]));
-        put("reference", json!(settings.reference), some(&[!self.reference.is_empty(), forgets]));
-        put("ignore", json!(settings.ignore), some(&[!self.ignore.is_empty(), forgets]));
-        let rules = [!self.pin.is_empty(), !self.exclude.is_empty(), !self.drop_rule.is_empty()];
+        put(
+            "tables",
+            json!(settings.tables),
+            some(&[!self.tables.is_empty(), forgets]),
+        );
+        put(
+            "through",
+            json!(settings.through),
+            some(&[!self.through.is_empty(), forgets]),
+        );
+        put(
+            "reference",
+            json!(settings.reference),
+            some(&[!self.reference.is_empty(), forgets]),
+        );
+        put(
+            "ignore",
+            json!(settings.ignore),
+            some(&[!self.ignore.is_empty(), forgets]),
+        );
+        let rules = [
+            !self.pin.is_empty(),
+            !self.exclude.is_empty(),
+            !self.drop_rule.is_empty(),
+        ];
         put("rules", json!(settings.rules), some(&rules));
         put("sequences", json!(self.sequences), self.sequences.is_some());
         let seconds = self.check_every.map(|every| every.as_secs());
@@ -128,7 +151,9 @@ fn rule(text: &str, effect: Effect, map: &ShardMap) -> Result<Rule, CliError> {
     }
     let keys = keys.map(|keys| {
         let selection = Shape::of(map).selection(keys)?;
-        selection.resolve(map).map_err(|error| CliError::Usage(error.to_string()))
+        selection
+            .resolve(map)
+            .map_err(|error| CliError::Usage(error.to_string()))
     });
     let labels = shards.contains(':');
     let pairs = shards.split(',').filter(|_| labels);

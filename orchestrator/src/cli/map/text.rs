@@ -2,7 +2,9 @@
 
 use crate::cli::output::{or_dash, table};
 use crate::store::MapVersionRecord;
-use plans::shard_map::{Difference, Effect, MapSettings, Mapping, MappingState, Rule, ShardMap, Strategy};
+use plans::shard_map::{
+    Difference, Effect, MapSettings, Mapping, MappingState, Rule, ShardMap, Strategy,
+};
 
 /// Mappings and settings.
 pub(super) fn map(map: &ShardMap) -> String {
@@ -34,11 +36,24 @@ pub(super) fn settings(settings: &MapSettings) -> String {
         .tables
         .iter()
         .map(|(table, columns)| vec![table.clone(), format!("key {}", columns.0.join(", "))])
-        .chain(settings.through.iter().map(|(table, through)| {
-            vec![table.clone(), format!("through {}", through.parent)]
-        }))
-        .chain(settings.reference.iter().map(|table| vec![table.clone(), "reference".to_owned()]))
-        .chain(settings.ignore.iter().map(|table| vec![table.clone(), "ignored".to_owned()]))
+        .chain(
+            settings
+                .through
+                .iter()
+                .map(|(table, through)| vec![table.clone(), format!("through {}", through.parent)]),
+        )
+        .chain(
+            settings
+                .reference
+                .iter()
+                .map(|table| vec![table.clone(), "reference".to_owned()]),
+        )
+        .chain(
+            settings
+                .ignore
+                .iter()
+                .map(|table| vec![table.clone(), "ignored".to_owned()]),
+        )
         .collect();
     if !rows.is_empty() {
         text += "\n";
@@ -57,9 +72,20 @@ fn rule(rule: &Rule) -> Vec<String> {
         Effect::Pin => "only on",
         Effect::Exclude => "never on",
     };
-    let labels = rule.labels.iter().map(|(label, value)| format!("{label}={value}"));
-    let shards: Vec<String> = rule.shard.iter().map(ToString::to_string).chain(labels).collect();
-    let keys = rule.keys.as_ref().map_or_else(|| "all keys".to_owned(), ToString::to_string);
+    let labels = rule
+        .labels
+        .iter()
+        .map(|(label, value)| format!("{label}={value}"));
+    let shards: Vec<String> = rule
+        .shard
+        .iter()
+        .map(ToString::to_string)
+        .chain(labels)
+        .collect();
+    let keys = rule
+        .keys
+        .as_ref()
+        .map_or_else(|| "all keys".to_owned(), ToString::to_string);
     vec![rule.name.clone(), effect.to_owned(), keys, shards.join(",")]
 }
 
@@ -75,7 +101,10 @@ pub(super) fn maps(maps: &[ShardMap]) -> String {
         ]
     };
     let rows: Vec<_> = maps.iter().map(row).collect();
-    table(&["NAME", "VERSION", "STRATEGY", "MAPPINGS", "SHARDS"], &rows)
+    table(
+        &["NAME", "VERSION", "STRATEGY", "MAPPINGS", "SHARDS"],
+        &rows,
+    )
 }
 
 /// One line for each version.
@@ -94,7 +123,10 @@ pub(super) fn history(history: &[MapVersionRecord]) -> String {
         ]
     };
     let rows: Vec<_> = history.iter().map(row).collect();
-    table(&["VERSION", "AT", "BY", "MIGRATION", "PIECES", "CHANGED"], &rows)
+    table(
+        &["VERSION", "AT", "BY", "MIGRATION", "PIECES", "CHANGED"],
+        &rows,
+    )
 }
 
 /// One line for each pair of owners.
@@ -102,7 +134,13 @@ pub(super) fn differences(differences: &[Difference]) -> String {
     let owner = |shard: Option<&plans::id::ShardName>| {
         shard.map_or_else(|| "nobody".to_owned(), ToString::to_string)
     };
-    let row = |d: &Difference| vec![d.keys.to_string(), owner(d.from.as_ref()), owner(d.to.as_ref())];
+    let row = |d: &Difference| {
+        vec![
+            d.keys.to_string(),
+            owner(d.from.as_ref()),
+            owner(d.to.as_ref()),
+        ]
+    };
     let rows: Vec<_> = differences.iter().map(row).collect();
     table(&["KEYS", "FROM", "TO"], &rows)
 }

@@ -101,5 +101,7 @@ impl Revert {
 }
 
 async fn at(client: &Client, name: &str, version: i64) -> Result<ShardMap, CliError> {
-    client.get(&format!("/api/v1/maps/{name}/versions/{version}")).await
+    client
+        .get(&format!("/api/v1/maps/{name}/versions/{version}"))
+        .await
 }

@@ -7,8 +7,8 @@ use crate::cli::keys::Shape;
 use crate::cli::map::{fetch, tables};
 use plans::id::{MapName, ShardName};
 use plans::request::{
-    Cutover, Drain, Hold, Isolate, KeyMove, Merge, Mode, MoveKeys, Options, Part, Rebalance, Request,
-    Split as SplitRequest,
+    Cutover, Drain, Hold, Isolate, KeyMove, Merge, Mode, MoveKeys, Options, Part, Rebalance,
+    Request, Split as SplitRequest,
 };
 
 impl Operation {
@@ -86,14 +86,20 @@ impl Operation {
 fn options(flags: &Flags) -> Options {
     let usual = Options::default();
     Options {
-        mode: if flags.offline { Mode::Offline } else { Mode::Online },
+        mode: if flags.offline {
+            Mode::Offline
+        } else {
+            Mode::Online
+        },
         cutover: match flags.cutover.as_str() {
             "automatic" => Cutover::Automatic,
             _ => Cutover::Approve,
         },
         hold: flags.hold.unwrap_or(Hold::UntilFinish),
         override_rules: flags.override_rules.clone(),
-        write_stop_budget_ms: flags.write_stop_budget_ms.unwrap_or(usual.write_stop_budget_ms),
+        write_stop_budget_ms: flags
+            .write_stop_budget_ms
+            .unwrap_or(usual.write_stop_budget_ms),
         moves_at_once: flags.moves_at_once.unwrap_or(usual.moves_at_once),
         moves_per_shard: flags.moves_per_shard.unwrap_or(usual.moves_per_shard),
         ..usual

@@ -31,7 +31,12 @@ pub(super) struct Split {
     #[arg(long)]
     pub(super) source: String,
     /// A part: SHARD=FROM..TO or SHARD={...}; with --even SHARD or SHARD=SHARE. At least two.
-    #[arg(long, value_name = "SHARD[=KEYS]", required = true, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "SHARD[=KEYS]",
+        required = true,
+        allow_hyphen_values = true
+    )]
     pub(super) into: Vec<String>,
     /// Find the split points: even by rows, bytes, writes, or a query that returns key and number.
     #[arg(long, value_name = "MEASURE", value_parser = measure)]
@@ -205,7 +210,9 @@ pub(in crate::cli) fn measure(text: &str) -> Result<Measure, String> {
         query if query.trim_start().to_lowercase().starts_with("select") => {
             Ok(Measure::Query(query.to_owned()))
         }
-        other => Err(format!("{other:?} is none of rows, bytes, writes, and no SELECT")),
+        other => Err(format!(
+            "{other:?} is none of rows, bytes, writes, and no SELECT"
+        )),
     }
 }
 

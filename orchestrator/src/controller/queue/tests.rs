@@ -72,7 +72,12 @@ fn edges_of_the_plan_are_kept_and_a_move_that_was_taken_back_is_named() {
         planned("m1", "a", "b", keys(0, 9)),
         planned("m2", "c", "a", keys(10, 19)),
     ];
-    let edge = |until| vec![After { id: "m1".to_owned(), until }];
+    let edge = |until| {
+        vec![After {
+            id: "m1".to_owned(),
+            until,
+        }]
+    };
     moves[1].after = edge(Until::Finished);
     let all = migrations("mo", moves, Options::default());
     assert_eq!(why(&all[1], &all), ["move m1 to be finished"]);
@@ -91,7 +96,12 @@ fn edges_of_the_plan_are_kept_and_a_move_that_was_taken_back_is_named() {
 fn moves_under_way_are_limited_in_all_and_on_each_shard() {
     let moves = || {
         let one = |index: i64, target: &str| {
-            planned(&format!("m{index}"), "a", target, keys(index * 10, index * 10 + 9))
+            planned(
+                &format!("m{index}"),
+                "a",
+                target,
+                keys(index * 10, index * 10 + 9),
+            )
         };
         vec![one(1, "b"), one(2, "c"), one(3, "d")]
     };
@@ -122,7 +132,13 @@ fn a_new_target_is_made_by_one_move_at_a_time() {
         why(&own, &[first.clone(), own.clone()]),
         ["migration ma creates the tables of shard n"]
     );
-    assert!(why(&own, &[flipped(first), own.clone()]).is_empty());
+    let mut back = flipped(first);
+    assert!(why(&own, &[back.clone(), own.clone()]).is_empty());
+    back.ownership = Ownership::RolledBack;
+    assert_eq!(
+        why(&own, &[back, own.clone()]),
+        ["migration ma takes its tables back from shard n"]
+    );
 }
 
 #[test]
@@ -149,5 +165,8 @@ fn keys_that_the_source_lost_are_named() {
     };
     assert_eq!(lost(&own, &map("a")), None);
     let why = lost(&own, &map("b")).unwrap();
-    assert!(why.contains("shard a does not own [0, 9)") && why.contains("version 4"), "{why}");
+    assert!(
+        why.contains("shard a does not own [0, 9)") && why.contains("version 4"),
+        "{why}"
+    );
 }
