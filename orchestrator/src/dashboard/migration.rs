@@ -21,6 +21,7 @@ use plans::failure::Failure;
 use plans::id::MigrationId;
 use plans::plan::Plan;
 use plans::render::plan_text;
+use plans::request::Mode;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
@@ -59,7 +60,8 @@ pub(super) async fn fragments(
     let figures = controller.figures(id);
     let events = Events::read(controller, id).await?;
     let operation = controller.operation(&snapshot.migration.operation).await?;
-    let view = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
+    let mut view = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
+    tell_offline_hold(&mut view);
     let steps = Steps {
         rows: view.steps.iter().map(step_row).collect(),
     };
@@ -74,6 +76,15 @@ pub(super) async fn fragments(
         Fragment::new("events", &events),
         Fragment::new("plan", &PlanText::new(&operation.plan)),
     ])
+}
+
+/// Offline nothing keeps the old copy in step, so that its hold is another one.
+fn tell_offline_hold(view: &mut MigrationView) {
+    let offline = view.summary.mode == Mode::Offline;
+    let mut steps = view.steps.iter_mut();
+    if let Some(step) = steps.find(|step| offline && step.kind == StepKind::Hold) {
+        "keep the old rows; there is no stream back".clone_into(&mut step.summary);
+    }
 }
 
 #[derive(Template)]

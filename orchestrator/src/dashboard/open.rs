@@ -87,7 +87,7 @@ impl Row {
 fn step(view: &MigrationView) -> String {
     let waits = view.summary.waiting_for.as_ref();
     if let Some(what) = waits.filter(|_| view.summary.state == MigrationState::Planned) {
-        return format!("waits for {what}");
+        return format!("waits: {what}");
     }
     let Some(step) = current(view) else {
         return String::new();

@@ -122,8 +122,9 @@ impl Head {
                 bytes(estimate.bytes)
             ),
             limits: format!(
-                "{} moves, {} on one shard",
-                options.moves_at_once, options.moves_per_shard
+                "{}, {} on one shard",
+                moves_at_once(options.moves_at_once),
+                options.moves_per_shard
             ),
             submitted: moment(view.created_at),
             by: view.submitted_by.clone(),
@@ -131,6 +132,10 @@ impl Head {
             notes: view.notes.clone(),
         }
     }
+}
+
+fn moves_at_once(limit: u32) -> String {
+    format!("{limit} move{}", if limit == 1 { "" } else { "s" })
 }
 
 /// How many moves are where, and what the operator may have to do.

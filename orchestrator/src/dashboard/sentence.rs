@@ -88,7 +88,7 @@ fn planned(view: &MigrationView) -> String {
     let (source, keys) = (&m.source, &m.keys);
     match &m.waiting_for {
         Some(what) => {
-            format!("Waits for {what}; nothing was changed yet, {source} owns {keys}.")
+            format!("Waits: {what}. Nothing was changed yet, {source} owns {keys}.")
         }
         None => format!("Submitted; nothing was changed yet, {source} owns {keys}."),
     }

@@ -191,7 +191,7 @@ test("several moves are one operation", async () => {
   await page.click("#apply");
   await page.waitForURL(/\/operations\/m[a-z0-9]+$/);
   await live();
-  await page.locator("#moves tbody tr", { hasText: "waits for" }).waitFor();
+  await page.locator("#moves tbody tr", { hasText: "waits: 1 other move" }).waitFor();
   await photograph("operation-running");
   await page.locator("#head h1 .mark", { hasText: "waiting" }).waitFor();
   await page.goto(url + "/");

@@ -50,7 +50,7 @@ async fn an_operation_is_shown_with_its_moves_and_what_they_wait_for() {
     for words in [
         "split on map tenants",
         "3 moves: 1 planned, 1 running, 1 waiting.",
-        "waits for move m1 to be finished",
+        "waits: move m1 to be finished",
         "m1 finished",
         "shard a carries too much for m2",
         "a → c",
@@ -82,7 +82,7 @@ async fn the_overview_has_a_row_for_the_operation_and_one_for_each_move() {
         "a → b, c",
         "3 moves",
         "0 of 3 moves have ended",
-        "waits for move m1 to be finished",
+        "waits: move m1 to be finished",
         "shardwright approve m1x1",
     ] {
         assert!(page.contains(words), "{words}: {page}");
@@ -214,7 +214,7 @@ async fn one_move_is_its_migration_and_several_are_their_operation() {
 async fn a_planned_move_says_what_it_waits_for_in_one_sentence() {
     let dashboard = under_way().await;
     let page = dashboard.page("/migrations/m1x2").await;
-    let sentence = "Waits for move m1 to be finished; nothing was changed yet, a owns [600, 700).";
+    let sentence = "Waits: move m1 to be finished. Nothing was changed yet, a owns [600, 700).";
     assert!(page.contains(sentence), "{page}");
     assert_eq!(page.matches("to be finished").count(), 1, "{page}");
     assert!(!page.contains("No agent holds this migration"), "{page}");
@@ -236,6 +236,7 @@ async fn an_offline_move_says_that_its_keys_are_read_only() {
         "<text class=\"name\" x=\"278\" y=\"22\">set_read_only</text>",
         "<code>set_read_only</code>",
         "Nothing is captured",
+        "there is no stream back",
         "<dd>offline</dd>",
         "takes writes again",
     ] {
