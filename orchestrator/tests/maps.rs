@@ -290,79 +290,41 @@ async fn shards_have_labels_capacity_and_space() {
     );
 }
 
+/// The request that `plan LINE --request` prints.
+async fn built(server: &Server, line: &str) -> Value {
+    let words: Vec<&str> = line.split(' ').collect();
+    let text = said(server, &[&["plan"][..], &words, &["--request"]].concat()).await;
+    let request = plans::request::Request::parse(&text);
+    serde_json::to_value(request.expect(&text)).unwrap()
+}
+
 #[tokio::test]
 async fn requests_are_built_from_flags() {
     let server = Server::start().await;
-    let build = |line: &'static [&'static str]| {
-        let server = &server;
-        async move {
-            let text = said(server, &[&["plan"][..], line, &["--request"]].concat()).await;
-            let request = plans::request::Request::parse(&text);
-            serde_json::to_value(request.expect(&text)).unwrap()
-        }
-    };
-    let seen = build(&[
-        "isolate",
-        "tenants",
-        "42",
-        "--to",
-        "b",
-        "--offline",
-        "--cutover",
-        "automatic",
-        "--hold",
-        "0",
-    ])
-    .await;
+    let line = "isolate tenants 42 --to b --offline --cutover automatic --hold 0";
+    let seen = built(&server, line).await;
     assert_eq!(
         (&seen["operation"], &seen["key"]),
         (&json!("isolate"), &json!(42))
     );
     assert_eq!(seen["options"]["mode"], "offline");
     assert_eq!(seen["options"]["hold"], json!({"seconds": 0}));
-    let seen = build(&[
-        "merge", "tenants", "--from", "a", "--from", "b", "--into", "c",
-    ])
-    .await;
+    let seen = built(&server, "merge tenants --from a --from b --into c").await;
     assert_eq!(seen["sources"], json!(["a", "b"]));
-    let seen = build(&[
-        "move", "tenants", "--from", "a", "--to", "b", "--keys", "-5..10",
-    ])
-    .await;
+    let seen = built(&server, "move tenants --from a --to b --keys -5..10").await;
     assert_eq!(seen["moves"][0]["keys"], json!({"from": -5, "to": 10}));
-    let seen = build(&[
-        "split", "tenants", "--source", "a", "--even", "rows", "--into", "a", "--into", "b=3",
-    ])
-    .await;
+    let line = "split tenants --source a --even rows --into a --into b=3";
+    let seen = built(&server, line).await;
     assert_eq!(
         (&seen["even"], &seen["into"][1]["share"]),
         (&json!("rows"), &json!(3))
     );
-    let seen = build(&[
-        "drain",
-        "tenants",
-        "--shard",
-        "a",
-        "--drop-tables",
-        "--override-rules",
-        "because",
-    ])
-    .await;
-    assert_eq!(
-        (&seen["drop_tables"], &seen["options"]["override_rules"]),
-        (&json!(true), &json!("because"))
-    );
-    let seen = build(&[
-        "rebalance",
-        "tenants",
-        "--by",
-        "writes",
-        "--threshold",
-        "20",
-        "--for",
-        "30s",
-    ])
-    .await;
+    let line = "drain tenants --shard a --drop-tables --override-rules because";
+    let seen = built(&server, line).await;
+    assert_eq!(seen["drop_tables"], true);
+    assert_eq!(seen["options"]["override_rules"], "because");
+    let line = "rebalance tenants --by writes --threshold 20 --for 30s";
+    let seen = built(&server, line).await;
     assert_eq!(
         (&seen["threshold_percent"], &seen["watch_seconds"]),
         (&json!(20), &json!(30))
@@ -456,12 +418,20 @@ async fn load_is_measured_side_by_side_and_a_hot_key_is_isolated() {
     assert!(text.contains("map tenants lists no tables"), "{text}");
 }
 
-#[tokio::test]
-async fn a_check_names_defects_and_takes_up_what_failed() {
-    let server = Server::start().await;
-    let agent = server.agent("x", "x1");
-    two_shards(&server).await;
-    let nothing = |task: &plans::inspection::check::CheckTask| match &task.look {
+/// What an agent sees: one row on `a` that nobody owns; shard `broken` cannot be reached.
+fn part(inspection: &Inspection, broken: &str) -> Result<Inspected, Failure> {
+    let Inspection::Check(task) = inspection else {
+        panic!("{inspection:?}")
+    };
+    if task.shard.name.as_str() == broken {
+        return Err(Failure {
+            code: "connect.refused".to_owned(),
+            message: "nobody listens".to_owned(),
+            hint: None,
+            retry: RetryClass::Exponential,
+        });
+    }
+    let seen = match &task.look {
         Look::Rows { table } => Seen::Rows(RowsSeen {
             table: table.to_string(),
             unmapped: u64::from(task.shard.name == ShardName::from("a")),
@@ -479,26 +449,20 @@ async fn a_check_names_defects_and_takes_up_what_failed() {
         },
         Look::Present { .. } => Seen::Present { keys: Vec::new() },
     };
-    let answer = |inspection: &Inspection, broken: &str| {
-        let Inspection::Check(task) = inspection else {
-            panic!("{inspection:?}")
-        };
-        if task.shard.name.as_str() == broken {
-            return Err(Failure {
-                code: "connect.refused".to_owned(),
-                message: "nobody listens".to_owned(),
-                hint: None,
-                retry: RetryClass::Exponential,
-            });
-        }
-        Ok(Inspected::Check(Checked {
-            shard: task.shard.name.clone(),
-            seen: nothing(task),
-        }))
-    };
+    Ok(Inspected::Check(Checked {
+        shard: task.shard.name.clone(),
+        seen,
+    }))
+}
+
+#[tokio::test]
+async fn a_check_names_defects_and_takes_up_what_failed() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    two_shards(&server).await;
     let path = "/api/v1/maps/m/check";
     let nobody = json!({});
-    let asked = seen_by(&agent, server.post(path, &nobody), |i| answer(i, "b"));
+    let asked = seen_by(&agent, server.post(path, &nobody), |i| part(i, "b"));
     let check: MapCheck = asked.await.json().await.unwrap();
     assert!(!check.failed.is_empty() && check.failed.iter().all(|part| part.shard.as_str() == "b"));
     assert!(
@@ -514,7 +478,7 @@ async fn a_check_names_defects_and_takes_up_what_failed() {
             panic!("{i:?}")
         };
         assert_eq!(task.shard.name.as_str(), "b");
-        answer(i, "")
+        part(i, "")
     });
     let again: MapCheck = asked.await.json().await.unwrap();
     assert_eq!((again.failed.len(), again.parts), (0, check.parts));

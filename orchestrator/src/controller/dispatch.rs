@@ -5,6 +5,7 @@
 
 use super::decide::{Decision, decide, due, stream};
 use super::draft::Draft;
+use super::queue::drop_waits;
 use super::{ControlError, Controller, clock, delta, fail_points, is_missing};
 use crate::store::{Migration, Owner, ShardRecord, Snapshot};
 use plans::id::{MigrationId, ShardName, StepId};
@@ -37,12 +38,16 @@ impl Controller {
                 return Ok(Some(Work::Inspect(Box::new(task))));
             }
             let mut wait = deadline.saturating_duration_since(Instant::now());
-            for snapshot in self.inner.store.unfinished().await? {
-                if let Some(dispatch) = self.offer(&snapshot, claim).await? {
+            let unfinished = self.inner.store.unfinished().await?;
+            for snapshot in &unfinished {
+                if drop_waits(snapshot, &unfinished).is_some() {
+                    continue;
+                }
+                if let Some(dispatch) = self.offer(snapshot, claim).await? {
                     return Ok(Some(Work::Step(Box::new(dispatch))));
                 }
                 let now = clock();
-                let until = due(&snapshot, now).and_then(|at| (at - now).to_std().ok());
+                let until = due(snapshot, now).and_then(|at| (at - now).to_std().ok());
                 wait = wait.min(until.unwrap_or(wait));
             }
             if Instant::now() >= deadline {

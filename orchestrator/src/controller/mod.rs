@@ -44,6 +44,7 @@ use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use decide::{Decision, decide, due};
 use draft::Draft;
 use plans::id::MigrationId;
+use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use queue::Gate;
 use std::sync::Arc;
@@ -185,7 +186,9 @@ impl Controller {
             }
             let advanced = async {
                 let gate = self.gate(&snapshot, &all).await?;
-                self.advance(snapshot, gate.as_ref()).await
+                let (at, after) = self.advance(snapshot, gate.as_ref()).await?;
+                self.say_what_drop_waits_for(&after, &all).await?;
+                Ok::<_, ControlError>((at, after))
             };
             match advanced.await {
                 Ok((at, after)) => {
@@ -200,6 +203,24 @@ impl Controller {
             }
         }
         Ok(next)
+    }
+
+    /// Writes down what the dropping of a migration's old rows waits for.
+    async fn say_what_drop_waits_for(
+        &self,
+        snapshot: &Snapshot,
+        all: &[Snapshot],
+    ) -> Result<(), ControlError> {
+        let m = &snapshot.migration;
+        let waits = queue::drop_waits(snapshot, all);
+        if waits == m.waiting_for || m.ownership != Ownership::Completed || !m.plan.drop_tables {
+            return Ok(());
+        }
+        let edit = |draft: &mut Draft| {
+            draft.migration().waiting_for.clone_from(&waits);
+            Ok(())
+        };
+        self.change(&m.id, "controller", edit).await.map(|_| ())
     }
 
     /// Whether a planned migration may start, seen from all that have not ended.

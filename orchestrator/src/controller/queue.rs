@@ -3,12 +3,14 @@
 //! A move counts as under way from its start to its flip or its end. Among migrations that share keys the
 //! older one goes first, so that no two wait for each other.
 
-use crate::store::Migration;
+use super::decide::next_step;
+use crate::store::{Migration, Snapshot};
 use plans::id::ShardName;
 use plans::plan::{After, TargetState, Until};
 use plans::shard_map::ShardMap;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
+use plans::step::StepKind;
 
 /// Whether a planned migration may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +69,37 @@ pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[Migration]) -> V
     }
     reasons.dedup();
     reasons
+}
+
+/// What the old rows of `own` wait for before they are dropped; only a move that drops the tables waits.
+///
+/// Of the moves of an operation that empty one shard the last one finds the tables empty, and drops them.
+#[must_use]
+pub fn drop_waits(own: &Snapshot, all: &[Snapshot]) -> Option<String> {
+    let m = &own.migration;
+    let due = m.ownership == Ownership::Completed
+        && own.running().is_none()
+        && next_step(own).is_some_and(|step| step.kind == StepKind::DropOld);
+    if !(due && m.plan.drop_tables) {
+        return None;
+    }
+    let others: Vec<&Migration> = all
+        .iter()
+        .map(|other| &other.migration)
+        .filter(|other| {
+            other.id != m.id
+                && other.operation == m.operation
+                && other.finished_at.is_none()
+                && other.plan.drop_tables
+                && other.plan.moving.source == m.plan.moving.source
+        })
+        .collect();
+    let is_last = others.iter().all(|other| other.ordinal < m.ordinal);
+    let first = others.first().filter(|_| is_last)?;
+    Some(format!(
+        "move {} to be finished, to drop the tables after it",
+        first.plan.id
+    ))
 }
 
 /// Why the source of `own` cannot give the keys away, if it cannot.

@@ -170,3 +170,26 @@ fn keys_that_the_source_lost_are_named() {
         "{why}"
     );
 }
+
+#[test]
+fn the_last_of_the_moves_that_empty_a_shard_drops_its_tables() {
+    let one = |index: i64, target: &str| {
+        let keys = keys(index * 10, index * 10 + 9);
+        let mut planned = planned(&format!("m{index}"), "a", target, keys);
+        planned.drop_tables = true;
+        planned
+    };
+    let mut all = admitted("mo", vec![one(1, "b"), one(2, "c")], Options::default());
+    for snapshot in &mut all {
+        snapshot.migration = flipped(snapshot.migration.clone());
+        snapshot.migration.ownership = Ownership::Completed;
+        for step in snapshot.steps.iter_mut().take(10) {
+            step.state = plans::state::step::StepState::Done;
+        }
+    }
+    assert_eq!(drop_waits(&all[0], &all), None);
+    let waits = drop_waits(&all[1], &all).unwrap();
+    assert!(waits.starts_with("move m1 to be finished"), "{waits}");
+    all[0].migration.finished_at = Some(at(9));
+    assert_eq!(drop_waits(&all[1], &all), None);
+}
