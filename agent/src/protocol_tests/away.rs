@@ -51,11 +51,19 @@ async fn coming(bench: &Bench, ours: &Client, keys: &KeySet) -> Token {
         epoch: Epoch(1),
         until: MapVersion(9),
     };
-    epoch::enrol(ours, &token, "target", "m", "s").await.expect("enrolled");
+    epoch::enrol(ours, &token, "target", "m", "s")
+        .await
+        .expect("enrolled");
     let (id, map) = (&token.migration, MapName::from("m"));
-    guard::create_register(ours, id, CLOSED).await.expect("a register");
-    guard::create_functions(ours, id, &map, keys, &bench.tables).await.expect("functions");
-    guard::put(ours, &token, keys, &bench.tables, "s").await.expect("triggers");
+    guard::create_register(ours, id, CLOSED)
+        .await
+        .expect("a register");
+    guard::create_functions(ours, id, &map, keys, &bench.tables)
+        .await
+        .expect("functions");
+    guard::put(ours, &token, keys, &bench.tables, "s")
+        .await
+        .expect("triggers");
     token
 }
 
@@ -66,29 +74,61 @@ async fn a_finished_move_hands_its_keys_to_one_guard_that_stays() {
     assert_eq!(state(insert(&app, 150, 1).await), "SM001");
     insert(&app, 250, 1).await.expect("other keys pass");
     let id = &bench.token.migration;
-    assert!(guard::standing(&ours, id, "s").await.expect("read").is_empty());
+    assert!(
+        guard::standing(&ours, id, "s")
+            .await
+            .expect("read")
+            .is_empty()
+    );
     let second = keys(200, 300);
     let token = coming(&bench, &ours, &second).await;
-    away(&bench, &token, &second, &MapName::from("m")).give(&ours, 9).await.expect("given");
+    away(&bench, &token, &second, &MapName::from("m"))
+        .give(&ours, 9)
+        .await
+        .expect("given");
     let row = ours
-        .query_one("select count(*) from pg_trigger where tgname like 'shardwright_guard%'", &[])
+        .query_one(
+            "select count(*) from pg_trigger where tgname like 'shardwright_guard%'",
+            &[],
+        )
         .await
         .expect("counted");
     assert_eq!(row.get::<_, i64>(0), 3, "one guard holds both sets");
     let error = insert(&app, 250, 2).await.expect_err("refused");
-    let detail = error.as_db_error().and_then(|db| db.detail()).unwrap_or_default().to_owned();
+    let detail = error
+        .as_db_error()
+        .and_then(|db| db.detail())
+        .unwrap_or_default()
+        .to_owned();
     assert_eq!(detail, "map=m version>=9");
 }
 
 #[tokio::test]
 async fn keys_that_come_back_are_refused_until_their_register_is_open() {
     let (bench, ours) = given("comeback").await;
-    let (app, back, map) = (bench.source.session().await, keys(120, 160), MapName::from("m"));
+    let (app, back, map) = (
+        bench.source.session().await,
+        keys(120, 160),
+        MapName::from("m"),
+    );
     let token = coming(&bench, &ours, &back).await;
-    away(&bench, &token, &back, &map).take(&ours).await.expect("taken");
-    assert_eq!(state(insert(&app, 150, 1).await), "SM002", "its own guard refuses it");
-    assert_eq!(state(insert(&app, 110, 1).await), "SM001", "what stays away is refused");
-    register::begin_and_set(&ours, &token, 1, register::Setting::Open, "s").await.expect("opened");
+    away(&bench, &token, &back, &map)
+        .take(&ours)
+        .await
+        .expect("taken");
+    assert_eq!(
+        state(insert(&app, 150, 1).await),
+        "SM002",
+        "its own guard refuses it"
+    );
+    assert_eq!(
+        state(insert(&app, 110, 1).await),
+        "SM001",
+        "what stays away is refused"
+    );
+    register::begin_and_set(&ours, &token, 1, register::Setting::Open, "s")
+        .await
+        .expect("opened");
     insert(&app, 150, 1).await.expect("open");
     assert_eq!(state(insert(&app, 170, 1).await), "SM001");
 }
@@ -96,7 +136,11 @@ async fn keys_that_come_back_are_refused_until_their_register_is_open() {
 #[tokio::test]
 async fn keys_that_do_not_come_after_all_are_refused_as_before() {
     let (bench, ours) = given("notafterall").await;
-    let (app, back, map) = (bench.source.session().await, keys(50, 160), MapName::from("m"));
+    let (app, back, map) = (
+        bench.source.session().await,
+        keys(50, 160),
+        MapName::from("m"),
+    );
     let token = coming(&bench, &ours, &back).await;
     let coming = away(&bench, &token, &back, &map);
     coming.take(&ours).await.expect("taken");
@@ -113,7 +157,10 @@ async fn the_last_keys_that_come_back_leave_nothing_behind() {
     let (bench, ours) = given("allback").await;
     let (back, map) = (keys(0, 1000), MapName::from("m"));
     let token = coming(&bench, &ours, &back).await;
-    away(&bench, &token, &back, &map).take(&ours).await.expect("taken");
+    away(&bench, &token, &back, &map)
+        .take(&ours)
+        .await
+        .expect("taken");
     guard::drop_all(&ours, &token, "s").await.expect("dropped");
     let row = ours
         .query_one(

@@ -281,7 +281,9 @@ async fn a_refusal_names_the_version_that_is_there_and_after_the_flip_the_next_o
 async fn a_guard_that_was_disabled_or_changed_is_noticed() {
     let bench = guarded("noticed", 0).await;
     let (session, id) = (bench.ours(&bench.source).await, &bench.token.migration);
-    let standing = guard::check(&session, id, &bench.tables, "s").await.expect("stands");
+    let standing = guard::check(&session, id, &bench.tables, "s")
+        .await
+        .expect("stands");
     let insert = id.trigger("insert");
     for (change, back) in [
         ("disable trigger", "enable always trigger"),
