@@ -113,7 +113,11 @@ pub fn away_trigger(map: &MapName, event: &str) -> String {
 /// Twelve digits that stand for a map's name, which may be too long or hold any character.
 fn short(map: &MapName) -> String {
     let digest = Sha256::digest(map.as_str().as_bytes());
-    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    digest
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 fn suffix(direction: Direction) -> &'static str {

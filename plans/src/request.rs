@@ -242,9 +242,7 @@ fn ten_seconds() -> u32 {
 }
 
 /// Whether the application writes to the moving keys meanwhile.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// It does; writes are refused for milliseconds at the cutover.

@@ -186,7 +186,10 @@ impl ShardMap {
     pub fn locate(&self, key: &Key) -> Option<&Mapping> {
         let after = match self.strategy {
             Strategy::List => {
-                return self.mappings.iter().find(|mapping| mapping.keys.contains(key));
+                return self
+                    .mappings
+                    .iter()
+                    .find(|mapping| mapping.keys.contains(key));
             }
             Strategy::Range => self
                 .mappings

@@ -16,7 +16,7 @@ use plans::request::Mode;
 use plans::state::migration::MigrationState as State;
 use plans::state::step::StepState;
 use plans::step::StepKind;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,8 @@ pub(super) fn tell(plan: &Plan) {
 struct Moves {
     operation: String,
     ids: Vec<String>,
-    told: String,
+    /// The last line about each move.
+    told: BTreeMap<String, String>,
     changed: Instant,
     approved: BTreeSet<String>,
     finished: BTreeSet<String>,
@@ -220,7 +221,7 @@ impl Moves {
         Self {
             operation,
             ids,
-            told: String::new(),
+            told: BTreeMap::new(),
             changed: Instant::now(),
             approved: BTreeSet::new(),
             finished: BTreeSet::new(),
@@ -233,20 +234,22 @@ impl Moves {
         if self.changed.elapsed() < LIMIT {
             return Ok(());
         }
+        let told: Vec<&str> = self.told.values().map(String::as_str).collect();
         Err(DemoError::Stalled {
-            what: format!("operation {} ({})", self.operation, self.told),
+            what: format!("operation {} ({})", self.operation, told.join("; ")),
             seconds: LIMIT.as_secs(),
         })
     }
 
     /// Prints what has changed.
     fn tell(&mut self, all: &[Migration]) {
-        let lines: Vec<String> = all.iter().map(line).collect();
-        let line = lines.join("; ");
-        if line != self.told {
-            say(&line);
-            self.told = line;
-            self.changed = Instant::now();
+        for migration in all {
+            let line = line(migration);
+            if self.told.get(&migration.id) != Some(&line) {
+                say(&line);
+                self.told.insert(migration.id.clone(), line);
+                self.changed = Instant::now();
+            }
         }
     }
 

@@ -103,11 +103,14 @@ impl Split<'_> {
         self.source.batch_execute(marker).await.unwrap();
         self.target.batch_execute(marker).await.unwrap();
         let at = self.servers.shop.split_at();
-        let tables =
-            shop::TABLES.map(|table| {
-                let key = if table == "tenants" { "id" } else { "tenant_id" };
-                format!("public.{table} where ({key} >= {at})")
-            });
+        let tables = shop::TABLES.map(|table| {
+            let key = if table == "tenants" {
+                "id"
+            } else {
+                "tenant_id"
+            };
+            format!("public.{table} where ({key} >= {at})")
+        });
         let publication = format!(
             "create publication moving for table public.marker, {} with (publish = 'insert')",
             tables.join(", ")
@@ -184,12 +187,7 @@ impl Split<'_> {
 }
 
 fn flipped(shop: Shop) -> ShardMap {
-    let moved = whole().with_moved(
-        &shop.upper_half(),
-        &"a".into(),
-        &"b".into(),
-        &"m1".into(),
-    );
+    let moved = whole().with_moved(&shop.upper_half(), &"a".into(), &"b".into(), &"m1".into());
     moved.unwrap()
 }
 

@@ -9,5 +9,6 @@ mod checker;
 mod kill;
 mod orphan;
 mod resume;
+#[allow(dead_code, reason = "the suite of operations uses more of it")]
 mod run;
 mod ways_back;

@@ -21,7 +21,11 @@ use run::operation;
 
 /// Runs one cell; `moves` is how many moves the plan must have.
 async fn cell(what: Operation, strategy: Strategy, mode: Mode, more: &str, moves: usize) -> Report {
-    let offline = if mode == Mode::Offline { "--offline" } else { "" };
+    let offline = if mode == Mode::Offline {
+        "--offline"
+    } else {
+        ""
+    };
     let line = format!("--operation {what} --strategy {strategy} {offline} {more}");
     let report = operation(&line).await;
     assert_eq!((report.operation, report.strategy), (what, strategy));
@@ -85,12 +89,21 @@ cells! {
 async fn rebalance(strategy: Strategy, by: &Measure, more: &str) {
     let line = format!("--operation rebalance --strategy {strategy} {more}");
     let report = operation(&line).await;
-    assert_eq!((report.operation, report.strategy), (Operation::Rebalance, strategy));
+    assert_eq!(
+        (report.operation, report.strategy),
+        (Operation::Rebalance, strategy)
+    );
     let balance = report.balance.as_ref().unwrap();
     assert_eq!(&balance.by, by);
-    assert!(Balance::heaviest_percent(&balance.before) > 250, "{balance:?}");
+    assert!(
+        Balance::heaviest_percent(&balance.before) > 250,
+        "{balance:?}"
+    );
     let after = Balance::heaviest_percent(&balance.after);
-    assert!(after <= 100 + u64::from(balance.threshold_percent), "{balance:?}");
+    assert!(
+        after <= 100 + u64::from(balance.threshold_percent),
+        "{balance:?}"
+    );
     assert!(!report.moves.is_empty() && report.moves.iter().all(|m| m.state == "completed"));
     let flips = i64::try_from(report.moves.len()).unwrap();
     assert_eq!(report.map_version.after - report.map_version.before, flips);
@@ -127,13 +140,22 @@ fn the_documented_cells_are_the_tested_ones() {
     ]
     .concat();
     let linked = |end| {
-        let parts = document.split(end).filter_map(|text: &str| text.rsplit_once('['));
-        parts.map(|(_, name)| name.to_owned()).collect::<Vec<String>>()
+        let parts = document
+            .split(end)
+            .filter_map(|text: &str| text.rsplit_once('['));
+        parts
+            .map(|(_, name)| name.to_owned())
+            .collect::<Vec<String>>()
     };
     let mut cells = linked("][t]");
     cells.pop();
-    for name in cells.iter().chain(&linked("][m]")[..2]).chain(&linked("][h]")[..1]) {
-        let is_test = source.contains(&format!("    {name}: ")) || source.contains(&format!("async fn {name}("));
+    for name in cells
+        .iter()
+        .chain(&linked("][m]")[..2])
+        .chain(&linked("][h]")[..1])
+    {
+        let is_test = source.contains(&format!("    {name}: "))
+            || source.contains(&format!("async fn {name}("));
         assert!(is_test, "{name} is no test");
     }
     assert!(cells.len() >= 34, "{cells:?}");

@@ -61,7 +61,9 @@ async fn run(settings: &str, line: &str) -> (Report, String) {
     let name = format!("shardwright-e2e-{}-{number}.json", std::process::id());
     let file = std::env::temp_dir().join(name);
     let mut command = Command::new(program());
-    command.args(settings.split(' ')).args(line.split_whitespace());
+    command
+        .args(settings.split(' '))
+        .args(line.split_whitespace());
     command.arg("--report").arg(&file);
     command
         .stdin(Stdio::null())

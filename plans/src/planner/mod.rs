@@ -119,7 +119,11 @@ pub fn needs(request: &Request, map: &ShardMap) -> Option<Needs> {
         Request::Rebalance(rebalance) => (owners, rebalance.by.clone(), rebalance.watch_seconds),
         Request::Merge(_) | Request::Move(_) | Request::Isolate(_) => return None,
     };
-    let watch_seconds = if by == Measure::Writes { watch_seconds } else { 0 };
+    let watch_seconds = if by == Measure::Writes {
+        watch_seconds
+    } else {
+        0
+    };
     Some(Needs {
         shards,
         by,
@@ -272,7 +276,11 @@ fn graph(mode: Mode) -> Result<StepGraph, PlanError> {
         .map(|(index, kind)| StepNode {
             id: id(kind),
             kind: *kind,
-            after: index.checked_sub(1).map(|before| id(&kinds[before])).into_iter().collect(),
+            after: index
+                .checked_sub(1)
+                .map(|before| id(&kinds[before]))
+                .into_iter()
+                .collect(),
         })
         .collect();
     Ok(StepGraph::new(nodes)?)

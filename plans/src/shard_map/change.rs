@@ -95,7 +95,9 @@ pub struct Difference {
 pub fn difference(before: &ShardMap, after: &ShardMap) -> Vec<Difference> {
     let owners = |map: &ShardMap| -> Vec<(ShardName, KeySet)> {
         let shards = map.shards().into_iter();
-        shards.map(|shard| (shard.clone(), map.owned_by(&shard))).collect()
+        shards
+            .map(|shard| (shard.clone(), map.owned_by(&shard)))
+            .collect()
     };
     let (old, new) = (owners(before), owners(after));
     let all = |owners: &[(ShardName, KeySet)]| {

@@ -188,7 +188,11 @@ mod tests {
     #[test]
     fn a_mapping_that_lies_within_an_earlier_one_overlaps_it() {
         let range = |from, to| KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)));
-        let mappings = vec![(range(0, 100), "a"), (range(10, 20), "b"), (range(50, 60), "a")];
+        let mappings = vec![
+            (range(0, 100), "a"),
+            (range(10, 20), "b"),
+            (range(50, 60), "a"),
+        ];
         let overlap = |text: &str| (DefectKind::Overlap, text.to_owned());
         assert_eq!(
             found(Strategy::Range, mappings),

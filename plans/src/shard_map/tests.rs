@@ -13,10 +13,7 @@ fn map(mappings: &[(Option<i64>, Option<i64>, &str)]) -> ShardMap {
     )
 }
 
-fn of_kind<'a>(
-    strategy: Strategy,
-    mappings: impl Iterator<Item = (KeySet, &'a str)>,
-) -> ShardMap {
+fn of_kind<'a>(strategy: Strategy, mappings: impl Iterator<Item = (KeySet, &'a str)>) -> ShardMap {
     ShardMap {
         name: "m".into(),
         strategy,
@@ -40,7 +37,12 @@ fn of_kind<'a>(
 fn a_split_leaves_the_rest_with_the_source() {
     let before = map(&[(None, None, "a")]);
     let after = before
-        .with_moved(&keys(Some(5), Some(9)), &"a".into(), &"b".into(), &"m1".into())
+        .with_moved(
+            &keys(Some(5), Some(9)),
+            &"a".into(),
+            &"b".into(),
+            &"m1".into(),
+        )
         .unwrap();
     assert_eq!(after.version, MapVersion(2));
     let owner = |key: i64| {
@@ -74,8 +76,13 @@ fn an_unmapped_key_has_no_owner() {
 
 #[test]
 fn every_key_of_a_hash_map_has_the_owner_of_its_bucket() {
-    let halves = [(KeySet::buckets(16, 8, 16), "b"), (KeySet::buckets(16, 0, 8), "a")];
-    let m = of_kind(Strategy::Hash, halves.into_iter()).validated().unwrap();
+    let halves = [
+        (KeySet::buckets(16, 8, 16), "b"),
+        (KeySet::buckets(16, 0, 8), "a"),
+    ];
+    let m = of_kind(Strategy::Hash, halves.into_iter())
+        .validated()
+        .unwrap();
     for key in 0..100 {
         let key = Key::Int(key);
         let expected = if bucket_of(&key, 16) < 8 { "a" } else { "b" };
@@ -90,7 +97,9 @@ fn a_list_map_gathers_its_keys_by_shard() {
         (KeySet::list([Key::Int(2)]), "a"),
         (KeySet::list([Key::Int(3)]), "b"),
     ];
-    let m = of_kind(Strategy::List, lists.into_iter()).validated().unwrap();
+    let m = of_kind(Strategy::List, lists.into_iter())
+        .validated()
+        .unwrap();
     assert_eq!(m.mappings.len(), 2);
     assert_eq!(m.locate(&Key::Int(3)).unwrap().shard.as_str(), "b");
     assert!(m.locate(&Key::Int(4)).is_none());
@@ -108,8 +117,13 @@ fn overlapping_mappings_are_refused() {
 fn keys_of_another_shard_cannot_be_moved() {
     let m = map(&[(None, Some(10), "a"), (Some(10), None, "b")]);
     assert!(
-        m.with_moved(&keys(Some(5), Some(15)), &"a".into(), &"b".into(), &"m1".into())
-            .is_err()
+        m.with_moved(
+            &keys(Some(5), Some(15)),
+            &"a".into(),
+            &"b".into(),
+            &"m1".into()
+        )
+        .is_err()
     );
 }
 

@@ -137,7 +137,9 @@ impl StepKind {
             Self::Preflight => "check both shards, change nothing",
             Self::CreateTarget => "create tables, a closed register and guards on the target",
             Self::OpenCapture => "create guards, publication and slot on the source",
-            Self::SetReadOnly => "make the moving keys read-only on the source, wait for writers to end",
+            Self::SetReadOnly => {
+                "make the moving keys read-only on the source, wait for writers to end"
+            }
             Self::Copy => "copy the moving rows, then build primary keys",
             Self::CatchUp => "apply captured changes until the target is level",
             Self::BuildIndexes => "build secondary indexes, constraints and triggers",

@@ -32,8 +32,8 @@ impl Drop for Fleet {
 impl Fleet {
     /// Starts everything and registers the shards; their databases are empty.
     pub(crate) async fn start(test: &'static str, shards: &[&'static str]) -> Self {
-        let options = cluster::Options::temporary(&format!("operations-{test}"))
-            .setting("fsync", "off");
+        let options =
+            cluster::Options::temporary(&format!("operations-{test}")).setting("fsync", "off");
         let launched = tokio::task::spawn_blocking(move || Cluster::launch(options).unwrap());
         let server = launched.await.unwrap();
         for shard in shards {
@@ -82,7 +82,11 @@ impl Fleet {
         let url = format!("{}/api/v1/maps", self.url);
         let answer = reqwest::Client::new().post(url).json(&map).send().await;
         let answer = answer.unwrap();
-        assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
+        assert!(
+            answer.status().is_success(),
+            "{}",
+            answer.text().await.unwrap()
+        );
     }
 
     /// Runs statements on a shard.
@@ -124,7 +128,8 @@ impl Fleet {
         let file = self.folder.join("request.yaml");
         std::fs::write(&file, request).unwrap();
         let (file, plan) = (file.to_str().unwrap(), self.folder.join("plan.json"));
-        self.run(&["plan", file, "-o", plan.to_str().unwrap()]).await
+        self.run(&["plan", file, "-o", plan.to_str().unwrap()])
+            .await
     }
 
     /// Plans and applies a request whose options let it run to its end; waits for the end.
@@ -142,7 +147,9 @@ impl Fleet {
     pub(crate) async fn leftovers(&self, gave_away: &[&str]) -> Leftovers {
         let dsn = |shard: &&str| Dsn::parse(&self.server.dsn(shard, "postgres")).unwrap();
         let shards = self.shards.iter();
-        let shards: Vec<_> = shards.map(|shard| (ShardName::from(*shard), dsn(shard))).collect();
+        let shards: Vec<_> = shards
+            .map(|shard| (ShardName::from(*shard), dsn(shard)))
+            .collect();
         let gave_away: Vec<ShardName> = gave_away.iter().map(|shard| (*shard).into()).collect();
         let begun = Instant::now();
         loop {
@@ -163,5 +170,7 @@ fn background(mut command: Command) -> Child {
 
 async fn open(server: &Cluster, database: &str) -> Connected {
     let dsn = Dsn::parse(&server.dsn(database, "postgres")).unwrap();
-    connect::connect(&dsn, &Session::named("test")).await.unwrap()
+    connect::connect(&dsn, &Session::named("test"))
+        .await
+        .unwrap()
 }

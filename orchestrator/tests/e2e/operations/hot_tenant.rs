@@ -75,14 +75,19 @@ async fn a_hot_tenant_is_named_first_and_isolated() {
         Writer::start(fleet.session("a").await, list(1)),
         Writer::start(fleet.session("b").await, list(0)),
     ];
-    let load = fleet.ok(&["map", "load", "shop", "--for", "1s", "-o", "json"]).await;
+    let load = fleet
+        .ok(&["map", "load", "shop", "--for", "1s", "-o", "json"])
+        .await;
     let load: Value = serde_json::from_str(&load).unwrap();
     assert_eq!(load["hottest"][0]["key"], HOT, "{load}");
     let rebalance = "operation: rebalance\nmap: shop\nby: writes\nwatch_seconds: 1\nonto: [c]\n";
     let planned = fleet.plan(rebalance).await;
     let said = String::from_utf8_lossy(&planned.stdout).into_owned();
     assert!(planned.status.success(), "{planned:?}");
-    assert!(said.contains(&format!("key {HOT}")) && said.contains("isolate"), "{said}");
+    assert!(
+        said.contains(&format!("key {HOT}")) && said.contains("isolate"),
+        "{said}"
+    );
     for writer in writers {
         writer.end().await;
     }
