@@ -91,6 +91,9 @@ pub struct Report {
     /// What was seen while nothing of ours ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orphan: Option<Orphaned>,
+    /// How long moving keys were read-only, milliseconds, from the first move's begin to the last one's flip.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only_ms: Option<u64>,
     /// Reads of moving keys that succeeded while the keys were read-only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_while_read_only: Option<u64>,
@@ -160,6 +163,7 @@ impl Report {
             strategy: task.strategy,
             mode: task.mode,
             moves: Vec::new(),
+            read_only_ms: None,
             reads_while_read_only: None,
             balance: None,
             result: Outcome::Failed,

@@ -52,8 +52,8 @@ struct Moves {
     approved: BTreeSet<String>,
     finished: BTreeSet<String>,
     held: bool,
-    /// Reads that had succeeded when the keys became read-only, and when they were no longer.
-    reads: (Option<u64>, Option<u64>),
+    /// When keys were first and last seen to be read-only, and how many reads had succeeded then.
+    read_only: Option<[(Instant, u64); 2]>,
 }
 
 impl Run<'_> {
@@ -89,8 +89,12 @@ impl Run<'_> {
             ended => ended.map(|()| Outcome::Completed)?,
         };
         if self.scenario.task.mode == Mode::Offline {
-            let (from, to) = moves.reads;
-            report.reads_while_read_only = Some(to.unwrap_or(0) - from.unwrap_or(0));
+            let seen = moves
+                .read_only
+                .map(|[from, to]| (to.0 - from.0, to.1 - from.1));
+            let (time, reads) = seen.unwrap_or_default();
+            report.read_only_ms = u64::try_from(time.as_millis()).ok();
+            report.reads_while_read_only = Some(reads);
         }
         Ok(())
     }
@@ -226,7 +230,7 @@ impl Moves {
             approved: BTreeSet::new(),
             finished: BTreeSet::new(),
             held: false,
-            reads: (None, None),
+            read_only: None,
         }
     }
 
@@ -255,11 +259,9 @@ impl Moves {
 
     fn count_reads(&mut self, all: &[Migration], readers: &Readers) {
         let read_only = |m: &Migration| m.is_done(StepKind::SetReadOnly) && !is_flipped(m);
-        let (from, to) = &mut self.reads;
         if all.iter().any(read_only) {
-            let now = readers.succeeded();
-            from.get_or_insert(now);
-            *to = Some(now);
+            let now = (Instant::now(), readers.succeeded());
+            self.read_only.get_or_insert([now, now])[1] = now;
         }
     }
 }

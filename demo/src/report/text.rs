@@ -81,18 +81,22 @@ impl Report {
             "Compared     {} rows by the migration itself; {} differ.",
             self.verify.rows_compared, self.verify.different
         ));
+        let stop = match self.mode {
+            Mode::Online => "Write stop  ",
+            Mode::Offline => "Cutover     ",
+        };
         lines.push(format!(
-            "Write stop   {:.0} ms for the moving keys, none for the others: wait-out {:.0}, drain {:.0}, check {:.0}, seal {:.0}, flip {:.0}, open {:.0}.",
+            "{stop} {:.0} ms for the moving keys, none for the others: wait-out {:.0}, drain {:.0}, check {:.0}, seal {:.0}, flip {:.0}, open {:.0}.",
             w.total, w.wait_out, w.drain, w.check, w.seal, w.flip, w.open
         ));
         if let Some(back) = &self.rollback_window_ms {
             lines.push(format!("Way back     {:.0} ms of write stop.", back.total));
         }
-        lines.extend(self.reads_while_read_only.map(|reads| {
-            format!(
-                "Read only    {reads} reads of moving keys succeeded while they were read-only."
-            )
-        }));
+        if let (Some(ms), Some(reads)) = (self.read_only_ms, self.reads_while_read_only) {
+            lines.push(format!(
+                "Read only    the moving keys for {ms} ms, in which {reads} reads of them succeeded."
+            ));
+        }
     }
 
     fn verdict(&self, lines: &mut Vec<String>) {

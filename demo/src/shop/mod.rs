@@ -29,6 +29,10 @@ pub const FIRST_BALANCE: i64 = 100_000;
 
 const TENANTS: f64 = 2_000.0;
 const FEWEST_TENANTS: i64 = 20;
+/// Below this scale tenants are as few as can be, and have fewer rows.
+const SMALLEST_FULL: f64 = 0.01;
+/// The least share of the rows that a tenant has.
+const LEAST_SHARE: f64 = 0.2;
 /// Of a tenant's events, the ones whose number is a multiple of this have a text beyond 8 KiB.
 const LONG_EVERY: i64 = 50;
 
@@ -73,6 +77,24 @@ impl Default for PerTenant {
     }
 }
 
+impl PerTenant {
+    /// The same with `share` of the rows, never more of them.
+    fn scaled(self, share: f64) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_precision_loss,
+            reason = "small numbers of rows"
+        )]
+        let scaled = |rows: i64| (rows as f64 * share.clamp(LEAST_SHARE, 1.0)).ceil() as i64;
+        Self {
+            accounts: scaled(self.accounts),
+            orders: scaled(self.orders),
+            events: scaled(self.events),
+            busy_events: scaled(self.busy_events),
+        }
+    }
+}
+
 /// How large the shop is, and what its keys look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shop {
@@ -96,7 +118,7 @@ impl Shop {
             tenants: (half * 2).max(FEWEST_TENANTS),
             seed,
             shape: Shape::default(),
-            rows: PerTenant::default(),
+            rows: PerTenant::default().scaled(scale / SMALLEST_FULL),
         }
     }
 

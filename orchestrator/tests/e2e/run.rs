@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(400);
 /// A small shop and a moderate load: two runs fit beside each other on two cores.
 const SMALL: &str = "demo --scale 0.02 --transactions 1500 --clients 4 --rate 250";
 /// A smaller shop, for runs that are many and end when enough was written to moving keys.
-const QUICK: &str = "demo --scale 0.01 --transactions 1500 --clients 4 --rate 200";
+const QUICK: &str = "demo --scale 0.003 --transactions 1500 --clients 4 --rate 200";
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
