@@ -270,11 +270,11 @@ async fn late_writer(servers: &Servers, name: &'static str, wait_out: bool) -> C
         wait(&split.source, writers, 0).await;
     }
     split.drain_to_marker().await;
+    split.end().await;
     if !wait_out {
         writer.batch_execute("commit").await.unwrap();
     }
     split.acknowledged(1, true);
-    split.end().await;
     split.judge().await
 }
 
