@@ -58,7 +58,7 @@ pub struct Cli {
 enum Command {
     /// Run the controller.
     Serve(serve::Serve),
-    /// Split a live shard on this machine, end to end, and print a report.
+    /// Run an operation under load on private shards of this machine, and print a report.
     Demo(demo::Demo),
     /// Shards: add, set, list, show, remove.
     #[command(subcommand)]
