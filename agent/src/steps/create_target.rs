@@ -165,9 +165,21 @@ pub(super) async fn guards(
     let what = format!("shard {shard}: creating guards");
     let token = context.token();
     epoch::begin(session, &token, shard).await?;
-    guard::create_register(session, &dispatch.migration, register)
+    register_and_functions(context, session, register)
         .await
         .at(&what)?;
+    epoch::commit(session, &what).await?;
+    guard::put(session, &token, &dispatch.keys, &dispatch.tables, shard).await
+}
+
+/// What the triggers need, inside the caller's transaction.
+async fn register_and_functions(
+    context: &Context,
+    session: &Client,
+    register: i64,
+) -> Result<(), tokio_postgres::Error> {
+    let dispatch = &context.dispatch;
+    guard::create_register(session, &dispatch.migration, register).await?;
     guard::create_functions(
         session,
         &dispatch.migration,
@@ -176,9 +188,6 @@ pub(super) async fn guards(
         &dispatch.tables,
     )
     .await
-    .at(&what)?;
-    epoch::commit(session, &what).await?;
-    guard::put(session, &token, &dispatch.keys, &dispatch.tables, shard).await
 }
 
 /// Takes back what an earlier run did, or a copy that is void: tables that the migration created, rows that
@@ -331,18 +340,9 @@ async fn restore(
             .at(what)?;
     }
     let what = format!("shard {shard}: creating guards");
-    guard::create_register(session, &dispatch.migration, i64::MAX)
+    register_and_functions(context, session, i64::MAX)
         .await
         .at(&what)?;
-    guard::create_functions(
-        session,
-        &dispatch.migration,
-        &dispatch.map,
-        &dispatch.keys,
-        &dispatch.tables,
-    )
-    .await
-    .at(&what)?;
     let role = guard::session_user(session).await.at(&what)?;
     for table in dispatch.tables.iter().enumerate() {
         let sql = guard::triggers_sql(&dispatch.migration, &dispatch.keys, table, &role);

@@ -1,10 +1,9 @@
 //! Preflight: the survey once more, at the moment of truth, and who the two servers are.
 
 use plans::failure::Severity;
-use plans::shard_map::{KeyColumns, MapSettings, ThroughRef};
+use plans::shard_map::MapSettings;
 use plans::step::preflight::{Identity, Preflighted};
 use plans::survey::SurveyTask;
-use plans::table::{MovingTable, TableKey};
 
 use crate::error::{At, StepError};
 use crate::inspect::survey;
@@ -19,7 +18,7 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
         map: dispatch.map.clone(),
         source: dispatch.source.clone(),
         target: dispatch.target.clone(),
-        settings: listed(&dispatch.tables),
+        settings: MapSettings::listing(&dispatch.tables),
         keys: dispatch.keys.clone(),
         key: dispatch.key.clone(),
         mode: dispatch.mode,
@@ -57,29 +56,6 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
         source,
         target,
     })
-}
-
-/// The tables of the plan as a map lists them.
-fn listed(tables: &[MovingTable]) -> MapSettings {
-    let mut settings = MapSettings::default();
-    for table in tables {
-        let name = table.table.to_string();
-        match &table.key {
-            TableKey::Columns(columns) => {
-                let names = columns.iter().map(|column| column.name.clone()).collect();
-                settings.tables.insert(name, KeyColumns(names));
-            }
-            TableKey::Through(through) => {
-                let reference = ThroughRef {
-                    parent: through.parent.to_string(),
-                    columns: through.columns.iter().cloned().collect(),
-                };
-                settings.through.insert(name, reference);
-            }
-            TableKey::Reference => settings.reference.push(name),
-        }
-    }
-    settings
 }
 
 async fn identity(shard: &Shard) -> Result<Identity, StepError> {

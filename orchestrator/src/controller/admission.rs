@@ -6,8 +6,7 @@ use crate::store::{NewOperation, ShardRecord, Snapshot, StoreError};
 use futures::stream::{StreamExt, TryStreamExt};
 use plans::id::{MapName, MigrationId};
 use plans::plan::{Plan, PlannedMove};
-use plans::shard_map::{KeyColumns, MapSettings, RuleBreak, ShardMap, ThroughRef};
-use plans::table::TableKey;
+use plans::shard_map::{MapSettings, RuleBreak, ShardMap};
 use rand::Rng;
 use serde_json::json;
 
@@ -163,29 +162,11 @@ fn distinct(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
 
 /// The tables as the plan has them.
 fn settings_of(plan: &Plan, planned: &PlannedMove) -> MapSettings {
-    let mut settings = MapSettings {
+    MapSettings {
         ignore: plan.ignore.clone(),
         sequences: plan.sequences,
-        ..MapSettings::default()
-    };
-    for table in &planned.moving.tables {
-        let name = table.table.to_string();
-        match &table.key {
-            TableKey::Columns(columns) => {
-                let names = columns.iter().map(|column| column.name.clone()).collect();
-                settings.tables.insert(name, KeyColumns(names));
-            }
-            TableKey::Through(through) => {
-                let reference = ThroughRef {
-                    parent: through.parent.to_string(),
-                    columns: through.columns.iter().cloned().collect(),
-                };
-                settings.through.insert(name, reference);
-            }
-            TableKey::Reference => settings.reference.push(name),
-        }
+        ..MapSettings::listing(&planned.moving.tables)
     }
-    settings
 }
 
 /// Every rule of the map that a move of the plan breaks.

@@ -3,7 +3,7 @@
 use super::ShardMap;
 use super::rules::Rule;
 use crate::id::MapName;
-use crate::table::TableName;
+use crate::table::{MovingTable, TableKey, TableName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +35,30 @@ pub struct MapSettings {
 }
 
 impl MapSettings {
+    /// Settings that list `tables` as a plan has them.
+    #[must_use]
+    pub fn listing(tables: &[MovingTable]) -> Self {
+        let mut settings = Self::default();
+        for table in tables {
+            let name = table.table.to_string();
+            match &table.key {
+                TableKey::Columns(columns) => {
+                    let names = columns.iter().map(|column| column.name.clone()).collect();
+                    settings.tables.insert(name, KeyColumns(names));
+                }
+                TableKey::Through(through) => {
+                    let reference = ThroughRef {
+                        parent: through.parent.to_string(),
+                        columns: through.columns.iter().cloned().collect(),
+                    };
+                    settings.through.insert(name, reference);
+                }
+                TableKey::Reference => settings.reference.push(name),
+            }
+        }
+        settings
+    }
+
     /// Contradictions among the listed tables, all at once.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
