@@ -16,6 +16,7 @@ mod durability;
 mod epoch;
 mod guard;
 mod holders;
+mod interrupted;
 mod load;
 mod park;
 mod register;

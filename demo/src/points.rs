@@ -34,7 +34,7 @@ pub(crate) fn of_step(step: StepKind) -> Point {
         StepKind::Preflight => "preflight.checked",
         StepKind::CreateTarget => "create_target.restored",
         StepKind::OpenCapture => "open_capture.slot_created",
-        StepKind::SetReadOnly => "set_read_only.guarded",
+        StepKind::SetReadOnly => "set_read_only.closed",
         StepKind::Copy => "copy.half",
         StepKind::CatchUp => "catch_up.batch_applied",
         StepKind::BuildIndexes => "build_indexes.built_one",

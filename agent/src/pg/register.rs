@@ -4,6 +4,7 @@
 //! `setval` is not transactional, so it is always a statement of its own, behind the exclusive proof
 //! of epoch and attempt (R3, R4), and counts only once its transaction has committed (R9).
 
+use plans::id::MigrationId;
 use plans::names::SCHEMA;
 use plans::table::quote_ident;
 use tokio_postgres::Client;
@@ -105,6 +106,22 @@ pub(crate) async fn begin_and_set(
     let count = epoch::begin_next(client, token, number, shard).await?;
     write_and_commit(client, token, setting, shard).await?;
     Ok(count)
+}
+
+/// Whether the migration's register is on the shard; it goes last, once nothing depends on it any more.
+pub(crate) async fn exists(
+    client: &Client,
+    migration: &MigrationId,
+    shard: &str,
+) -> Result<bool, StepError> {
+    let row = client
+        .query_one(
+            "select pg_catalog.to_regclass($1) is not null",
+            &[&format!("{SCHEMA}.{}", quote_ident(&migration.register()))],
+        )
+        .await
+        .at(format_args!("shard {shard}: looking for the register"))?;
+    Ok(row.get(0))
 }
 
 /// The register and the version that the shard was told of.

@@ -17,7 +17,7 @@ use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::away::Away;
 use crate::pg::schema::{self, Schema, Section};
-use crate::pg::{catalog, epoch, guard, home};
+use crate::pg::{catalog, epoch, guard, home, register};
 
 pub(super) async fn run(context: &Context) -> Result<TargetCreated, StepError> {
     let dispatch = &context.dispatch;
@@ -213,7 +213,8 @@ pub(super) async fn undo(
     let Some(row) = row else { return Ok(()) };
     let (script, loaded): (Option<String>, bool) = (row.get(0), row.get(1));
     let alone = script.is_some() && is_alone(context, session, shard).await?;
-    if loaded && !alone {
+    // Without the register an earlier run has deleted the rows, and nothing guards the keys any more.
+    if loaded && !alone && register::exists(session, migration, shard).await? {
         delete::brought_rows(context, shard).await?;
     }
     let tables = context.keyed();
@@ -221,6 +222,7 @@ pub(super) async fn undo(
         .restore(session)
         .await?;
     guard::drop_all(session, &token, shard).await?;
+    fail_point::hit("create_target.guards_dropped").await?;
     epoch::begin(session, &token, shard).await?;
     if let Some(script) = script.filter(|_| alone) {
         session.batch_execute(&script).await.at(&what)?;

@@ -16,7 +16,7 @@ use super::open_capture::{drop_slot, unpublish};
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::shard::Shard;
-use crate::pg::{epoch, guard, home};
+use crate::pg::{epoch, guard, home, register};
 
 pub(super) async fn run(context: &Context) -> Result<Dropped, StepError> {
     context.say("stopping the streams");
@@ -33,7 +33,11 @@ pub(super) async fn run(context: &Context) -> Result<Dropped, StepError> {
     let session = source.session("drop").await?;
     let mut dropped = Dropped::default();
     if epoch::is_enrolled(&session, &context.token_for_cleanup(), &source.name).await? {
-        dropped = remove(context, &session, &source).await?;
+        // Without the register an earlier run has removed the rows and handed the keys over.
+        let migration = &context.dispatch.migration;
+        if register::exists(&session, migration, &source.name).await? {
+            dropped = remove(context, &session, &source).await?;
+        }
         context.say("removing what the migration created");
         clean_source(context, &session, &source).await?;
     }
@@ -191,6 +195,7 @@ async fn clean_source(
         .give(session, version)
         .await?;
     guard::drop_all(session, &token, &source.name).await?;
+    fail_point::hit("drop_old.handed_over").await?;
     home::forget(session, &token, &source.name).await
 }
 

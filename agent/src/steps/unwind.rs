@@ -12,7 +12,7 @@ use super::{create_target, cutover};
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::shard::Shard;
-use crate::pg::{epoch, guard, home, snapshot};
+use crate::pg::{epoch, guard, home, register, snapshot};
 
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     context.say("taking back what the migration created");
@@ -56,21 +56,14 @@ async fn register_is_set(
     session: &Client,
     source: &Shard,
 ) -> Result<bool, StepError> {
-    let register = context.dispatch.migration.register();
+    let name = context.dispatch.migration.register();
     let what = format!("shard {}: reading the register", source.name);
-    let there = session
-        .query_one(
-            "select pg_catalog.to_regclass($1) is not null",
-            &[&format!("shardwright.{register}")],
-        )
-        .await
-        .at(&what)?;
-    if !there.get::<_, bool>(0) {
+    if !register::exists(session, &context.dispatch.migration, &source.name).await? {
         return Ok(false);
     }
     let row = session
         .query_one(
-            &format!("select last_value <> 0 from shardwright.{register}"),
+            &format!("select last_value <> 0 from shardwright.{name}"),
             &[],
         )
         .await

@@ -1,0 +1,108 @@
+//! Steps that were interrupted after the migration's register was gone go on to their end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use plans::id::{MapName, MapVersion, StepId};
+use plans::key::KeyType;
+use plans::plan::ShardRef;
+use plans::request::{Mode, Options};
+use plans::shard_map::Sequences;
+use plans::step::StepKind;
+use plans::wire::Dispatch;
+use tokio_util::sync::CancellationToken;
+
+use super::bench::{Bench, ITEM, VERSION};
+use super::shard::Shard as Database;
+use crate::controller::Controller;
+use crate::owned::{Context, Owned};
+use crate::pg::away::Away;
+use crate::pg::{epoch, guard};
+use crate::steps;
+
+const CLOSED: i64 = i64::MAX;
+
+/// `step` of the bench's migration, dispatched again; these steps ask nothing of the controller.
+fn again(bench: &Bench, step: StepKind) -> Context {
+    let shard = |name: &str, number: i32, database: &Database| ShardRef {
+        name: name.into(),
+        number,
+        dsn: database.dsn_text(),
+    };
+    let dispatch = Dispatch {
+        migration: bench.token.migration.clone(),
+        epoch: bench.token.epoch,
+        step: Some((StepId::from(step.name()), step)),
+        attempt: 2,
+        stream: None,
+        map: MapName::from("m"),
+        map_version: MapVersion(VERSION),
+        source: shard("source", 1, &bench.source),
+        target: shard("target", 2, &bench.target),
+        keys: bench.keys.clone(),
+        key: vec![KeyType::Bigint],
+        tables: bench.tables.to_vec(),
+        schema_fingerprint: String::new(),
+        mode: Mode::Online,
+        sequences: Sequences::Stride,
+        drop_tables: false,
+        source_keeps_keys: true,
+        options: Options::default(),
+        outputs: BTreeMap::new(),
+    };
+    let owned = Arc::new(Owned::new(dispatch.migration.clone(), dispatch.epoch));
+    let nobody = Controller::new("http://127.0.0.1:1");
+    Context::new(dispatch, owned, nobody, CancellationToken::new())
+}
+
+#[tokio::test]
+async fn a_drop_that_had_handed_its_keys_over_ends() {
+    let bench = Bench::new("handedover", ITEM).await;
+    bench.guard(&bench.source, CLOSED).await;
+    let ours = bench.ours(&bench.source).await;
+    let map = MapName::from("m");
+    let away = Away {
+        token: &bench.token,
+        map: &map,
+        keys: &bench.keys,
+        tables: &bench.tables,
+        shard: "source",
+    };
+    away.give(&ours, VERSION + 1).await.expect("handed over");
+    guard::drop_all(&ours, &bench.token, "source")
+        .await
+        .expect("dropped");
+    steps::run(&again(&bench, StepKind::DropOld), StepKind::DropOld)
+        .await
+        .expect("it ends");
+    let left = epoch::is_enrolled(&ours, &bench.token, "source")
+        .await
+        .expect("read");
+    assert!(!left, "the migration is forgotten");
+}
+
+#[tokio::test]
+async fn taking_back_goes_on_after_the_targets_guards_are_gone() {
+    let bench = Bench::new("guardsgone", ITEM).await;
+    let there = bench.ours(&bench.target).await;
+    there
+        .batch_execute("insert into public.item values (1, 1, 'live'); update shardwright.move set loaded = true")
+        .await
+        .expect("a live target whose copied rows are deleted");
+    steps::run(&again(&bench, StepKind::DropNew), StepKind::DropNew)
+        .await
+        .expect("it ends");
+    let left = epoch::is_enrolled(&there, &bench.token, "target")
+        .await
+        .expect("read");
+    assert!(!left, "the migration is forgotten");
+    let row = there
+        .query_one("select count(*) from public.item", &[])
+        .await
+        .expect("read");
+    assert_eq!(
+        row.get::<_, i64>(0),
+        1,
+        "rows that are not the migration's stay"
+    );
+}
