@@ -153,6 +153,21 @@ async fn lock(client: &Client, map: &MapName) -> Result<(), tokio_postgres::Erro
     client.batch_execute(&sql).await
 }
 
+/// Whether exactly `keys` are still refused as given away.
+async fn still(
+    client: &Client,
+    map: &MapName,
+    keys: &KeySet,
+) -> Result<bool, tokio_postgres::Error> {
+    let row = client
+        .query_opt(
+            "select keys = $2 from shardwright.away where map = $1",
+            &[&map.0, &serde_json::json!(keys)],
+        )
+        .await?;
+    Ok(row.is_some_and(|row| row.get(0)))
+}
+
 /// Puts function and triggers there again, as they should be.
 pub(crate) async fn recreate(
     client: &Client,
@@ -172,10 +187,28 @@ pub(crate) async fn recreate(
         client.batch_execute("begin").await.at(&what)?;
         let put = async {
             lock(client, map).await?;
+            // Keys may have come back since they were read: only behind the lock is it known.
+            if !still(client, map, keys).await? {
+                return Ok(false);
+            }
             client.batch_execute(&sql).await?;
-            client.batch_execute("commit").await
+            client.batch_execute("commit").await?;
+            Ok::<_, tokio_postgres::Error>(true)
         };
-        let Err(error) = put.await else { break };
+        let error = match put.await {
+            Ok(true) => break,
+            Ok(false) => {
+                let _ = client.batch_execute("rollback").await;
+                return Err(StepError::refused(
+                    "mend.changed",
+                    format!(
+                        "{what}: the keys that were given away changed meanwhile; nothing was done"
+                    ),
+                    "check the map again",
+                ));
+            }
+            Err(error) => error,
+        };
         let _ = client.batch_execute("rollback").await;
         if attempt >= LOCK_TRIES || error.code() != Some(&SqlState::LOCK_NOT_AVAILABLE) {
             return Err(error).at(&what);
