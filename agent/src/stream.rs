@@ -93,6 +93,9 @@ impl Stream {
     pub(crate) fn start(spec: StreamSpec, record_dirty: bool) -> Self {
         let status = StreamStatus {
             direction: spec.direction,
+            mode: Default::default(),
+            spooled_bytes: 0,
+            retained: Default::default(),
             lag_bytes: 0,
             lag_ms: 0,
             transactions: 0,

@@ -286,6 +286,9 @@ async fn a_stream_that_stopped_for_good_fails_the_migration_once() {
         progress: Default::default(),
         stream: Some(StreamStatus {
             direction: Direction::Forward,
+            mode: Default::default(),
+            spooled_bytes: 0,
+            retained: Default::default(),
             lag_bytes: 0,
             lag_ms: 0,
             transactions: 0,

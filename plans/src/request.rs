@@ -291,9 +291,28 @@ pub struct Options {
     /// Pause between two batches of deleted rows, milliseconds (0 to 60000).
     #[schemars(range(max = 60_000))]
     pub drop_pause_ms: u32,
+    /// When a write to the moving keys is acknowledged while both shards are kept in step.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub dual_write: DualWrite,
+    /// What is done about a writer that does not end and so keeps the cutover from starting.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub long_writers: LongWriters,
+    /// What is done about a change of the moving tables' definitions.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub ddl: Ddl,
+    /// Oldest snapshot that the copy may hold on the source, seconds (10 to 86400); a table that takes longer is copied in ranges of its key.
+    #[schemars(range(min = 10, max = 86_400))]
+    pub snapshot_age_s: u32,
+    /// Most log that a shard may have to keep for this migration, MiB (64 to 1048576).
+    #[schemars(range(min = 64, max = 1_048_576))]
+    pub wal_cap_mb: u32,
     /// Why rules of the map may be broken; without a reason a plan that breaks one is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub override_rules: Option<String>,
+}
+
+fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Default for Options {
@@ -308,9 +327,47 @@ impl Default for Options {
             moves_at_once: 2,
             moves_per_shard: 2,
             drop_pause_ms: 10,
+            dual_write: DualWrite::Asynchronous,
+            long_writers: LongWriters::Wait,
+            ddl: Ddl::Halt,
+            snapshot_age_s: 600,
+            wal_cap_mb: 4096,
             override_rules: None,
         }
     }
+}
+
+/// When a write to the moving keys is acknowledged while both shards are kept in step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DualWrite {
+    /// Once it is durable on its shard; the other one follows within milliseconds.
+    #[default]
+    Asynchronous,
+    /// Once it is durable on both shards.
+    Synchronous,
+}
+
+/// What is done about a writer that does not end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LongWriters {
+    /// The cutover waits and says for whom.
+    #[default]
+    Wait,
+    /// Once it has waited this many seconds it asks for leave to cancel the writer, naming pid and query.
+    CancelAfter(u32),
+}
+
+/// What is done about a change of the moving tables' definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Ddl {
+    /// It is noticed, and the migration halts until both sides are equal again.
+    #[default]
+    Halt,
+    /// It is refused on both shards while the migration is under way; this takes the rights of a superuser.
+    Refuse,
 }
 
 /// Who starts the cutover.

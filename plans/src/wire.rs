@@ -162,6 +162,15 @@ pub struct TableProgress {
 pub struct StreamStatus {
     /// Which way.
     pub direction: Direction,
+    /// What it is doing.
+    #[serde(default)]
+    pub mode: StreamMode,
+    /// Log that waits in the agent's spool, bytes.
+    #[serde(default)]
+    pub spooled_bytes: i64,
+    /// Log that the origin keeps for the stream's slot.
+    #[serde(default)]
+    pub retained: Retained,
     /// Log bytes between what was written and what was applied.
     pub lag_bytes: i64,
     /// Age of the newest applied commit while changes are pending, milliseconds; 0 when level.
@@ -172,6 +181,32 @@ pub struct StreamStatus {
     pub changes: i64,
     /// Why it stopped for good, if it did.
     pub failure: Option<Failure>,
+}
+
+/// What a change stream is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamMode {
+    /// Changes go straight to the other shard.
+    #[default]
+    Live,
+    /// Changes are kept in the agent's spool: the copy is under way, or the other shard is away.
+    Spooling,
+    /// The spool is being applied while new changes still go into it.
+    Draining,
+}
+
+/// Log that a server keeps for a replication slot, as it was seen last.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Retained {
+    /// Bytes now.
+    pub bytes: i64,
+    /// Most bytes seen so far.
+    pub peak_bytes: i64,
+    /// `wal_status` of the slot: reserved, extended, unreserved or lost.
+    pub wal_status: String,
+    /// Bytes that may still be written before the slot is in danger, where the server has a limit.
+    pub safe_bytes: Option<i64>,
 }
 
 /// The controller's answer to a heartbeat.
