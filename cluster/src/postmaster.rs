@@ -41,16 +41,35 @@ pub(crate) fn stop(postmaster: Process, signal: Signal, limit: Duration) -> bool
 }
 
 /// Kills the server as a power cut would: all processes at once, nothing is cleaned up.
-///
-/// The postmaster is frozen first, so that no child is forked between the look and the kill.
 pub(crate) fn crash(postmaster: Process) -> bool {
-    postmaster.freeze(FREEZE_LIMIT);
-    let mut processes = postmaster.children();
-    processes.insert(0, postmaster);
+    let processes = frozen_family(postmaster);
     for process in &processes {
         process.signal(Signal::KILL);
     }
     gone_within(&processes, KILL_LIMIT)
+}
+
+/// Stops all of the server's processes where they stand.
+pub(crate) fn freeze(postmaster: Process) {
+    for process in frozen_family(postmaster) {
+        process.freeze(FREEZE_LIMIT);
+    }
+}
+
+/// The postmaster, frozen so that no child is forked between the look and what follows, and its children.
+fn frozen_family(postmaster: Process) -> Vec<Process> {
+    postmaster.freeze(FREEZE_LIMIT);
+    let mut processes = postmaster.children();
+    processes.insert(0, postmaster);
+    processes
+}
+
+/// Lets the processes of a frozen server go on, the postmaster last.
+pub(crate) fn thaw(postmaster: Process) {
+    for process in postmaster.children() {
+        process.signal(Signal::CONT);
+    }
+    postmaster.signal(Signal::CONT);
 }
 
 /// Removes the lock files of a server that is not running.

@@ -115,6 +115,26 @@ impl Cluster {
         }
     }
 
+    /// Stops all of the server's processes where they stand; none of them does anything until [`Cluster::thaw`].
+    ///
+    /// # Errors
+    /// [`ClusterError::NotRunning`].
+    pub fn freeze(&self) -> Result<(), ClusterError> {
+        let process =
+            postmaster::running(&self.data()).ok_or_else(|| ClusterError::NotRunning {
+                name: self.name().to_owned(),
+            })?;
+        postmaster::freeze(process);
+        Ok(())
+    }
+
+    /// Lets the processes of a frozen server go on; does nothing when it is stopped.
+    pub fn thaw(&self) {
+        if let Some(process) = postmaster::running(&self.data()) {
+            postmaster::thaw(process);
+        }
+    }
+
     /// The server's first process, if the server runs.
     pub fn postmaster_pid(&self) -> Option<i32> {
         postmaster::running(&self.data()).map(|process| process.pid)
@@ -164,11 +184,16 @@ impl Cluster {
     ///
     /// Only `postgres` has that password, unless the caller gives it to other roles.
     pub fn dsn(&self, dbname: &str, user: &str) -> String {
+        self.dsn_by(self.port(), dbname, user)
+    }
+
+    /// The same by way of something else that listens on `port` and passes everything on.
+    pub fn dsn_by(&self, port: u16, dbname: &str, user: &str) -> String {
         let password = format!("${{file:{}}}", self.password_file().display());
         format!(
             "host={} port={} user={} dbname={} password={}",
             self.host(),
-            self.port(),
+            port,
             quote(user),
             quote(dbname),
             quote(&password)

@@ -45,6 +45,27 @@ fn processes_in(data: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+fn a_frozen_cluster_answers_when_it_is_thawed() {
+    let cluster = Cluster::launch(quick("frozen")).expect("launched");
+    let dsn = cluster.dsn("postgres", "postgres");
+    assert_eq!(dsn, cluster.dsn_by(cluster.port(), "postgres", "postgres"));
+    cluster.freeze().expect("frozen");
+    std::thread::scope(|scope| {
+        let answer = scope.spawn(|| psql(&cluster, "select 1"));
+        let stopped = |path: &PathBuf| {
+            let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
+            stat.rsplit(") ")
+                .next()
+                .is_some_and(|rest| rest.starts_with('T'))
+        };
+        assert!(processes_in(&cluster.data()).iter().all(stopped));
+        assert!(!answer.is_finished());
+        cluster.thaw();
+        assert_eq!(answer.join().expect("ended").as_deref(), Ok("1"));
+    });
+}
+
+#[test]
 fn a_cluster_survives_a_crash_and_leaves_nothing_behind() {
     let cluster = Cluster::launch(quick("crash")).expect("launched");
     let (port, pid) = (cluster.port(), cluster.postmaster_pid().expect("running"));
