@@ -1,15 +1,22 @@
-//! What an agent is asked to look at on shards, outside of any migration; only a mend changes anything.
+//! What an agent is asked to look at on shards, outside of any migration; only mends, sweeps and closings change anything.
 
 pub mod check;
 mod directory;
+pub mod inventory;
 mod load;
+pub mod reconcile;
+pub mod sweep;
 
 pub use directory::{Directory, DirectoryTask, MOST_ROWS};
 pub use load::{ItemLoad, KeyLoad, Load, LoadTask};
 
+use crate::step::verify::{DifferenceReport, ReportTask};
 use crate::survey::{Survey, SurveyTask};
 use check::{CheckTask, Checked, MendTask, Mended};
+use inventory::{Inventory, InventoryTask};
+use reconcile::CloseTask;
 use serde::{Deserialize, Serialize};
+use sweep::{SweepTask, Swept};
 
 /// A question with the id that its answer carries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,8 +39,16 @@ pub enum Inspection {
     Directory(DirectoryTask),
     /// One part of the check of a map.
     Check(Box<CheckTask>),
-    /// Mends one defect that a check found: the only one that writes.
+    /// Mends one defect that a check found.
     Mend(Box<MendTask>),
+    /// Everything of ours on a shard.
+    Inventory(InventoryTask),
+    /// Removes what no live migration explains.
+    Sweep(Box<SweepTask>),
+    /// Closes keys on a shard that is older than the map.
+    Close(Box<CloseTask>),
+    /// What the last comparisons of a migration found.
+    Differences(Box<ReportTask>),
 }
 
 /// What was seen.
@@ -50,4 +65,10 @@ pub enum Inspected {
     Check(Checked),
     /// Answer to [`Inspection::Mend`].
     Mend(Mended),
+    /// Answer to [`Inspection::Inventory`].
+    Inventory(Box<Inventory>),
+    /// Answer to [`Inspection::Sweep`] and [`Inspection::Close`].
+    Swept(Swept),
+    /// Answer to [`Inspection::Differences`].
+    Differences(Vec<DifferenceReport>),
 }
