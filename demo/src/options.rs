@@ -22,6 +22,8 @@ pub struct Options {
     pub transactions: Option<u64>,
     /// Where to write the report as JSON.
     pub report: Option<PathBuf>,
+    /// Where to write the histories of lists, as JSON lines.
+    pub history: Option<PathBuf>,
     /// A process to kill, and in which step.
     pub kill: Option<Kill>,
     /// Give the keys back after the flip.
@@ -51,6 +53,7 @@ impl Default for Options {
             rate: 800.0,
             transactions: None,
             report: None,
+            history: None,
             kill: None,
             rollback: false,
             abort_at: Vec::new(),
@@ -134,7 +137,7 @@ pub enum Process {
 }
 
 impl Process {
-    const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::Agent,
         Self::Controller,
         Self::Source,
@@ -226,6 +229,16 @@ pub enum OptionError {
     Moment {
         /// What was given.
         text: String,
+    },
+    /// No case of the torture.
+    #[error(
+        "{text:?} is no case: COMPONENT@STEP/FAULT, for example agent@copy/kill; the faults are {faults}"
+    )]
+    Case {
+        /// What was given.
+        text: String,
+        /// The faults' names.
+        faults: String,
     },
     /// No such step.
     #[error("{text:?} is not a step; the steps are {}", step_names())]

@@ -235,6 +235,11 @@ impl Report {
             ("rows on the wrong shard", ledger.misplaced),
             ("transactions failed", ledger.failed),
             ("wrong values", ledger.wrong),
+            (
+                "lists whose history no order explains",
+                ledger.histories.not_linearizable,
+            ),
+            ("violations in the bank", ledger.bank.violations),
             ("tables differ while the migration holds", ledger.diverged),
             (
                 "rows differ in verify",

@@ -22,6 +22,11 @@ struct Cli {
 enum Command {
     /// Check that every acknowledged transaction is on the owner of its key, once, and nothing else is.
     Check(Check),
+    /// Check a history of lists by itself, without any shard: JSON lines as `check --history` writes them.
+    History {
+        /// The file.
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -38,12 +43,18 @@ struct Check {
     /// A migration holds: former owners keep rows, which must equal the owner's.
     #[arg(long)]
     hold: bool,
+    /// Write the histories of lists to this file as JSON lines, as the tools around Jepsen and Elle read them.
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Command::Check(check) = Cli::parse().command;
-    match run(check).await {
+    let verdict = match Cli::parse().command {
+        Command::Check(check) => run(check).await,
+        Command::History { file } => judge(&file),
+    };
+    match verdict {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
@@ -63,6 +74,9 @@ async fn run(check: Check) -> anyhow::Result<bool> {
     }
     let response = reqwest::get(&check.map_url).await?.error_for_status()?;
     let map: ShardMap = response.json().await?;
+    if let Some(file) = &check.history {
+        demo::ledger::export(&check.ledger, file)?;
+    }
     let input = Input {
         map,
         shards,
@@ -72,4 +86,10 @@ async fn run(check: Check) -> anyhow::Result<bool> {
     let checked = checker::check(&input).await?;
     println!("{}", serde_json::to_string_pretty(&checked)?);
     Ok(checked.is_clean())
+}
+
+fn judge(file: &std::path::Path) -> anyhow::Result<bool> {
+    let histories = checker::check_history(file)?;
+    println!("{}", serde_json::to_string_pretty(&histories)?);
+    Ok(histories.not_linearizable == 0)
 }

@@ -1,7 +1,7 @@
 //! What must be there, by the clients' file.
 
 use super::CheckError;
-use crate::ledger::{Baseline, Entry, Line, Outcome};
+use crate::ledger::{Balances, Baseline, Entry, Event, Line, Outcome, Transfer};
 use plans::id::ShardName;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -12,6 +12,11 @@ use std::path::Path;
 pub(super) struct Expected {
     pub(super) baseline: Baseline,
     pub(super) entries: HashMap<i64, Entry>,
+    /// Calls on lists and their ends, in the order of the file.
+    pub(super) events: Vec<Event>,
+    pub(super) transfers: HashMap<i64, Transfer>,
+    /// What was read in the bank.
+    pub(super) balances: Vec<Balances>,
 }
 
 impl Expected {
@@ -30,6 +35,7 @@ impl Expected {
         let mut moving = None;
         let mut entries = HashMap::new();
         let mut crashes: HashMap<ShardName, u64> = HashMap::new();
+        let (mut events, mut transfers, mut balances) = (Vec::new(), HashMap::new(), Vec::new());
         for (index, text) in BufReader::new(file).lines().enumerate() {
             let text = text.map_err(failed)?;
             let line = serde_json::from_str(&text)
@@ -47,12 +53,26 @@ impl Expected {
                         return Err(malformed(index + 1, format!("operation {op} again")));
                     }
                 }
+                Line::Transfer(transfer) => {
+                    let id = transfer.id;
+                    if transfers.insert(id, transfer).is_some() {
+                        return Err(malformed(index + 1, format!("transfer {id} again")));
+                    }
+                }
+                Line::Event(event) => events.push(event),
+                Line::Balances(read) => balances.push(read),
             }
         }
         let mut baseline = baseline.ok_or_else(|| malformed(1, "no baseline".to_owned()))?;
         baseline.moving = moving.unwrap_or(baseline.moving);
         doubt(&mut entries, &crashes);
-        Ok(Self { baseline, entries })
+        Ok(Self {
+            baseline,
+            entries,
+            events,
+            transfers,
+            balances,
+        })
     }
 }
 

@@ -4,10 +4,15 @@
 //! While a migration holds, the former owner's rows are expected and must equal the owner's.
 //! Run it when no client writes: it does not take one snapshot over all shards.
 
+mod bank;
 mod compare;
 mod expected;
 mod held;
+mod histories;
 mod observed;
+
+pub use bank::Bank;
+pub use histories::{Histories, Misfit, check_history};
 
 use crate::ledger::BaselineError;
 use crate::shop::Shape;
@@ -34,8 +39,8 @@ pub struct Input {
     pub hold: bool,
 }
 
-/// The verdict. All of `lost`, `duplicated`, `phantom`, `misplaced`, `wrong`, `diverged`, `failed` are 0
-/// when nothing is amiss.
+/// The verdict. All of `lost`, `duplicated`, `phantom`, `misplaced`, `wrong`, `diverged`, `failed`,
+/// `histories.not_linearizable` and `bank.violations` are 0 when nothing is amiss.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Checked {
     /// Transactions that a client holds to be committed.
@@ -60,6 +65,12 @@ pub struct Checked {
     pub wrong: u64,
     /// Tables whose rows on a former owner differ from the owner's, while a migration holds.
     pub diverged: u64,
+    /// The histories of lists.
+    #[serde(default)]
+    pub histories: Histories,
+    /// The bank.
+    #[serde(default)]
+    pub bank: Bank,
 }
 
 /// Counts by phase.
@@ -89,6 +100,8 @@ impl Checked {
             self.failed,
             self.wrong,
             self.diverged,
+            self.histories.not_linearizable,
+            self.bank.violations,
         ];
         amiss.iter().all(|count| *count == 0)
     }
@@ -115,6 +128,15 @@ pub enum CheckError {
         line: usize,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A history is none.
+    #[error("{}: {misfit}", path.display())]
+    History {
+        /// The file.
+        path: PathBuf,
+        /// Where, and why.
+        #[source]
+        misfit: Misfit,
     },
     /// The map names a shard that was not given.
     #[error("no connection string was given for shard {shard} of the map")]
@@ -173,8 +195,14 @@ pub async fn check(input: &Input) -> Result<Checked, CheckError> {
     } else {
         0
     };
+    let histories = histories::check(&expected.events, &observed.lists).map_err(|misfit| {
+        let path = input.ledger.clone();
+        CheckError::History { path, misfit }
+    })?;
     Ok(Checked {
         diverged,
+        histories,
+        bank: bank::check(&expected, &observed),
         ..compare::compare(expected, observed)
     })
 }

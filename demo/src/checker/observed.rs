@@ -5,7 +5,7 @@ use crate::ledger::base_digest_sql;
 use crate::shop::{FIRST_BALANCE, Shape, TABLES};
 use connect::{Connected, Dsn, Session};
 use plans::id::ShardName;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use tokio_postgres::Row;
 
 /// A row by its shard key, as [`Shape::name`] has it, and its own number.
@@ -35,6 +35,12 @@ pub(super) struct Observed {
     pub(super) accounts: HashMap<RowKey, (i64, i64)>,
     /// Events that were touched: how often.
     pub(super) seen: HashMap<RowKey, i64>,
+    /// Lists by their names in histories.
+    pub(super) lists: BTreeMap<String, Vec<i64>>,
+    /// Balances of the bank by key and account.
+    pub(super) bank: HashMap<RowKey, i64>,
+    /// Legs of transfers by number: account and what was added to it.
+    pub(super) legs: HashMap<i64, Vec<(RowKey, i64)>>,
     /// First rows by table: how many, and the sum of their digests from each shard.
     pub(super) bases: HashMap<&'static str, (i64, i128)>,
     /// Rows on shards that do not own their key.
@@ -109,6 +115,7 @@ impl Observed {
         }
         self.read_workload(reader, scope.shape, mine).await?;
         self.read_values(reader, scope.shape, mine).await?;
+        self.read_lists_and_bank(reader, scope.shape, mine).await?;
         for (table, sql) in base_digest_sql(scope.shape, mine) {
             for row in reader.rows(table, &sql).await? {
                 let digest: String = row.get(1);
@@ -184,6 +191,35 @@ impl Observed {
         );
         for row in reader.rows("events", &sql).await? {
             self.seen.insert(key(&row), row.get(2));
+        }
+        Ok(())
+    }
+
+    async fn read_lists_and_bank(
+        &mut self,
+        reader: &Reader,
+        shape: Shape,
+        mine: &impl Fn(&str) -> String,
+    ) -> Result<(), CheckError> {
+        let sql = |table: &str, columns: &str| {
+            let name = shape.fill("{key_name}");
+            format!(
+                "select {name}, {columns} from public.{table} t where {}",
+                mine(table)
+            )
+        };
+        for row in reader.rows("lists", &sql("lists", "id, items")).await? {
+            let (key, list) = key(&row);
+            self.lists.insert(format!("{key}.{list}"), row.get(2));
+        }
+        let columns = "id::bigint, balance";
+        for row in reader.rows("bank", &sql("bank", columns)).await? {
+            self.bank.insert(key(&row), row.get(2));
+        }
+        let columns = "account::bigint, id, delta";
+        for row in reader.rows("transfers", &sql("transfers", columns)).await? {
+            let leg = (key(&row), row.get(3));
+            self.legs.entry(row.get(2)).or_default().push(leg);
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::Run;
 use super::progress::say;
 use crate::checker::{self, Checked, Input};
 use crate::error::DemoError;
+use crate::ledger;
 use crate::leftovers::Leftovers;
 use crate::report::{Outcome, Report};
 use crate::workload::Workload;
@@ -74,8 +75,24 @@ impl Run<'_> {
                 self.verdict_of_program().await?
             }
         };
+        self.write_history()?;
         self.balance_after(report).await?;
         report.leftovers = self.leftovers(&self.gave_away(report).await?).await?;
+        Ok(())
+    }
+
+    /// Writes the histories of lists where the user wants them.
+    fn write_history(&self) -> Result<(), DemoError> {
+        let Some(file) = &self.options.history else {
+            return Ok(());
+        };
+        let ledger = self.fleet.dir().join("ledger.jsonl");
+        let written = ledger::export(&ledger, file);
+        let events = written.map_err(DemoError::io(format!("write {}", file.display())))?;
+        say(&format!(
+            "{events} events of histories are in {}",
+            file.display()
+        ));
         Ok(())
     }
 

@@ -50,7 +50,7 @@ pub enum BaselineError {
 }
 
 /// First rows of each table: which they are, and what in them never changes.
-const BASES: [(&str, &str, &str); 5] = [
+const BASES: [(&str, &str, &str); 6] = [
     ("tenants", "true", "t"),
     ("accounts", "true", "({key_name}, t.id, t.email)"),
     ("orders", "t.op is null", "t"),
@@ -60,6 +60,7 @@ const BASES: [(&str, &str, &str); 5] = [
         "t.op is null",
         "({key_name}, t.id, t.kind, t.payload, t.body)",
     ),
+    ("bank", "true", "({key_name}, t.id)"),
 ];
 
 /// One query per table; `condition` (over alias `t`) limits the rows, by table and key column.

@@ -1,6 +1,6 @@
 //! The lines of the file, as JSON.
 
-use super::Baseline;
+use super::{Balances, Baseline, Event, Transfer};
 use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::KeySet;
@@ -17,6 +17,12 @@ pub enum Line {
     Moving(KeySet),
     /// A transaction.
     Entry(Entry),
+    /// A call on a list, or its end.
+    Event(Event),
+    /// A transfer of the bank.
+    Transfer(Transfer),
+    /// What a client read in the bank.
+    Balances(Balances),
     /// A server was killed.
     Crash(Crash),
 }

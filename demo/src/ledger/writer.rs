@@ -1,6 +1,6 @@
 //! Writes the file and counts what was written, by phase.
 
-use super::{Baseline, Crash, Entry, Line, Outcome, Phase};
+use super::{Balances, Baseline, Crash, Entry, Event, Line, Outcome, Phase, Transfer};
 use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::KeySet;
@@ -10,6 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// Acknowledged transactions so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +38,7 @@ pub struct Ledger {
     state: Mutex<State>,
     crashes: Mutex<HashMap<ShardName, Crashes>>,
     phase: AtomicU64,
+    begun: Instant,
 }
 
 #[derive(Debug)]
@@ -46,6 +48,9 @@ struct State {
     tally: Tally,
     /// Acknowledged transactions of each key, by phase.
     by_key: HashMap<Key, [u64; 5]>,
+    /// Events of histories so far, and the time of the last one.
+    events: u64,
+    last_event: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,11 +72,14 @@ impl Ledger {
             moving,
             tally: Tally::default(),
             by_key: HashMap::new(),
+            events: 0,
+            last_event: 0,
         };
         let ledger = Self {
             state: Mutex::new(state),
             crashes: Mutex::default(),
             phase: AtomicU64::new(0),
+            begun: Instant::now(),
         };
         ledger.write(&Line::Baseline(baseline))?;
         Ok(ledger)
@@ -107,6 +115,39 @@ impl Ledger {
             state.by_key.entry(key).or_default()[index] += 1;
         }
         Ok(())
+    }
+
+    /// Writes an event of a history; its index and time are set here, in the order of the lines.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn happened(&self, event: Event) -> io::Result<()> {
+        let mut state = self.lock();
+        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        state.last_event = now.max(state.last_event + 1);
+        let line = Line::Event(Event {
+            index: state.events,
+            time: state.last_event,
+            ..event
+        });
+        state.events += 1;
+        state.write(&line)
+    }
+
+    /// Writes how a transfer of the bank ended.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn transferred(&self, transfer: Transfer) -> io::Result<()> {
+        self.write(&Line::Transfer(transfer))
+    }
+
+    /// Writes what was read in the bank.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn balances(&self, read: Balances) -> io::Result<()> {
+        self.write(&Line::Balances(read))
     }
 
     /// Says which keys move, once a plan has decided it; what was counted before is counted again.
@@ -182,12 +223,18 @@ impl Ledger {
     }
 
     fn write(&self, line: &Line) -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        self.lock().file.write_all(&text)
+        self.lock().write(line)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn write(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.file.write_all(&text)
     }
 }

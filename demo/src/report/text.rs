@@ -111,6 +111,8 @@ impl Report {
             "             lost {}, duplicated {}, phantom {}, misplaced {}, wrong values {}, failed {}; in doubt after a crash {}.",
             ledger.lost, ledger.duplicated, ledger.phantom, ledger.misplaced, ledger.wrong, ledger.failed, ledger.in_doubt
         ));
+        lines.push(ledger.histories.text());
+        lines.push(ledger.bank.text());
         lines.push(format!(
             "Clients      {} retries, {} refusals by the fence, {} newer maps taken over, {} unknown commits looked up.",
             self.clients.retries,

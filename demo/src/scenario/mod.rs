@@ -161,7 +161,7 @@ fn shop(options: &Options) -> Shop {
             accounts: 4,
             orders: 4,
             events: 4,
-            busy_events: 238,
+            busy_events: 278,
         };
     }
     shop

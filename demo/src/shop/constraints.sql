@@ -3,6 +3,9 @@ alter table accounts add primary key ({keys}, id);
 alter table orders add primary key ({keys}, id);
 alter table order_items add primary key ({keys}, order_id, line);
 alter table events add primary key ({keys}, id);
+alter table lists add primary key ({keys}, id);
+alter table bank add primary key ({keys}, id);
+alter table transfers add primary key ({keys}, id, account);
 alter table ledger add primary key ({keys}, entry);
 create unique index accounts_email on accounts ({keys}, email);
 create index orders_account on orders ({keys}, account_id);
@@ -15,6 +18,9 @@ alter table orders add foreign key ({keys}, account_id) references accounts ({ke
 alter table order_items add foreign key ({keys}, order_id) references orders ({keys}, id)
     on delete cascade;
 alter table events add foreign key ({keys}) references tenants ({ids});
+alter table lists add foreign key ({keys}) references tenants ({ids});
+alter table bank add foreign key ({keys}) references tenants ({ids});
+alter table transfers add foreign key ({keys}, account) references bank ({keys}, id);
 
 create function stamp_account() returns trigger language plpgsql as $$
 begin

@@ -25,6 +25,9 @@ insert into events ({keys}, id, kind, payload, body)
     from generate_series(1, {tenants}::bigint * {most_events}) g,
         lateral (select 1 + (g - 1) % {tenants} as t) tenant
     where ((g - 1) / {tenants} < {events} or {busy}) and {mine};
+insert into bank ({keys}, id, balance)
+    select {key_of_t}, account, {deposit}
+    from generate_series(1, {tenants}::bigint) t, generate_series(0, {bank_accounts}) account where {mine};
 select setval(pg_get_serial_sequence('accounts', 'id'), {tenants}::bigint * {accounts}),
     setval('order_ids', {tenants}::bigint * {orders}),
     setval(pg_get_serial_sequence('events', 'id'), {tenants}::bigint * {most_events});

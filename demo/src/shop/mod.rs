@@ -16,16 +16,23 @@ pub const DATABASE: &str = "shop";
 /// The application's role; not a superuser.
 pub const APP_ROLE: &str = "app";
 /// Sharded tables, parents before children.
-pub const TABLES: [&str; 6] = [
+pub const TABLES: [&str; 9] = [
     "tenants",
     "accounts",
     "orders",
     "order_items",
     "events",
+    "lists",
+    "bank",
+    "transfers",
     "ledger",
 ];
 /// What every account holds at first.
 pub const FIRST_BALANCE: i64 = 100_000;
+/// Accounts of a tenant in the bank that only have transfers among themselves, numbered from 1.
+pub const BANK_ACCOUNTS: i32 = 3;
+/// What every account of the bank holds at first, account 0 too.
+pub const BANK_DEPOSIT: i64 = 1_000;
 
 const TENANTS: f64 = 2_000.0;
 const FEWEST_TENANTS: i64 = 20;
@@ -211,11 +218,13 @@ impl Shop {
             .replace("{events}", &text(self.rows.events))
             .replace("{most_events}", &text(most))
             .replace("{balance}", &text(FIRST_BALANCE))
+            .replace("{bank_accounts}", &BANK_ACCOUNTS.to_string())
+            .replace("{deposit}", &text(BANK_DEPOSIT))
             .replace("{seed}", &self.seed.to_string())
     }
 }
 
-/// Creates the application's role and empty databases on a new cluster.
+/// Creates the application's role, or gives it this password, and empty databases.
 ///
 /// # Errors
 /// [`ShopError`], naming what was under way.
@@ -226,11 +235,11 @@ pub async fn prepare(
 ) -> Result<(), ShopError> {
     let session = connect::connect(server, &Session::named("demo")).await?;
     let password = plans::table::quote_literal(app_password);
-    create(
-        &session,
-        &format!("create role {APP_ROLE} login password {password}"),
-    )
-    .await?;
+    let role = format!(
+        "do $$ begin create role {APP_ROLE} login; exception when duplicate_object then null; end $$; \
+         alter role {APP_ROLE} password {password}"
+    );
+    create(&session, &role).await?;
     for database in databases {
         let database = plans::table::quote_ident(database);
         create(&session, &format!("create database {database}")).await?;

@@ -43,6 +43,25 @@ create table events (
     body text,
     seen bigint not null default 0
 );
+-- Lists that clients append small numbers to, in the order in which they come; a list begins with its first number.
+create table lists (
+    {key_columns},
+    id bigint not null,
+    items bigint[] not null
+);
+-- A bank. Account 0 of a tenant takes part in transfers between tenants; what the others hold together never changes.
+create table bank (
+    {key_columns},
+    id integer not null,
+    balance bigint not null
+);
+-- The two legs of each transfer, in the transaction that moves the money: a transfer that is run again finds them.
+create table transfers (
+    {key_columns},
+    id bigint not null,
+    account integer not null,
+    delta bigint not null
+);
 -- What the workload did, one row for each transaction. The key lets an operation stand here twice,
 -- so that a transaction that was run twice is seen rather than refused.
 create table ledger (

@@ -157,11 +157,19 @@ pub(super) fn kind(shop: &Shop, tenant: i64, rng: &mut StdRng) -> Kind {
 /// Chooses how the transaction runs.
 pub(super) fn options(rng: &mut StdRng) -> TransactionOptions {
     TransactionOptions {
+        synchronous_commit: !rng.random_bool(0.25),
+        ..isolation(rng)
+    }
+}
+
+/// Chooses the isolation of a transaction whose commit waits for the disk.
+pub(super) fn isolation(rng: &mut StdRng) -> TransactionOptions {
+    TransactionOptions {
         isolation: if rng.random_bool(0.3) {
             Isolation::RepeatableRead
         } else {
             Isolation::ReadCommitted
         },
-        synchronous_commit: !rng.random_bool(0.25),
+        synchronous_commit: true,
     }
 }

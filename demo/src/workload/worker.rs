@@ -1,8 +1,9 @@
 //! One client: transaction after transaction, each with its line in the ledger.
 
 use super::job::{Job, JobError, Statements};
+use super::pace::Client;
 use super::plan::{self, Kind, Placed, Plan};
-use super::{Mix, Run, Settings};
+use super::{Mix, Settings};
 use crate::ledger::{Effect, Entry, Ledger, Outcome, Phase};
 use crate::shop::Shop;
 use client::{ClientError, Map, TransactionOptions};
@@ -12,11 +13,7 @@ use plans::key::Key;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use tokio::sync::watch;
-use tokio::time::MissedTickBehavior;
 
 const OPS_PER_CLIENT: i64 = 1_000_000_000;
 const ORDERS_REMEMBERED: usize = 200;
@@ -28,7 +25,6 @@ const UNKNOWN_COMMITS: u32 = 10;
 pub(super) struct Shared {
     pub(super) map: Map,
     pub(super) ledger: Arc<Ledger>,
-    pub(super) idle: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -40,7 +36,6 @@ pub(super) struct Worker {
     shared: Shared,
     rng: StdRng,
     next_op: i64,
-    period: Duration,
     placed: Vec<Placed>,
 }
 
@@ -50,6 +45,12 @@ struct Attempt {
     shard: Option<ShardName>,
     effects: Vec<Effect>,
     since: u64,
+}
+
+impl Client for Worker {
+    async fn turn(&mut self) -> io::Result<()> {
+        self.transact().await
+    }
 }
 
 impl Worker {
@@ -63,32 +64,7 @@ impl Worker {
             shared,
             rng: StdRng::seed_from_u64(settings.seed.wrapping_add(u64::from(client))),
             next_op: i64::from(number) * OPS_PER_CLIENT,
-            period: Duration::from_secs_f64(f64::from(settings.clients) / settings.rate),
             placed: Vec::new(),
-        }
-    }
-
-    /// Works until it is told to stop; never leaves a transaction in the middle.
-    pub(super) async fn run(mut self, mut told: watch::Receiver<Run>) -> io::Result<()> {
-        let mut ticks = tokio::time::interval(self.period);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            let now = *told.borrow_and_update();
-            match now {
-                Run::Go => {
-                    ticks.tick().await;
-                    self.transact().await?;
-                }
-                Run::Pause => {
-                    self.shared.idle.fetch_add(1, Ordering::Release);
-                    let woken = told.wait_for(|run| *run != Run::Pause).await.is_ok();
-                    self.shared.idle.fetch_sub(1, Ordering::Release);
-                    if !woken {
-                        return Ok(());
-                    }
-                }
-                Run::Stop => return Ok(()),
-            }
         }
     }
 

@@ -51,6 +51,9 @@ pub(super) struct Demo {
     /// Write the report as JSON to this file.
     #[arg(long)]
     report: Option<PathBuf>,
+    /// Write every append and read of the lists to this file as JSON lines, as the tools around Jepsen and Elle read them.
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
     /// Kill -9 a process in a step and start it again: agent, controller, source, target or store, for example agent@copy.
     #[arg(long, value_name = "PROCESS@STEP")]
     kill: Option<Kill>,
@@ -114,6 +117,7 @@ impl Demo {
             rate: self.rate,
             transactions: self.transactions,
             report: self.report,
+            history: self.history,
             kill: self.kill,
             rollback: self.rollback,
             abort_at: self.abort_at,

@@ -1,0 +1,173 @@
+//! From events to calls with a beginning and an end.
+//!
+//! Calls that were certainly not done are left out, and reads that nobody heard of; an append without a known end stays
+//! open for ever.
+
+use crate::ledger::{Call, Event, Kind};
+use std::collections::{BTreeMap, HashMap};
+
+/// An event that cannot follow what was there before.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    /// A process began a call while it had another one open, or after one whose end it does not know.
+    #[error("event {event}: process {process} begins a call before its last one has ended")]
+    Busy {
+        /// The event, from 0.
+        event: usize,
+        /// The process.
+        process: u64,
+    },
+    /// A call ended that was not open.
+    #[error("event {event}: process {process} ends a call that it did not begin")]
+    NotOpen {
+        /// The event, from 0.
+        event: usize,
+        /// The process.
+        process: u64,
+    },
+    /// A read was done and saw nothing, not even an empty list.
+    #[error("event {event}: process {process} has read and says not what")]
+    Blind {
+        /// The event, from 0.
+        event: usize,
+        /// The process.
+        process: u64,
+    },
+}
+
+/// What a call did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Done {
+    /// Appended, and the list as it left it, if that is known.
+    Append { value: i64, left: Option<Vec<i64>> },
+    /// Saw this list.
+    Read { seen: Vec<i64> },
+}
+
+/// A call that was done, or may have been.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Operation {
+    pub(super) process: u64,
+    pub(super) done: Done,
+    /// Positions of its events; without an end it may be done at any time, or never.
+    pub(super) begin: usize,
+    pub(super) end: Option<usize>,
+}
+
+/// The calls on one list, in the order of their beginnings.
+#[derive(Debug, Clone, Default)]
+pub(super) struct History {
+    pub(super) operations: Vec<Operation>,
+}
+
+impl History {
+    /// Adds a read after everything else.
+    pub(super) fn end_with(&mut self, seen: Vec<i64>) {
+        self.operations.push(Operation {
+            process: u64::MAX,
+            done: Done::Read { seen },
+            begin: usize::MAX - 1,
+            end: Some(usize::MAX),
+        });
+    }
+}
+
+/// Figures of a history.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    pub(super) calls: u64,
+    pub(super) unknown: u64,
+}
+
+pub(super) fn count(events: &[Event]) -> Counted {
+    let mut counted = Counted::default();
+    let mut open: HashMap<u64, Call> = HashMap::new();
+    for event in events {
+        match event.kind {
+            Kind::Invoke => {
+                counted.calls += 1;
+                open.insert(event.process, event.call);
+            }
+            Kind::Ok | Kind::Fail => {
+                open.remove(&event.process);
+            }
+            Kind::Info => {}
+        }
+    }
+    let appends = open.values().filter(|call| **call != Call::Read);
+    counted.unknown = appends.fold(0, |sum, _| sum + 1);
+    counted
+}
+
+/// The calls of each list, by its name.
+pub(super) fn gather(events: &[Event]) -> Result<BTreeMap<String, History>, Misfit> {
+    let mut open: HashMap<u64, (usize, &Event)> = HashMap::new();
+    let mut histories: BTreeMap<String, History> = BTreeMap::new();
+    for (index, event) in events.iter().enumerate() {
+        let process = event.process;
+        if event.kind == Kind::Invoke {
+            histories.entry(event.list.clone()).or_default();
+            if open.insert(process, (index, event)).is_some() {
+                return Err(Misfit::Busy {
+                    event: index,
+                    process,
+                });
+            }
+            continue;
+        }
+        let same =
+            |begun: &(usize, &Event)| begun.1.list == event.list && begun.1.call == event.call;
+        let begun = open.get(&process).copied().filter(same);
+        let (begin, _) = begun.ok_or(Misfit::NotOpen {
+            event: index,
+            process,
+        })?;
+        if event.kind != Kind::Info {
+            open.remove(&process);
+        }
+        if event.kind == Kind::Ok {
+            let done = done(event).ok_or(Misfit::Blind {
+                event: index,
+                process,
+            })?;
+            let end = Some(index);
+            add(&mut histories, event, process, done, begin, end);
+        }
+    }
+    for (process, (begin, event)) in open {
+        if let Call::Append(value) = event.call {
+            let done = Done::Append { value, left: None };
+            add(&mut histories, event, process, done, begin, None);
+        }
+    }
+    for history in histories.values_mut() {
+        history.operations.sort_by_key(|operation| operation.begin);
+    }
+    Ok(histories)
+}
+
+fn done(event: &Event) -> Option<Done> {
+    let seen = event.seen.clone();
+    match event.call {
+        Call::Append(value) => Some(Done::Append { value, left: seen }),
+        Call::Read => seen.map(|seen| Done::Read { seen }),
+    }
+}
+
+fn add(
+    histories: &mut BTreeMap<String, History>,
+    event: &Event,
+    process: u64,
+    done: Done,
+    begin: usize,
+    end: Option<usize>,
+) {
+    let operation = Operation {
+        process,
+        done,
+        begin,
+        end,
+    };
+    let history = histories.entry(event.list.clone()).or_default();
+    history.operations.push(operation);
+}

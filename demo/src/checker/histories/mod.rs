@@ -1,0 +1,109 @@
+//! Histories of lists: is there one order of all calls on a list, in keeping with real time, that explains what each
+//! client heard?
+//!
+//! Order: the calls of each list are put together from the events ([`calls`]), a last read is what the owner holds in
+//! the end, then every list is judged by what its values say themselves ([`order`]). Of the lists that pass, a sample
+//! is judged again by a tester that knows nothing of lists but what a call does to one ([`tester`]).
+
+mod calls;
+mod order;
+mod tester;
+
+use super::CheckError;
+use crate::ledger::Event;
+use calls::History;
+pub use calls::Misfit;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// Lists that are given to the tester too.
+const SAMPLE: usize = 64;
+
+/// What the histories say.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Histories {
+    /// Lists.
+    pub keys: u64,
+    /// Calls of clients.
+    pub operations: u64,
+    /// Appends of which nobody knows whether they were done.
+    pub unknown: u64,
+    /// Lists whose calls no order explains: an append is lost, doubled or was never made, or a read is stale.
+    pub not_linearizable: u64,
+}
+
+impl Histories {
+    /// In plain words.
+    pub(crate) fn text(&self) -> String {
+        format!(
+            "Histories    {} appends and reads on {} lists, {} with unknown end; {} lists not linearizable.",
+            self.operations, self.keys, self.unknown, self.not_linearizable
+        )
+    }
+}
+
+/// Judges the lists of the events and those that the owners hold, by name.
+pub(super) fn check(
+    events: &[Event],
+    owned: &BTreeMap<String, Vec<i64>>,
+) -> Result<Histories, Misfit> {
+    let mut histories = calls::gather(events)?;
+    for list in owned.keys() {
+        histories.entry(list.clone()).or_default();
+    }
+    for (list, history) in &mut histories {
+        history.end_with(owned.get(list).cloned().unwrap_or_default());
+    }
+    Ok(judge(&histories, events))
+}
+
+/// Judges a history file by itself, without looking at a shard.
+///
+/// # Errors
+/// [`CheckError::File`], [`CheckError::Line`] or [`CheckError::History`].
+pub fn check_history(path: &Path) -> Result<Histories, CheckError> {
+    let failed = |source| CheckError::File {
+        path: path.to_owned(),
+        source,
+    };
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let mut events = Vec::new();
+    for (index, text) in BufReader::new(file).lines().enumerate() {
+        let event = serde_json::from_str(&text.map_err(failed)?);
+        events.push(event.map_err(|error| CheckError::Line {
+            path: path.to_owned(),
+            line: index + 1,
+            reason: error.to_string(),
+        })?);
+    }
+    let histories = calls::gather(&events).map_err(|misfit| CheckError::History {
+        path: path.to_owned(),
+        misfit,
+    })?;
+    Ok(judge(&histories, &events))
+}
+
+fn judge(histories: &BTreeMap<String, History>, events: &[Event]) -> Histories {
+    let counted = calls::count(events);
+    let (mut keys, mut not_linearizable) = (0, 0);
+    let every = histories.len().div_ceil(SAMPLE).max(1);
+    for (index, (list, history)) in histories.iter().enumerate() {
+        keys += 1;
+        let sampled = index % every == 0;
+        if !order::explains(history) || (sampled && !tester::explains(history)) {
+            tracing::warn!(list, "history is not linearizable");
+            not_linearizable += 1;
+        }
+    }
+    Histories {
+        keys,
+        operations: counted.calls,
+        unknown: counted.unknown,
+        not_linearizable,
+    }
+}
+
+#[cfg(test)]
+mod tests;

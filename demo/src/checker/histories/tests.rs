@@ -1,0 +1,241 @@
+//! What is caught, what is let through, and that both judges agree.
+
+use super::*;
+use crate::ledger::{Call, Kind};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+fn event(process: u64, kind: Kind, call: Call, seen: Option<&[i64]>) -> Event {
+    Event {
+        index: 0,
+        process,
+        kind,
+        list: "1.0".to_owned(),
+        call,
+        seen: seen.map(<[i64]>::to_vec),
+        time: 0,
+    }
+}
+
+fn invoke(process: u64, call: Call) -> Event {
+    event(process, Kind::Invoke, call, None)
+}
+
+fn ok(process: u64, call: Call, seen: &[i64]) -> Event {
+    event(process, Kind::Ok, call, Some(seen))
+}
+
+/// By values alone, and by search.
+fn verdicts(events: &[Event], last: Option<&[i64]>) -> (bool, bool) {
+    let mut histories = calls::gather(events).unwrap();
+    let history = histories.entry("1.0".to_owned()).or_default();
+    if let Some(last) = last {
+        history.end_with(last.to_vec());
+    }
+    (order::explains(history), tester::explains(history))
+}
+
+fn linearizable(events: &[Event], last: Option<&[i64]>) -> bool {
+    let (values, search) = verdicts(events, last);
+    assert_eq!(values, search, "{events:?} {last:?}");
+    values
+}
+
+const READ: Call = Call::Read;
+const ONE: Call = Call::Append(1);
+const TWO: Call = Call::Append(2);
+
+#[test]
+fn concurrent_calls_may_stand_in_either_order() {
+    let events = [
+        invoke(1, ONE),
+        invoke(2, TWO),
+        invoke(3, READ),
+        ok(1, ONE, &[2, 1]),
+        ok(3, READ, &[2]),
+        ok(2, TWO, &[2]),
+    ];
+    assert!(linearizable(&events, Some(&[2, 1])));
+    assert!(!linearizable(&events, Some(&[1, 2])));
+}
+
+#[test]
+fn a_lost_append_is_caught() {
+    let events = [
+        invoke(1, ONE),
+        ok(1, ONE, &[1]),
+        invoke(1, TWO),
+        ok(1, TWO, &[1, 2]),
+    ];
+    assert!(linearizable(&events, Some(&[1, 2])));
+    assert!(!linearizable(&events, Some(&[1])));
+    assert!(!linearizable(&events, Some(&[2])));
+    assert!(!linearizable(&events, Some(&[])));
+}
+
+#[test]
+fn a_doubled_and_a_phantom_append_are_caught() {
+    let events = [invoke(1, ONE), ok(1, ONE, &[1])];
+    assert!(!linearizable(&events, Some(&[1, 1])));
+    assert!(!linearizable(&events, Some(&[1, 2])));
+    let failed = [
+        events.to_vec(),
+        vec![invoke(1, TWO), event(1, Kind::Fail, TWO, None)],
+    ]
+    .concat();
+    assert!(linearizable(&failed, Some(&[1])));
+    assert!(!linearizable(&failed, Some(&[1, 2])));
+}
+
+#[test]
+fn a_read_that_misses_an_acknowledged_append_is_caught() {
+    let append = [invoke(1, ONE), ok(1, ONE, &[1])];
+    let stale = [append.to_vec(), vec![invoke(2, READ), ok(2, READ, &[])]].concat();
+    assert!(!linearizable(&stale, Some(&[1])));
+    let overlapping = [
+        append[0].clone(),
+        invoke(2, READ),
+        append[1].clone(),
+        ok(2, READ, &[]),
+    ];
+    assert!(linearizable(&overlapping, Some(&[1])));
+}
+
+#[test]
+fn reads_never_go_back() {
+    let events = [
+        invoke(1, ONE),
+        invoke(2, READ),
+        ok(2, READ, &[1]),
+        invoke(2, READ),
+        ok(2, READ, &[]),
+        ok(1, ONE, &[1]),
+    ];
+    assert!(!linearizable(&events, Some(&[1])));
+}
+
+#[test]
+fn an_append_with_an_unknown_end_may_be_there_or_not_or_come_late() {
+    let events = [
+        invoke(1, ONE),
+        event(1, Kind::Info, ONE, None),
+        invoke(2, TWO),
+        ok(2, TWO, &[2]),
+    ];
+    assert!(linearizable(&events, Some(&[2])));
+    assert!(linearizable(&events, Some(&[2, 1])));
+    assert!(!linearizable(&events, Some(&[1, 2])));
+}
+
+#[test]
+fn appends_that_say_not_what_they_left_are_placed_by_the_reads() {
+    let blind = |process, call| event(process, Kind::Ok, call, None);
+    let events = [
+        invoke(1, ONE),
+        blind(1, ONE),
+        invoke(2, TWO),
+        blind(2, TWO),
+        invoke(1, READ),
+        ok(1, READ, &[1]),
+    ];
+    assert!(!linearizable(&events, None));
+    assert!(linearizable(&events[..4], None));
+    assert!(linearizable(&events[..4], Some(&[1, 2])));
+    assert!(!linearizable(&events[..4], Some(&[2, 1])));
+}
+
+#[test]
+fn what_is_no_history_is_refused() {
+    let busy = calls::gather(&[invoke(1, ONE), invoke(1, READ)]);
+    assert_eq!(
+        busy.unwrap_err(),
+        Misfit::Busy {
+            event: 1,
+            process: 1
+        }
+    );
+    let ended = [
+        invoke(1, ONE),
+        event(1, Kind::Info, ONE, None),
+        invoke(1, TWO),
+    ];
+    assert!(calls::gather(&ended).is_err());
+    let other = calls::gather(&[invoke(1, ONE), ok(1, TWO, &[2])]);
+    assert_eq!(
+        other.unwrap_err(),
+        Misfit::NotOpen {
+            event: 1,
+            process: 1
+        }
+    );
+}
+
+/// A list that is kept well, by clients that overlap; then perhaps one answer is changed.
+fn random(rng: &mut StdRng) -> (Vec<Event>, Vec<i64>) {
+    let mut list = Vec::new();
+    let mut open: Vec<Option<(Call, Option<Vec<i64>>)>> = vec![None; 3];
+    let mut names: Vec<u64> = (0..3).collect();
+    let mut events = Vec::new();
+    let mut value = 0;
+    for _ in 0..24 {
+        let client = rng.random_range(0..3);
+        let process = names[client];
+        match open[client].take() {
+            None => {
+                let call = if rng.random_bool(0.5) {
+                    value += 1;
+                    Call::Append(value)
+                } else {
+                    Call::Read
+                };
+                events.push(invoke(process, call));
+                open[client] = Some((call, None));
+            }
+            Some((call, None)) => {
+                if let Call::Append(value) = call {
+                    list.push(value);
+                }
+                open[client] = Some((call, Some(list.clone())));
+            }
+            Some((call, Some(_))) if call != Call::Read && rng.random_bool(0.15) => {
+                events.push(event(process, Kind::Info, call, None));
+                names[client] += 3;
+            }
+            Some((call, seen)) => {
+                let heard = call == Call::Read || rng.random_bool(0.8);
+                let seen = seen.filter(|_| heard);
+                events.push(event(process, Kind::Ok, call, seen.as_deref()));
+            }
+        }
+    }
+    spoil(&mut events, &mut list, rng);
+    (events, list)
+}
+
+fn spoil(events: &mut [Event], list: &mut Vec<i64>, rng: &mut StdRng) {
+    let at = rng.random_range(0..events.len());
+    match rng.random_range(0..6) {
+        0 => drop(list.pop()),
+        1 => list.extend(list.first().copied()),
+        2 => list.reverse(),
+        3 => {
+            if let Some(seen) = &mut events[at].seen {
+                seen.pop();
+            }
+        }
+        4 if at > 0 && events[at].process != events[at - 1].process => events.swap(at, at - 1),
+        _ => {}
+    }
+}
+
+#[test]
+fn both_judges_agree() {
+    let mut rng = StdRng::seed_from_u64(13);
+    let mut counts = [0_u32; 2];
+    for _ in 0..2_000 {
+        let (events, list) = random(&mut rng);
+        let last = rng.random_bool(0.7).then_some(list.as_slice());
+        counts[usize::from(linearizable(&events, last))] += 1;
+    }
+    assert!(counts.iter().all(|count| *count > 200), "{counts:?}");
+}

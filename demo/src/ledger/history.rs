@@ -1,0 +1,222 @@
+//! Histories of lists: what each client asked and what it heard, in the order in which it did.
+//!
+//! A history is a file of JSON lines, one for each call and one for its end, as the list-append checkers around Jepsen
+//! (Elle, elle-cli) read them:
+//!
+//! ```text
+//! {"index":4,"process":2,"type":"invoke","f":"append","key":"11.0","value":[["append","11.0",3],["r","11.0",null]],"time":812000}
+//! {"index":5,"process":1,"type":"invoke","f":"read","key":"11.0","value":[["r","11.0",null]],"time":815000}
+//! {"index":6,"process":2,"type":"ok","f":"append","key":"11.0","value":[["append","11.0",3],["r","11.0",[1,2,3]]],"time":901000}
+//! {"index":7,"process":1,"type":"ok","f":"read","key":"11.0","value":[["r","11.0",[1,2]]],"time":902000}
+//! ```
+//!
+//! `type` is `invoke`, then `ok` (it was done), `fail` (it was certainly not done) or `info` (nobody knows, it may even be
+//! done later). A process has one call open at a time; one that got `info` is never seen again. `value` holds the
+//! transaction's micro-operations; an append also reads the list that it leaves. `time` is in nanoseconds since the
+//! beginning, on one clock for all processes, and grows from line to line; `key` is the shard key and the list's number.
+
+use super::Line;
+use crate::shop::Shape;
+use plans::key::Key;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+
+/// What a line says of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// It begins.
+    Invoke,
+    /// It was done.
+    Ok,
+    /// It was not done, for certain.
+    Fail,
+    /// It may have been done, or be done later.
+    Info,
+}
+
+/// A call on a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// Appends a value that no other call appends to this list.
+    Append(i64),
+    /// Reads the whole list.
+    Read,
+}
+
+/// A call that begins or ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Wire", into = "Wire")]
+pub struct Event {
+    /// Position in the history; set by the ledger.
+    pub index: u64,
+    /// Who calls.
+    pub process: u64,
+    /// What happened to the call.
+    pub kind: Kind,
+    /// The list, by [`list_name`].
+    pub list: String,
+    /// The call.
+    pub call: Call,
+    /// The list as the call saw it; of an append as it left it.
+    pub seen: Option<Vec<i64>>,
+    /// Nanoseconds since the beginning; set by the ledger.
+    pub time: u64,
+}
+
+/// The name of a list in histories.
+#[must_use]
+pub fn list_name(key: &Key, list: i64) -> String {
+    format!("{}.{list}", Shape::name(key))
+}
+
+/// Writes the events of a ledger file as a history; returns their number.
+///
+/// # Errors
+/// The file system's; a malformed line is [`io::ErrorKind::InvalidData`].
+pub fn export(ledger: &Path, history: &Path) -> io::Result<u64> {
+    let mut out = BufWriter::new(File::create(history)?);
+    let mut events = 0;
+    for text in BufReader::new(File::open(ledger)?).lines() {
+        if let Line::Event(event) = serde_json::from_str(&text?)? {
+            serde_json::to_writer(&mut out, &event)?;
+            out.write_all(b"\n")?;
+            events += 1;
+        }
+    }
+    out.flush()?;
+    Ok(events)
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    #[serde(default)]
+    index: u64,
+    process: u64,
+    #[serde(rename = "type")]
+    kind: Kind,
+    f: Function,
+    key: String,
+    value: Vec<Micro>,
+    #[serde(default)]
+    time: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Function {
+    Append,
+    Read,
+}
+
+/// Name, key, operand.
+#[derive(Serialize, Deserialize)]
+struct Micro(MicroName, String, Operand);
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum MicroName {
+    Append,
+    R,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Operand {
+    Value(i64),
+    List(Option<Vec<i64>>),
+}
+
+impl From<Event> for Wire {
+    fn from(event: Event) -> Self {
+        let key = event.list;
+        let mut value = Vec::with_capacity(2);
+        if let Call::Append(appended) = event.call {
+            let operand = Operand::Value(appended);
+            value.push(Micro(MicroName::Append, key.clone(), operand));
+        }
+        let operand = Operand::List(event.seen);
+        value.push(Micro(MicroName::R, key.clone(), operand));
+        Self {
+            index: event.index,
+            process: event.process,
+            kind: event.kind,
+            f: match event.call {
+                Call::Append(_) => Function::Append,
+                Call::Read => Function::Read,
+            },
+            key,
+            value,
+            time: event.time,
+        }
+    }
+}
+
+impl TryFrom<Wire> for Event {
+    type Error = String;
+
+    fn try_from(wire: Wire) -> Result<Self, String> {
+        let mut appended = None;
+        let mut seen = None;
+        for Micro(name, key, operand) in wire.value {
+            if key != wire.key {
+                return Err(format!("{key} is not the list {}", wire.key));
+            }
+            match (name, operand) {
+                (MicroName::Append, Operand::Value(value)) if appended.is_none() => {
+                    appended = Some(value);
+                }
+                (MicroName::R, Operand::List(list)) => seen = list,
+                (MicroName::Append | MicroName::R, Operand::Value(_) | Operand::List(_)) => {
+                    return Err(format!("operation on {key} has another form"));
+                }
+            }
+        }
+        let call = match (wire.f, appended) {
+            (Function::Append, Some(value)) => Call::Append(value),
+            (Function::Read, None) => Call::Read,
+            (Function::Append | Function::Read, _) => {
+                return Err(format!("operation on {} is not what f says", wire.key));
+            }
+        };
+        Ok(Self {
+            index: wire.index,
+            process: wire.process,
+            kind: wire.kind,
+            list: wire.key,
+            call,
+            seen,
+            time: wire.time,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_has_the_form_that_the_tools_read() {
+        let event = Event {
+            index: 4,
+            process: 2,
+            kind: Kind::Ok,
+            list: list_name(&Key::Int(11), 0),
+            call: Call::Append(3),
+            seen: Some(vec![1, 3]),
+            time: 812,
+        };
+        let text = serde_json::to_string(&event).unwrap();
+        let wanted = r#"{"index":4,"process":2,"type":"ok","f":"append","key":"11.0","value":[["append","11.0",3],["r","11.0",[1,3]]],"time":812}"#;
+        assert_eq!(text, wanted);
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+        let invoked = wanted.replace("[1,3]", "null").replace("ok", "invoke");
+        let invoked: Event = serde_json::from_str(&invoked).unwrap();
+        assert_eq!((invoked.kind, invoked.seen), (Kind::Invoke, None));
+        assert!(
+            serde_json::from_str::<Event>(&wanted.replace("\"append\",\"", "\"r\",\"")).is_err()
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! Clients of the bank: tellers move money from one account to another, an auditor adds up what a tenant has.
+//!
+//! Most transfers are between two accounts of a tenant, some between tenants that have the same owner at the moment.
+//! Both legs are written in the transaction that changes the accounts. A commit whose end is unknown is run again: the
+//! first leg, which is there already, says that nothing is left to be done. Commits wait for the disk.
+
+use super::focus::{Focus, still_owns};
+use super::pace::Client;
+use super::plan::isolation;
+use super::worker::Shared;
+use crate::ledger::{Balances, Leg, Outcome, Transfer};
+use crate::shop::{BANK_ACCOUNTS, Shape, Shop};
+use client::{ClientError, Isolation, Map, Transaction, TransactionOptions};
+use futures::FutureExt;
+use rand::Rng;
+use rand::rngs::StdRng;
+use std::io;
+use std::sync::Arc;
+
+/// A commit whose end is unknown is run again this often.
+const UNKNOWN_COMMITS: u32 = 10;
+/// Share of the transfers that are between tenants.
+const BETWEEN_TENANTS: f64 = 0.3;
+
+/// The statements; tenant is `$1`.
+#[derive(Debug)]
+pub(super) struct Statements {
+    leg: String,
+    add: String,
+    read: String,
+}
+
+impl Statements {
+    pub(super) fn new(shape: Shape) -> Self {
+        let leg = "insert into transfers ({keys}, id, account, delta) \
+            values ({key_of_1}, $2::bigint, $3::integer, $4::bigint) on conflict do nothing";
+        let add =
+            "update bank set balance = balance + $3::bigint where {is_1} and id = $2::integer";
+        let read = "select balance from bank where {is_1} and id > 0 order by id";
+        Self {
+            leg: shape.fill(leg),
+            add: shape.fill(add),
+            read: shape.fill(read),
+        }
+    }
+}
+
+/// Why a transfer did not reach its commit.
+#[derive(Debug, thiserror::Error)]
+enum TransferError {
+    #[error("statement failed")]
+    Statement(#[from] tokio_postgres::Error),
+    #[error("the two tenants have different owners")]
+    Apart,
+    #[error("{changed} rows changed instead of one")]
+    Missing { changed: u64 },
+}
+
+/// An account and what is added to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Side {
+    tenant: i64,
+    account: i32,
+    delta: i64,
+}
+
+/// One client that moves money.
+#[derive(Debug)]
+pub(super) struct Teller {
+    pub(super) shop: Shop,
+    pub(super) focus: Arc<Focus>,
+    pub(super) sql: Arc<Statements>,
+    pub(super) shared: Shared,
+    pub(super) rng: StdRng,
+    /// Of the next transfer.
+    pub(super) next: i64,
+}
+
+impl Client for Teller {
+    async fn turn(&mut self) -> io::Result<()> {
+        let sides = self.choose();
+        let options = isolation(&mut self.rng);
+        let id = self.next;
+        self.next += 1;
+        let outcome = self.transfer(id, sides, options).await;
+        let leg = |side: Side| Leg {
+            key: self.shop.key(side.tenant),
+            account: side.account,
+            delta: side.delta,
+        };
+        let legs = sides.map(leg);
+        self.shared
+            .ledger
+            .transferred(Transfer { id, outcome, legs })
+    }
+}
+
+impl Teller {
+    /// Two accounts, in the order in which all clients take them.
+    fn choose(&mut self) -> [Side; 2] {
+        let (tenant, other) = self.focus.next();
+        let amount = self.rng.random_range(1..100);
+        let side = |tenant, account, delta| Side {
+            tenant,
+            account,
+            delta,
+        };
+        let other = other.filter(|_| self.rng.random_bool(BETWEEN_TENANTS));
+        let mut sides = match other.filter(|other| self.together(tenant, *other)) {
+            Some(other) => [side(tenant, 0, -amount), side(other, 0, amount)],
+            None => {
+                let from = self.rng.random_range(0..BANK_ACCOUNTS);
+                let to = (from + self.rng.random_range(1..BANK_ACCOUNTS)) % BANK_ACCOUNTS;
+                [
+                    side(tenant, from + 1, -amount),
+                    side(tenant, to + 1, amount),
+                ]
+            }
+        };
+        sides.sort_unstable();
+        sides
+    }
+
+    fn together(&self, tenant: i64, other: i64) -> bool {
+        let owner = |tenant: i64| self.shared.map.shard_for(self.shop.key(tenant)).ok();
+        owner(tenant) == owner(other)
+    }
+
+    async fn transfer(&self, id: i64, sides: [Side; 2], options: TransactionOptions) -> Outcome {
+        let key = self.shop.key(sides[0].tenant);
+        let other = self.shop.key(sides[1].tenant);
+        let mut unknown = false;
+        for _ in 0..UNKNOWN_COMMITS {
+            let done = self.shared.map.with_shard(&key, options, |tx| {
+                let (sql, map) = (Arc::clone(&self.sql), self.shared.map.clone());
+                let other = other.clone();
+                async move {
+                    if map.shard_for(&other).ok().as_ref() != Some(tx.shard()) {
+                        return Err(TransferError::Apart);
+                    }
+                    carry_out(tx, &sql, id, sides).await
+                }
+                .boxed()
+            });
+            match done.await {
+                Ok(()) => return Outcome::Acknowledged,
+                Err(ClientError::CommitUnknown { .. }) => unknown = true,
+                Err(error) => {
+                    tracing::debug!(id, %error, "transfer failed");
+                    break;
+                }
+            }
+        }
+        match unknown {
+            true => Outcome::InDoubt,
+            false => Outcome::Failed,
+        }
+    }
+}
+
+/// Writes both legs and changes both accounts; does nothing if the legs are there.
+async fn carry_out(
+    tx: &Transaction,
+    sql: &Statements,
+    id: i64,
+    sides: [Side; 2],
+) -> Result<(), TransferError> {
+    for (number, side) in sides.iter().enumerate() {
+        let params: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+            [&side.tenant, &id, &side.account, &side.delta];
+        match tx.execute(&sql.leg, &params).await? {
+            1 => {}
+            0 if number == 0 => return Ok(()),
+            changed => return Err(TransferError::Missing { changed }),
+        }
+    }
+    for side in &sides {
+        let changed = tx
+            .execute(&sql.add, &[&side.tenant, &side.account, &side.delta])
+            .await?;
+        if changed != 1 {
+            return Err(TransferError::Missing { changed });
+        }
+    }
+    Ok(())
+}
+
+/// One client that reads.
+#[derive(Debug)]
+pub(super) struct Auditor {
+    pub(super) shop: Shop,
+    pub(super) focus: Arc<Focus>,
+    pub(super) sql: Arc<Statements>,
+    pub(super) shared: Shared,
+}
+
+impl Client for Auditor {
+    async fn turn(&mut self) -> io::Result<()> {
+        let (tenant, _) = self.focus.next();
+        match self.read(&self.shared.map, tenant).await {
+            Some(balances) => {
+                let key = self.shop.key(tenant);
+                self.shared.ledger.balances(Balances { key, balances })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Auditor {
+    /// The accounts in one snapshot; none if they could not be read, or were another shard's.
+    async fn read(&self, map: &Map, tenant: i64) -> Option<Vec<i64>> {
+        let options = TransactionOptions {
+            isolation: Isolation::RepeatableRead,
+            ..TransactionOptions::default()
+        };
+        let key = self.shop.key(tenant);
+        let done = map.with_shard(&key, options, |tx| {
+            let sql = Arc::clone(&self.sql);
+            async move {
+                let rows = tx.query(&sql.read, &[&tenant]).await?;
+                let balances: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+                Ok::<_, tokio_postgres::Error>((balances, tx.shard().clone()))
+            }
+            .boxed()
+        });
+        let (balances, shard) = match done.await {
+            Ok(read) => read,
+            Err(error) => {
+                tracing::debug!(tenant, %error, "accounts not read");
+                return None;
+            }
+        };
+        let complete = i32::try_from(balances.len()) == Ok(BANK_ACCOUNTS);
+        (complete || still_owns(map, &self.shop, tenant, &shard).await).then_some(balances)
+    }
+}

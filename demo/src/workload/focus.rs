@@ -1,0 +1,72 @@
+//! A few tenants at a time: the clients of lists and bank meet on the same tenant, then all go to the next one.
+
+use super::Mix;
+use crate::shop::Shop;
+use client::Map;
+use plans::id::ShardName;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Of the tenants that move and of those that stay so many at most are used.
+const MOST: usize = 16;
+/// Turns, of all clients together, that go to one tenant before the next one's.
+const TURNS: u64 = 8;
+/// A map that names another owner is heard of within this time.
+const NEWS: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Which tenant is next.
+#[derive(Debug)]
+pub(super) struct Focus {
+    moving: Vec<i64>,
+    staying: Vec<i64>,
+    share: f64,
+    seed: u64,
+    turns: AtomicU64,
+}
+
+impl Focus {
+    pub(super) fn new(mix: &Mix, seed: u64) -> Self {
+        let few = |tenants: &[i64]| tenants.iter().take(MOST).copied().collect();
+        Self {
+            moving: few(&mix.moving),
+            staying: few(&mix.staying),
+            share: mix.share,
+            seed,
+            turns: AtomicU64::new(0),
+        }
+    }
+
+    /// The tenant of the next turn, and another one that moves or stays as it does, if there is any.
+    pub(super) fn next(&self) -> (i64, Option<i64>) {
+        let round = self.turns.fetch_add(1, Ordering::Relaxed) / TURNS;
+        let mut rng = StdRng::seed_from_u64(self.seed.wrapping_add(round));
+        let moves = self.staying.is_empty() || rng.random_bool(self.share);
+        let tenants = if moves && !self.moving.is_empty() {
+            &self.moving
+        } else {
+            &self.staying
+        };
+        let index = usize::try_from(round).unwrap_or_default() % tenants.len();
+        let other = tenants[(index + 1) % tenants.len()];
+        (tenants[index], (tenants.len() > 1).then_some(other))
+    }
+}
+
+/// Whether `shard` has the tenant's key, for one who found nothing there.
+///
+/// A read goes by the map that its client knew when it began; it may come to a former owner, where rows are being
+/// dropped (ARCHITECTURE.md, what the guard does not do). The map then names another owner already, or is about to.
+pub(super) async fn still_owns(map: &Map, shop: &Shop, tenant: i64, shard: &ShardName) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < NEWS {
+        let owner = map.shard_for(shop.key(tenant));
+        if owner.is_ok_and(|owner| owner != *shard) {
+            return false;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    true
+}

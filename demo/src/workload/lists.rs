@@ -1,0 +1,201 @@
+//! Clients of lists: they append small numbers and read, and each call is written down before it is made and when it
+//! has ended.
+//!
+//! Each list gets its numbers from 1 upwards, in whatever order they arrive, and is followed by a new one when it is
+//! long enough for a checker. Appends wait for the disk: a crash may leave their end unknown, but takes nothing back.
+//! All clients share one [`client::Map`]: nobody can have seen a write on the new owner while another still reads by
+//! the old map, so that plain reads are part of the history too.
+
+use super::focus::{Focus, still_owns};
+use super::pace::Client;
+use super::plan::isolation;
+use super::worker::Shared;
+use crate::ledger::{Call, Event, Kind, list_name};
+use crate::shop::{Shape, Shop};
+use client::{ClientError, TransactionOptions};
+use futures::FutureExt;
+use plans::id::ShardName;
+use rand::Rng;
+use rand::rngs::StdRng;
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Appends to one list before the next one is begun.
+const LONGEST: i64 = 32;
+
+/// The statements; tenant is `$1`, the list `$2`.
+#[derive(Debug)]
+pub(super) struct Statements {
+    append: String,
+    read: String,
+}
+
+impl Statements {
+    pub(super) fn new(shape: Shape) -> Self {
+        let append = "insert into lists ({keys}, id, items) \
+            values ({key_of_1}, $2::bigint, array[$3::bigint]) \
+            on conflict ({keys}, id) do update set items = lists.items || excluded.items returning items";
+        let read = "select items from lists where {is_1} and id = $2::bigint";
+        Self {
+            append: shape.fill(append),
+            read: shape.fill(read),
+        }
+    }
+}
+
+/// The lists that are under way, by tenant.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    lists: Mutex<HashMap<i64, Current>>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Current {
+    list: i64,
+    /// The last value that was given out.
+    given: i64,
+    /// Somebody has heard that the list is there.
+    begun: bool,
+}
+
+impl Board {
+    /// A list of the tenant and a value that is nobody else's.
+    fn append(&self, tenant: i64) -> (i64, i64) {
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = lists.entry(tenant).or_default();
+        if current.given == LONGEST {
+            *current = Current {
+                list: current.list + 1,
+                ..Current::default()
+            };
+        }
+        current.given += 1;
+        (current.list, current.given)
+    }
+
+    /// The tenant's list.
+    fn read(&self, tenant: i64) -> i64 {
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.entry(tenant).or_default().list
+    }
+
+    fn begun(&self, tenant: i64, list: i64) {
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = lists.entry(tenant).or_default();
+        current.begun |= current.list == list;
+    }
+
+    fn has_begun(&self, tenant: i64, list: i64) -> bool {
+        let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = lists.get(&tenant).copied().unwrap_or_default();
+        current.list > list || current.begun
+    }
+}
+
+/// One client.
+#[derive(Debug)]
+pub(super) struct Appender {
+    pub(super) process: u64,
+    /// Added to the number of a process that does not know how its call ended: it is never seen again.
+    pub(super) processes: u64,
+    pub(super) shop: Shop,
+    pub(super) focus: Arc<Focus>,
+    pub(super) board: Arc<Board>,
+    pub(super) sql: Arc<Statements>,
+    pub(super) shared: Shared,
+    pub(super) rng: StdRng,
+}
+
+impl Client for Appender {
+    async fn turn(&mut self) -> io::Result<()> {
+        let (tenant, _) = self.focus.next();
+        let options = isolation(&mut self.rng);
+        let (list, call) = if self.rng.random_bool(0.5) {
+            let (list, value) = self.board.append(tenant);
+            (list, Call::Append(value))
+        } else {
+            (self.board.read(tenant), Call::Read)
+        };
+        let event = |process, kind, seen| Event {
+            index: 0,
+            process,
+            kind,
+            list: list_name(&self.shop.key(tenant), list),
+            call,
+            seen,
+            time: 0,
+        };
+        let invoked = event(self.process, Kind::Invoke, None);
+        self.shared.ledger.happened(invoked)?;
+        let (kind, seen) = match call {
+            Call::Append(value) => self.append(tenant, list, value, options).await,
+            Call::Read => self.read(tenant, list, options).await,
+        };
+        if seen.as_ref().is_some_and(|seen| !seen.is_empty()) {
+            self.board.begun(tenant, list);
+        }
+        let ended = event(self.process, kind, seen);
+        if kind == Kind::Info {
+            self.process += self.processes;
+        }
+        self.shared.ledger.happened(ended)
+    }
+}
+
+impl Appender {
+    async fn append(
+        &self,
+        tenant: i64,
+        list: i64,
+        value: i64,
+        options: TransactionOptions,
+    ) -> (Kind, Option<Vec<i64>>) {
+        let key = self.shop.key(tenant);
+        let done = self.shared.map.with_shard(&key, options, |tx| {
+            let sql = Arc::clone(&self.sql);
+            async move { tx.query(&sql.append, &[&tenant, &list, &value]).await }.boxed()
+        });
+        match done.await {
+            Ok(rows) => (Kind::Ok, rows.first().map(|row| row.get(0))),
+            Err(ClientError::CommitUnknown { .. }) => (Kind::Info, None),
+            Err(error) => {
+                tracing::warn!(tenant, list, %error, "append failed");
+                (Kind::Fail, None)
+            }
+        }
+    }
+
+    async fn read(
+        &self,
+        tenant: i64,
+        list: i64,
+        options: TransactionOptions,
+    ) -> (Kind, Option<Vec<i64>>) {
+        let key = self.shop.key(tenant);
+        let done = self.shared.map.with_shard(&key, options, |tx| {
+            let sql = Arc::clone(&self.sql);
+            async move {
+                let rows = tx.query(&sql.read, &[&tenant, &list]).await?;
+                let items: Option<Vec<i64>> = rows.first().map(|row| row.get(0));
+                Ok::<_, tokio_postgres::Error>((items, tx.shard().clone()))
+            }
+            .boxed()
+        });
+        match done.await {
+            Ok((Some(items), _)) => (Kind::Ok, Some(items)),
+            Ok((None, shard)) if self.was_moved(tenant, list, &shard).await => (Kind::Fail, None),
+            Ok((None, _)) => (Kind::Ok, Some(Vec::new())),
+            Err(error) => {
+                tracing::debug!(tenant, list, %error, "list not read");
+                (Kind::Fail, None)
+            }
+        }
+    }
+
+    /// A list that has begun and is not there, because its rows are another shard's.
+    async fn was_moved(&self, tenant: i64, list: i64, shard: &ShardName) -> bool {
+        let map = &self.shared.map;
+        self.board.has_begun(tenant, list) && !still_owns(map, &self.shop, tenant, shard).await
+    }
+}

@@ -1,0 +1,58 @@
+//! The beat of a client: turn after turn until it is told to stop, and a rest while it is told to pause.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+
+/// What the clients are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Run {
+    Go,
+    Pause,
+    Stop,
+}
+
+/// One client.
+pub(super) trait Client {
+    /// Does one thing from its beginning to its end, and writes it down.
+    fn turn(&mut self) -> impl Future<Output = io::Result<()>> + Send;
+}
+
+/// What a client works by.
+#[derive(Debug)]
+pub(super) struct Beat {
+    /// From turn to turn, at least.
+    pub(super) period: Duration,
+    /// Clients that rest.
+    pub(super) idle: Arc<AtomicU64>,
+    pub(super) told: watch::Receiver<Run>,
+}
+
+impl Beat {
+    /// Lets the client work until it is told to stop; never leaves a turn in the middle.
+    pub(super) async fn drive(mut self, mut client: impl Client) -> io::Result<()> {
+        let mut ticks = tokio::time::interval(self.period);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let now = *self.told.borrow_and_update();
+            match now {
+                Run::Go => {
+                    ticks.tick().await;
+                    client.turn().await?;
+                }
+                Run::Pause => {
+                    self.idle.fetch_add(1, Ordering::Release);
+                    let woken = self.told.wait_for(|run| *run != Run::Pause).await.is_ok();
+                    self.idle.fetch_sub(1, Ordering::Release);
+                    if !woken {
+                        return Ok(());
+                    }
+                }
+                Run::Stop => return Ok(()),
+            }
+        }
+    }
+}
