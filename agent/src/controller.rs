@@ -1,15 +1,27 @@
 //! The controller as an agent sees it: five calls over HTTP, always from here to there.
+//!
+//! Of several controllers one leads. Any of them names it; calls go there until it falls silent or another one
+//! leads. A call that is under way when the leader changes is given up: its outcome is unknown, as of any lost answer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use plans::id::MigrationId;
 use plans::wire::{Claim, CutoverAnswer, CutoverCall, Heartbeat, HeartbeatReply, Report, Work};
+use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 
 /// How long a claim may be kept waiting by the controller, and then some.
 const CLAIM_TIMEOUT: Duration = Duration::from_secs(30);
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// A heartbeat without an answer for this long makes the agent ask who leads.
+const DOUBT: Duration = Duration::from_millis(1200);
+/// Longest wait for a controller that is to say who leads.
+const ASK_TIMEOUT: Duration = Duration::from_secs(1);
+/// The call was sent to a controller that lost the lead meanwhile; nothing was done.
+const MISDIRECTED: u16 = 421;
 
 /// Why a call came to nothing.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -37,7 +49,8 @@ pub enum ControllerError {
 impl ControllerError {
     /// True when the controller answered and will not change its mind.
     pub fn is_final(&self) -> bool {
-        matches!(self, Self::Refused { status, .. } if (400..500).contains(status))
+        matches!(self, Self::Refused { status, .. }
+            if (400..500).contains(status) && *status != MISDIRECTED)
     }
 }
 
@@ -54,18 +67,31 @@ pub struct CleanupRecord {
     pub policy: String,
 }
 
-/// The controller behind one URL.
+/// The controllers behind some URLs, of which one leads.
 #[derive(Debug, Clone)]
 pub struct Controller {
-    url: String,
+    urls: Arc<[String]>,
+    /// Where the leader is, as far as is known.
+    leader: watch::Sender<String>,
     http: reqwest::Client,
 }
 
+/// What a controller says of itself; the rest does not matter here.
+#[derive(Debug, Deserialize)]
+struct Health {
+    term: Option<i64>,
+    leader: Option<String>,
+}
+
 impl Controller {
-    /// A controller at `url`, for example `http://127.0.0.1:7432`; nothing is sent yet.
-    pub fn new(url: &str) -> Self {
+    /// Controllers at `urls`, separated by commas, for example `http://127.0.0.1:7432`; nothing is sent yet.
+    pub fn new(urls: &str) -> Self {
+        let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
+        let urls: Arc<[String]> = urls.map(str::to_owned).collect();
+        let first = urls.first().cloned().unwrap_or_default();
         Self {
-            url: url.trim_end_matches('/').to_owned(),
+            urls,
+            leader: watch::Sender::new(first),
             http: reqwest::Client::new(),
         }
     }
@@ -88,9 +114,18 @@ impl Controller {
     /// # Errors
     /// [`ControllerError`]
     pub async fn heartbeat(&self, beat: &Heartbeat) -> Result<HeartbeatReply, ControllerError> {
-        let response = self
-            .send("/api/v1/agents/heartbeat", beat, CALL_TIMEOUT)
-            .await?;
+        let doubt = async {
+            loop {
+                tokio::time::sleep(DOUBT).await;
+                self.find_leader().await;
+            }
+        };
+        let sent = self.send("/api/v1/agents/heartbeat", beat, CALL_TIMEOUT);
+        // A leader that was found elsewhere ends the call.
+        let response = tokio::select! {
+            answer = sent => answer?,
+            () = doubt => unreachable!("doubts for ever"),
+        };
         self.read(response).await
     }
 
@@ -146,9 +181,10 @@ impl Controller {
         what: &'static str,
         records: &[CleanupRecord],
     ) -> Result<(), ControllerError> {
-        let url = format!("{}/api/v1/migrations/{migration}/{what}", self.url);
-        let request = self.http.post(url).json(records).timeout(CALL_TIMEOUT);
-        self.answer(what, request.send().await).await.map(|_| ())
+        let path = format!("/api/v1/migrations/{migration}/{what}");
+        self.call(what, &path, records, CALL_TIMEOUT)
+            .await
+            .map(|_| ())
     }
 
     async fn send(
@@ -157,43 +193,98 @@ impl Controller {
         body: &(impl Serialize + Sync),
         timeout: Duration,
     ) -> Result<reqwest::Response, ControllerError> {
-        let url = format!("{}{path}", self.url);
-        let sent = self.http.post(url).json(body).timeout(timeout).send().await;
-        self.answer(path, sent).await
+        self.call(path, path, body, timeout).await
     }
 
-    async fn answer(
+    async fn call(
         &self,
-        path: &'static str,
-        sent: Result<reqwest::Response, reqwest::Error>,
+        what: &'static str,
+        path: &str,
+        body: &(impl Serialize + Sync + ?Sized),
+        timeout: Duration,
     ) -> Result<reqwest::Response, ControllerError> {
-        let response = sent.map_err(|error| self.unreachable(&error))?;
+        let mut leaders = self.leader.subscribe();
+        let base = leaders.borrow_and_update().clone();
+        let request = self.http.post(format!("{base}{path}")).json(body);
+        let sent = tokio::select! {
+            sent = request.timeout(timeout).send() => sent,
+            // The sender lives as long as `self`.
+            _ = leaders.changed() => return Err(ControllerError::Unreachable {
+                url: base,
+                reason: "another controller leads now".to_owned(),
+            }),
+        };
+        let response = match sent {
+            Ok(response) => response,
+            Err(error) => {
+                self.find_leader().await;
+                return Err(not_reached(&base, &error));
+            }
+        };
         let status = response.status();
+        // A follower redirects what the leader is asked.
+        let answered = response.url().as_str().strip_suffix(path);
+        if let Some(answered) = answered.filter(|url| *url != base && status.is_success()) {
+            self.go_to(answered.to_owned());
+        }
         if status.is_success() {
             return Ok(response);
         }
+        if status.is_server_error() || status == MISDIRECTED {
+            self.find_leader().await;
+        }
         let detail = response.text().await.unwrap_or_default();
         Err(ControllerError::Refused {
-            path,
+            path: what,
             status: status.as_u16(),
             detail,
         })
+    }
+
+    /// Asks all controllers who leads; the highest term counts.
+    async fn find_leader(&self) {
+        let known = self.leader.borrow().clone();
+        let named = self.urls.iter().filter(|url| **url != known);
+        let asked = std::iter::once(&known).chain(named).map(|url| async move {
+            let health = self.http.get(format!("{url}/api/v1/health"));
+            let answer = health.timeout(ASK_TIMEOUT).send().await.ok()?;
+            let health: Health = answer.error_for_status().ok()?.json().await.ok()?;
+            Some((health.term?, health.leader?))
+        });
+        let answers = futures::future::join_all(asked).await;
+        let latest = answers.into_iter().flatten().max_by_key(|(term, _)| *term);
+        if let Some((term, leader)) = latest {
+            tracing::debug!(term, leader, "leader of the controllers");
+            self.go_to(leader);
+        }
+    }
+
+    fn go_to(&self, leader: String) {
+        self.leader.send_if_modified(|known| {
+            let moved = *known != leader;
+            if moved {
+                tracing::info!(from = %known, to = %leader, "another controller leads");
+                *known = leader;
+            }
+            moved
+        });
     }
 
     async fn read<T: DeserializeOwned>(
         &self,
         response: reqwest::Response,
     ) -> Result<T, ControllerError> {
+        let url = response.url().origin().ascii_serialization();
         response
             .json()
             .await
-            .map_err(|error| self.unreachable(&error))
+            .map_err(|error| not_reached(&url, &error))
     }
+}
 
-    fn unreachable(&self, error: &reqwest::Error) -> ControllerError {
-        ControllerError::Unreachable {
-            url: self.url.clone(),
-            reason: error.to_string(),
-        }
+fn not_reached(url: &str, error: &reqwest::Error) -> ControllerError {
+    ControllerError::Unreachable {
+        url: url.to_owned(),
+        reason: error.to_string(),
     }
 }

@@ -16,13 +16,15 @@ struct Arguments {
     /// This agent's name, stable over restarts.
     #[arg(long, env = "SHARDWRIGHT_AGENT_NAME")]
     name: String,
-    /// Where the controller listens.
+    /// Where the controller listens; of several, named one by one or separated by commas, whichever leads is found.
     #[arg(
         long,
         env = "SHARDWRIGHT_CONTROLLER",
+        value_name = "URL",
+        value_delimiter = ',',
         default_value = "http://127.0.0.1:7432"
     )]
-    controller: String,
+    controller: Vec<String>,
 }
 
 #[tokio::main]
@@ -36,8 +38,9 @@ async fn main() -> anyhow::Result<()> {
         .with_writer(std::io::stderr)
         .init();
     fail_point::check()?;
-    tracing::info!(agent = %arguments.name, controller = %arguments.controller, "agent started");
-    let worker = Worker::new(&arguments.name, &arguments.controller);
+    let controllers = arguments.controller.join(",");
+    tracing::info!(agent = %arguments.name, controller = %controllers, "agent started");
+    let worker = Worker::new(&arguments.name, &controllers);
     tokio::select! {
         () = worker.run() => {}
         _ = tokio::signal::ctrl_c() => tracing::info!("agent stops; another process may take over"),

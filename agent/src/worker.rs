@@ -32,12 +32,12 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// An agent called `name` that works for the controller at `url`.
-    pub fn new(name: &str, url: &str) -> Arc<Self> {
+    /// An agent called `name` that works for the controllers at `urls`, separated by commas.
+    pub fn new(name: &str, urls: &str) -> Arc<Self> {
         Arc::new(Self {
             name: AgentName(name.to_owned()),
             instance: InstanceId(uuid::Uuid::new_v4().to_string()),
-            controller: Controller::new(url),
+            controller: Controller::new(urls),
             owned: Mutex::new(HashMap::new()),
         })
     }

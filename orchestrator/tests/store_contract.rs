@@ -16,20 +16,23 @@ macro_rules! contract {
         mod memory {
             $(#[tokio::test]
             async fn $name() {
-                super::$name(&orchestrator::store::memory::MemoryStore::new()).await;
+                let store = orchestrator::store::memory::MemoryStore::new();
+                crate::fixture::lead(&store).await;
+                super::$name(&store).await;
             })*
         }
         mod pg {
             $(#[tokio::test]
             async fn $name() {
                 let database = crate::fixture::Database::new().await;
-                super::$name(&database.store().await).await;
+                super::$name(&database.led().await).await;
             })*
         }
     };
 }
 
 mod fleet;
+mod leader;
 mod maps;
 mod operations;
 
@@ -308,9 +311,13 @@ async fn a_new_process_of_an_agent_is_noticed(store: &dyn Store) {
 #[tokio::test]
 async fn the_database_itself_refuses_a_broken_map_and_a_changed_journal() {
     let database = Database::new().await;
-    let store = database.store().await;
+    let store = database.led().await;
     seeded(&store).await;
-    let pool = database.pool().await;
+    let mut session = database.pool().await.acquire().await.unwrap();
+    sqlx::query("select set_config('shardwright.term', '1', false)")
+        .execute(&mut *session)
+        .await
+        .unwrap();
     for (statement, why) in [
         (
             "insert into shardwright.mapping (map, since, span, keys, shard) \
@@ -349,11 +356,14 @@ async fn the_database_itself_refuses_a_broken_map_and_a_changed_journal() {
             "flip_made_a_version",
         ),
     ] {
-        let error = sqlx::query(statement).execute(&pool).await.unwrap_err();
+        let error = sqlx::query(statement)
+            .execute(&mut *session)
+            .await
+            .unwrap_err();
         assert!(error.to_string().contains(why), "{statement}: {error}");
     }
     let state: (String,) = sqlx::query_as("select state from shardwright.shard_map")
-        .fetch_one(&pool)
+        .fetch_one(&mut *session)
         .await
         .unwrap();
     assert_eq!(state.0, "moving");
@@ -363,7 +373,7 @@ async fn the_database_itself_refuses_a_broken_map_and_a_changed_journal() {
 #[tokio::test]
 async fn what_follows_a_call_that_was_given_up_is_durable() {
     let database = Database::new().await;
-    let store = database.store().await;
+    let store = database.led().await;
     let made = seeded(&store).await;
     for patience in 0..200 {
         let limit = std::time::Duration::from_micros(patience * 5);

@@ -3,7 +3,7 @@
 use crate::controller::ControlError;
 use crate::store::StoreError;
 use axum::Json;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use plans::failure::Finding;
 use plans::plan::PlanFileError;
@@ -37,6 +37,14 @@ pub struct Problem {
     /// What must be mended before a plan is made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+}
+
+impl Problem {
+    /// Nothing was done, because this controller does not lead: another one may do it.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        matches!(self.code.as_str(), NOT_LEADING | NO_LEADER)
+    }
 }
 
 /// An error on its way to the caller.
@@ -117,6 +125,36 @@ pub(super) fn no_foreigner(header: &str, value: &str) -> ApiError {
         .hint("use http://127.0.0.1, localhost or [::1] with the controller's port")
 }
 
+/// Another controller leads: the same request once more, there.
+pub(super) fn elsewhere(leader: &str, path: &str) -> Response {
+    let status = StatusCode::TEMPORARY_REDIRECT;
+    let problem = ApiError::new(
+        status,
+        "controller.follows",
+        format!("this controller follows the one at {leader}"),
+    );
+    let problem = problem.hint(format!("send it to {leader}{path}"));
+    let mut response = problem.into_response();
+    if let Ok(location) = HeaderValue::from_str(&format!("{leader}{path}")) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// What was handed on to the leader has no answer.
+pub(super) fn leader_lost(leader: &str, error: &dyn std::fmt::Display) -> ApiError {
+    let detail = format!("the leader at {leader} did not answer: {error}");
+    ApiError::new(StatusCode::BAD_GATEWAY, "controller.leader_lost", detail)
+        .hint("the outcome is unknown: look before you try again")
+}
+
+/// Nobody leads.
+pub(super) fn no_leader() -> ApiError {
+    let detail = "no controller leads for the moment".to_owned();
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, NO_LEADER, detail)
+        .hint("try again in a second; /api/v1/health of each controller tells who leads")
+}
+
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         let detail = error.to_string();
@@ -142,6 +180,10 @@ impl From<StoreError> for ApiError {
                 conflict("map.busy").hint("somebody else changed them: look, then try again")
             }
             StoreError::MapVersion { .. } => conflict("plan.stale").hint(PLAN_AGAIN),
+            StoreError::NotLeading => {
+                Self::new(StatusCode::MISDIRECTED_REQUEST, NOT_LEADING, detail)
+                    .hint("nothing was done: ask again, and it is sent on to the leader")
+            }
             StoreError::Busy => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "migration.busy", detail)
                     .hint("try again in a second")
@@ -156,6 +198,10 @@ impl From<StoreError> for ApiError {
     }
 }
 
+/// Code of the answer of a controller that lost the lead in the middle of a request.
+const NOT_LEADING: &str = "controller.not_leading";
+/// Code of the answer while no controller leads.
+const NO_LEADER: &str = "controller.no_leader";
 const PLAN_AGAIN: &str = "make a new plan: shardwright plan REQUEST -o PLAN";
 
 impl From<ControlError> for ApiError {

@@ -1,6 +1,7 @@
 //! The HTTP API under `/api/v1`, and the probes beside it.
 //!
-//! Order of a request: the guard checks Host and Origin, the handler asks the controller, `error` says no in RFC 9457.
+//! Order of a request: the guard checks Host and Origin, what changes something goes to the controller that leads,
+//! the handler asks the controller, `error` says no in RFC 9457.
 //! Absent: decisions, SQL, status codes outside `error`.
 
 mod agents;
@@ -8,6 +9,7 @@ mod error;
 mod guard;
 mod health;
 mod inspections;
+mod leader;
 mod maps;
 mod migrations;
 mod operations;
@@ -16,6 +18,8 @@ mod shards;
 mod stream;
 
 pub use error::{ApiError, Problem};
+pub use health::Health;
+pub(crate) use leader::hand_on;
 pub use maps::Located;
 
 use crate::controller::{ControlError, Controller};
@@ -46,6 +50,7 @@ pub fn routes(controller: Controller) -> Router {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/version", get(health::version))
+        .route("/api/v1/health", get(health::health))
         .route("/metrics", get(inspections::metrics))
         .route("/api/v1/shards", post(shards::add).get(shards::list))
         .route(
@@ -69,6 +74,10 @@ pub fn routes(controller: Controller) -> Router {
         .route("/api/v1/agents/report", post(agents::report))
         .route("/api/v1/agents/cutover", post(agents::cutover))
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(axum::middleware::from_fn_with_state(
+            controller.clone(),
+            leader::redirect,
+        ))
         .with_state(controller)
 }
 
@@ -185,7 +194,8 @@ fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     })
 }
 
-/// Serves the API and the dashboard of `controller` on `listener`, and makes it decide, until the task is dropped.
+/// Serves the API and the dashboard of `controller` on `listener`, and makes it stand for the lead, until the task is
+/// dropped. Unless it was told another address, others are sent to the one that is listened on.
 ///
 /// # Errors
 /// What the operating system says of the listener.
@@ -193,9 +203,11 @@ pub async fn serve(
     listener: tokio::net::TcpListener,
     controller: Controller,
 ) -> std::io::Result<()> {
+    let address = listener.local_addr()?;
+    controller.advertise(&format!("http://{address}"));
     let pages = crate::dashboard::routes(controller.clone());
     let routes = routes(controller.clone()).merge(pages);
-    let app = guarded(routes, listener.local_addr()?);
+    let app = guarded(routes, address);
     tokio::select! {
         () = controller.run() => Ok(()),
         served = async { axum::serve(listener, app).await } => served,

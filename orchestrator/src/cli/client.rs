@@ -1,30 +1,32 @@
 //! The API from the command line's side.
+//!
+//! Of several controllers the first that can be reached is asked; a follower sends on what only the leader answers.
 
 use super::error::CliError;
 use crate::api::Problem;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
 
-/// The controller behind one URL.
+/// The controllers behind some URLs.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
-    url: String,
+    urls: Vec<String>,
     http: reqwest::Client,
 }
 
 impl Client {
-    /// Nothing is sent yet.
-    pub(super) fn new(url: &str) -> Self {
+    /// Controllers at `urls`, separated by commas; nothing is sent yet.
+    pub(super) fn new(urls: &str) -> Self {
+        let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         Self {
-            url: url.trim_end_matches('/').to_owned(),
+            urls: urls.map(str::to_owned).collect(),
             http: reqwest::Client::new(),
         }
     }
 
     /// Reads.
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
-        let response = self.send(self.request(Method::GET, path)).await?;
-        self.read(response).await
+        self.read(self.send(Method::GET, path, |r| r).await?).await
     }
 
     /// Sends text, for an answer.
@@ -33,9 +35,8 @@ impl Client {
         path: &str,
         body: String,
     ) -> Result<T, CliError> {
-        let request = self.request(Method::POST, path).body(body);
-        let response = self.send(request).await?;
-        self.read(response).await
+        let sent = self.send(Method::POST, path, |r| r.body(body.clone()));
+        self.read(sent.await?).await
     }
 
     /// Sends a change, for an answer.
@@ -44,63 +45,83 @@ impl Client {
         path: &str,
         body: String,
     ) -> Result<T, CliError> {
-        let request = self.request(Method::PATCH, path).body(body);
-        let response = self.send(request).await?;
-        self.read(response).await
+        let sent = self.send(Method::PATCH, path, |r| r.body(body.clone()));
+        self.read(sent.await?).await
     }
 
     /// Removes.
     pub(super) async fn delete(&self, path: &str) -> Result<(), CliError> {
-        self.send(self.request(Method::DELETE, path)).await?;
+        self.send(Method::DELETE, path, |r| r).await?;
         Ok(())
     }
 
     /// Opens a stream of events.
     pub(super) async fn events(&self, path: &str) -> Result<Response, CliError> {
-        let request = self.request(Method::GET, path);
-        self.send(request.header("accept", "text/event-stream"))
-            .await
+        let accept = |r: RequestBuilder| r.header("accept", "text/event-stream");
+        self.send(Method::GET, path, accept).await
     }
 
-    /// A connection that broke.
-    pub(super) fn unreachable(&self, error: &reqwest::Error) -> CliError {
-        let causes = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
-        let reason = causes.last().map_or_else(String::new, ToString::to_string);
-        CliError::Unreachable {
-            url: self.url.clone(),
-            reason,
+    /// The first answer; another controller is asked only where nothing can have been done.
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        fill: impl Fn(RequestBuilder) -> RequestBuilder,
+    ) -> Result<Response, CliError> {
+        let mut last = CliError::Usage("no controller is named".to_owned());
+        for url in &self.urls {
+            let mut request = self.http.request(method.clone(), format!("{url}{path}"));
+            if let Ok(user) = std::env::var("USER")
+                && !user.is_empty()
+            {
+                request = request.header(crate::api::ACTOR_HEADER, user);
+            }
+            let response = match fill(request).send().await {
+                Ok(response) if response.status().is_success() => return Ok(response),
+                Ok(response) => response,
+                Err(error) if error.is_connect() => {
+                    last = unreachable(url, &error);
+                    continue;
+                }
+                Err(error) => return Err(unreachable(url, &error)),
+            };
+            let error = refusal(url, response).await;
+            if !matches!(&error, CliError::Problem(problem) if problem.is_elsewhere()) {
+                return Err(error);
+            }
+            last = error;
         }
-    }
-
-    fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.url));
-        match std::env::var("USER") {
-            Ok(user) if !user.is_empty() => request.header(crate::api::ACTOR_HEADER, user),
-            _ => request,
-        }
-    }
-
-    async fn send(&self, request: RequestBuilder) -> Result<Response, CliError> {
-        let response = request.send().await.map_err(|e| self.unreachable(&e))?;
-        if response.status().is_success() {
-            return Ok(response);
-        }
-        let status = response.status();
-        let text = response.text().await.unwrap_or_default();
-        let problem: Result<Problem, _> = serde_json::from_str(&text);
-        Err(match problem {
-            Ok(problem) => CliError::Problem(Box::new(problem)),
-            Err(_) => CliError::Answer {
-                url: self.url.clone(),
-                reason: format!("status {status}"),
-            },
-        })
+        Err(last)
     }
 
     async fn read<T: DeserializeOwned>(&self, response: Response) -> Result<T, CliError> {
+        let url = response.url().origin().ascii_serialization();
         response.json().await.map_err(|error| CliError::Answer {
-            url: self.url.clone(),
+            url,
             reason: error.to_string(),
         })
+    }
+}
+
+/// A connection that broke, or never was.
+fn unreachable(url: &str, error: &reqwest::Error) -> CliError {
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
+    let reason = causes.last().map_or_else(String::new, ToString::to_string);
+    CliError::Unreachable {
+        url: url.to_owned(),
+        reason,
+    }
+}
+
+async fn refusal(url: &str, response: Response) -> CliError {
+    let status = response.status();
+    let text = response.text().await.unwrap_or_default();
+    let problem: Result<Problem, _> = serde_json::from_str(&text);
+    match problem {
+        Ok(problem) => CliError::Problem(Box::new(problem)),
+        Err(_) => CliError::Answer {
+            url: url.to_owned(),
+            reason: format!("status {status}"),
+        },
     }
 }

@@ -9,6 +9,8 @@ use tokio::time::Instant;
 /// How long a controller may be gone.
 const PATIENCE: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_millis(500);
+/// A stream that is silent for longer is given up; a controller that lives sends comments more often.
+const SILENCE: Duration = Duration::from_secs(20);
 
 /// The stream of a migration's views.
 pub(super) fn of_migration(id: &str) -> String {
@@ -56,9 +58,9 @@ async fn one_stream<V: DeserializeOwned>(
     let mut response = client.events(path).await?;
     let mut buffer = Vec::new();
     loop {
-        let chunk = match response.chunk().await {
-            Ok(Some(chunk)) => chunk,
-            Ok(None) | Err(_) => {
+        let chunk = match tokio::time::timeout(SILENCE, response.chunk()).await {
+            Ok(Ok(Some(chunk))) => chunk,
+            Ok(Ok(None) | Err(_)) | Err(_) => {
                 *lost_at = Some(Instant::now());
                 return Ok(None);
             }

@@ -42,7 +42,7 @@ Output: -o json prints JSON on stdout (for `plan` use --output, because its -o n
 #[derive(Debug, Parser)]
 #[command(name = "shardwright", version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub struct Cli {
-    /// Where the controller is.
+    /// Where the controller is; of several, separated by commas, whichever leads is found.
     #[arg(
         long,
         global = true,

@@ -1,4 +1,6 @@
-//! `shardwright serve`: the controller, with a store of its own when none is named.
+//! `shardwright serve`: a controller, with a store of its own when none is named.
+//!
+//! Of several over one store one leads; the others serve reads and take over when it is gone.
 
 use super::error::CliError;
 use crate::api;
@@ -25,6 +27,9 @@ pub(super) struct Serve {
     /// The control store; without it a private PostgreSQL is kept in the data folder.
     #[arg(long, env = "SHARDWRIGHT_STORE", hide_env_values = true)]
     store: Option<String>,
+    /// Where the other controllers, agents and people reach this one; the address that it listens on, unless said.
+    #[arg(long, value_name = "URL", env = "SHARDWRIGHT_ADVERTISE")]
+    advertise: Option<String>,
     /// Folder of the private store.
     #[arg(long, env = "SHARDWRIGHT_DATA_DIR", default_value_os_t = data_dir())]
     data_dir: PathBuf,
@@ -47,13 +52,17 @@ impl Serve {
         };
         let store = Arc::new(PgStore::open(&dsn).await?);
         let controller = Controller::new(store, Settings::default());
+        if let Some(url) = &self.advertise {
+            controller.advertise(url);
+        }
         eprintln!("controller ready at http://{}", listener.local_addr()?);
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
-            served = api::serve(listener, controller) => served?,
+            served = api::serve(listener, controller.clone()) => served?,
             _ = terminate.recv() => {}
             interrupted = tokio::signal::ctrl_c() => interrupted?,
         }
+        controller.resign().await;
         eprintln!("controller stopped");
         if let Some(cluster) = private {
             // Dropping the cluster stops the server, which blocks.

@@ -86,6 +86,16 @@ impl Controller {
         }
     }
 
+    /// Gives up what this process knows of any attempt, and with it the seals.
+    pub(super) async fn forget_every_attempt(&self) {
+        let known = self.inner.attempts.with(std::mem::take);
+        for (_, attempt) in known.into_values() {
+            if let Attempt::Sealed(sealed, _) = attempt {
+                sealed.release().await;
+            }
+        }
+    }
+
     /// Gives up seals that are older than the limit.
     pub(super) async fn drop_old_seals(&self) {
         let limit = clock() - delta(self.inner.settings.seal_limit);

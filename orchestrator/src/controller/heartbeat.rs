@@ -40,6 +40,11 @@ impl FigureTable {
     fn with<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Another process hears of them from now on.
+    pub(super) fn clear(&self) {
+        self.with(BTreeMap::clear);
+    }
 }
 
 impl Controller {

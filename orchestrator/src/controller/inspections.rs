@@ -52,6 +52,11 @@ impl Inspections {
         Some(task)
     }
 
+    /// Gives up all of them: agents speak to another process from now on.
+    pub(super) fn clear(&self) {
+        *self.waiting() = Waiting::default();
+    }
+
     /// Hands an answer to whoever asked.
     pub(super) fn settle(&self, id: &str, reply: Reply) {
         if let Some(answer) = self.waiting().answers.remove(id) {

@@ -1,5 +1,6 @@
 //! The controller: one pass over all unfinished migrations whenever something happened or is due.
 //!
+//! Of several processes one leads (`leader`); only that one acts.
 //! `decide` says what to do and has no effects; `dispatch` gives work to agents, `settle` writes down what came of it,
 //! `recover` deals with those that are gone, `commands` are the operator's, `cutover` answers for the map.
 //! Every change: load, draft, compare-and-set; on a lost race again.
@@ -17,6 +18,7 @@ mod error;
 mod fail_points;
 mod heartbeat;
 mod inspections;
+mod leader;
 mod load;
 mod maps;
 pub mod operations;
@@ -34,6 +36,7 @@ pub use counters::{ClientCount, ClientReport};
 pub use directory::DirectoryAsk;
 pub use error::ControlError;
 pub use heartbeat::Figures;
+pub use leader::Role;
 pub use load::{HotKeyLoad, ItemOfShard, LoadAsk, MapLoad, Proposal, ShardLoad};
 pub use maps::{MapEdit, NewMap, NewMapping};
 pub use shards::ShardChange;
@@ -54,6 +57,10 @@ use tokio::sync::{Notify, watch};
 /// Times that the controller keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
+    /// A leader that is silent for this long, by the store's clock, is followed by another controller.
+    pub leader_lease: Duration,
+    /// Between two renewals of the leader's lease.
+    pub leader_renew: Duration,
     /// An owner without a heartbeat for this long loses its migration.
     pub lease: Duration,
     /// Longest wait of a claim without work.
@@ -71,6 +78,8 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            leader_lease: Duration::from_secs(2),
+            leader_renew: Duration::from_millis(500),
             lease: Duration::from_secs(4),
             claim_wait: Duration::from_secs(20),
             inspection_wait: Duration::from_secs(60),
@@ -107,6 +116,7 @@ struct Inner {
     inspections: inspections::Inspections,
     counters: counters::ClientCounters,
     checks: check::Checks,
+    lead: leader::Lead,
 }
 
 impl Controller {
@@ -124,6 +134,7 @@ impl Controller {
             inspections: inspections::Inspections::default(),
             counters: counters::ClientCounters::default(),
             checks: check::Checks::default(),
+            lead: leader::Lead::default(),
         };
         Self {
             inner: Arc::new(inner),
@@ -148,8 +159,17 @@ impl Controller {
         self.inner.beats.subscribe()
     }
 
-    /// Passes over the migrations until the task is dropped; a store that fails is asked again.
+    /// Stands for the lead, and acts while it leads, until the task is dropped.
     pub async fn run(&self) {
+        tokio::join!(
+            self.stand_for_ever(),
+            self.act_for_ever(),
+            self.hear_for_ever()
+        );
+    }
+
+    /// Passes over the migrations until the task is dropped; a store that fails is asked again.
+    async fn act(&self) {
         let mut told = false;
         loop {
             let result = async {

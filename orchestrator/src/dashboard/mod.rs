@@ -20,6 +20,7 @@ mod page;
 mod request;
 mod sentence;
 
+use crate::api::hand_on;
 use crate::controller::Controller;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -70,6 +71,10 @@ pub fn routes(controller: Controller) -> Router {
         .route("/assets/{file}", get(assets::show))
         .route("/favicon.ico", get(assets::favicon))
         .layer(DefaultBodyLimit::max(FORM_LIMIT))
+        .layer(axum::middleware::from_fn_with_state(
+            controller.clone(),
+            hand_on,
+        ))
         .layer(map_response(protected))
         .with_state(controller)
 }

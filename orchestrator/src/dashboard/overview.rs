@@ -1,7 +1,8 @@
-//! The overview: what needs attention, operations with their moves, maps, agents.
+//! The overview: what needs attention, operations with their moves, maps, agents, who leads.
 
 mod agents;
 mod attention;
+mod leader;
 mod maps;
 mod operations;
 
@@ -12,6 +13,7 @@ use agents::Agents;
 use attention::Attention;
 use axum::extract::State;
 use chrono::Utc;
+use leader::Leading;
 use maps::Maps;
 use operations::Operations;
 
@@ -49,5 +51,6 @@ pub(super) async fn fragments(controller: &Controller) -> Result<Vec<Fragment>, 
         Fragment::new("migrations", &Operations::new(&all, &open, ready)),
         Fragment::new("maps", &Maps::new(&maps, &shards)),
         Fragment::new("agents", &agents),
+        Fragment::new("leader", &Leading::new(controller)),
     ])
 }

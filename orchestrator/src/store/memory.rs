@@ -1,14 +1,16 @@
 //! The store in memory, for tests: the same contract without PostgreSQL, gone with its process.
 //!
-//! One lock around everything makes each call one transaction.
+//! One lock around everything makes each call one transaction. Clones are one handle; `another` is another process.
 
 mod fleet;
+mod leader;
 mod state;
 
+use super::leader::Own;
 use super::{
-    AgentRecord, Answer, AuditRecord, Change, CleanupRecord, Event, MapVersionRecord, Migration,
-    NewOperation, NewShard, Operation, Sealed, SettingsRecord, ShardRecord, ShardUpdate, Snapshot,
-    Store, StoreError,
+    AgentRecord, Answer, AuditRecord, Candidate, Change, CleanupRecord, Event, Leader,
+    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Sealed, SettingsRecord,
+    ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
 };
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
@@ -22,6 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub struct MemoryStore {
     incarnation: String,
     state: Arc<Mutex<State>>,
+    own: Arc<Own>,
 }
 
 impl MemoryStore {
@@ -31,6 +34,16 @@ impl MemoryStore {
         Self {
             incarnation: uuid::Uuid::new_v4().to_string(),
             state: Arc::default(),
+            own: Arc::default(),
+        }
+    }
+
+    /// The same store as another process has it.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self {
+            own: Arc::default(),
+            ..self.clone()
         }
     }
 
@@ -47,6 +60,17 @@ impl MemoryStore {
     ) -> Answer<'a, T> {
         let result = act(&mut self.state());
         Box::pin(std::future::ready(result))
+    }
+
+    /// As [`MemoryStore::answer`], where this handle leads.
+    fn write<'a, T: Send + 'a>(
+        &self,
+        act: impl FnOnce(&mut State) -> Result<T, StoreError>,
+    ) -> Answer<'a, T> {
+        self.answer(|state| {
+            state.prove(&self.own)?;
+            act(state)
+        })
     }
 }
 
@@ -65,12 +89,40 @@ impl Store for MemoryStore {
         self.answer(|_| Ok(()))
     }
 
+    fn stand<'a>(&'a self, candidate: &'a Candidate) -> Answer<'a, Leader> {
+        self.answer(|state| Ok(state.stand(&self.own, candidate)))
+    }
+
+    fn term(&self) -> Option<Term> {
+        self.own.term()
+    }
+
+    fn stand_down(&self) {
+        self.own.take();
+    }
+
+    fn resign(&self) -> Answer<'_, ()> {
+        self.answer(|state| {
+            state.resign(&self.own);
+            Ok(())
+        })
+    }
+
+    fn leader(&self) -> Answer<'_, Option<Leader>> {
+        self.answer(|state| Ok(state.leader()))
+    }
+
+    fn news(&self) -> Answer<'_, News> {
+        // Whoever else changes it is in this process and looks by itself.
+        Box::pin(std::future::pending())
+    }
+
     fn add_shard<'a>(&'a self, new: &'a NewShard) -> Answer<'a, ShardRecord> {
-        self.answer(|state| state.add_shard(new))
+        self.write(|state| state.add_shard(new))
     }
 
     fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> Answer<'a, ShardRecord> {
-        self.answer(|state| state.update_shard(update))
+        self.write(|state| state.update_shard(update))
     }
 
     fn shards(&self) -> Answer<'_, Vec<ShardRecord>> {
@@ -78,15 +130,15 @@ impl Store for MemoryStore {
     }
 
     fn remove_shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, ()> {
-        self.answer(|state| state.remove_shard(name))
+        self.write(|state| state.remove_shard(name))
     }
 
     fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
-        self.answer(|state| state.create_map(map, by))
+        self.write(|state| state.create_map(map, by))
     }
 
     fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
-        self.answer(|state| state.put_version(map, by))
+        self.write(|state| state.put_version(map, by))
     }
 
     fn maps(&self) -> Answer<'_, Vec<ShardMap>> {
@@ -117,7 +169,7 @@ impl Store for MemoryStore {
     }
 
     fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> Answer<'a, ()> {
-        self.answer(|state| state.put_settings(new))
+        self.write(|state| state.put_settings(new))
     }
 
     fn settings<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<SettingsRecord>> {
@@ -129,7 +181,7 @@ impl Store for MemoryStore {
     }
 
     fn submit<'a>(&'a self, new: &'a NewOperation) -> Answer<'a, Vec<Snapshot>> {
-        self.answer(|state| state.admit(new))
+        self.write(|state| state.admit(new))
     }
 
     fn operation<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Operation>> {
@@ -177,7 +229,7 @@ impl Store for MemoryStore {
     }
 
     fn commit<'a>(&'a self, change: &'a Change) -> Answer<'a, bool> {
-        self.answer(|state| {
+        self.write(|state| {
             if state.sealed.contains_key(&change.migration.id) {
                 return Err(StoreError::Busy);
             }
@@ -186,7 +238,7 @@ impl Store for MemoryStore {
     }
 
     fn seal<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Box<dyn Sealed>> {
-        self.answer(|state| {
+        self.write(|state| {
             let (snapshot, map) = state.seal(id)?;
             let sealed: Box<dyn Sealed> = Box::new(MemorySealed {
                 store: self.clone(),
@@ -204,7 +256,7 @@ impl Store for MemoryStore {
         until: DateTime<Utc>,
         progress: Option<(&'a StepId, &'a serde_json::Value)>,
     ) -> Answer<'a, bool> {
-        self.answer(|state| {
+        self.write(|state| {
             let Some(stored) = state.migrations.get_mut(id) else {
                 return Ok(false);
             };
@@ -236,7 +288,7 @@ impl Store for MemoryStore {
         id: &'a MigrationId,
         records: &'a [CleanupRecord],
     ) -> Answer<'a, ()> {
-        self.answer(|state| {
+        self.write(|state| {
             let kept = state.cleanup.entry(id.clone()).or_default();
             for record in records {
                 let fresh = CleanupRecord {
@@ -258,7 +310,7 @@ impl Store for MemoryStore {
         records: &'a [CleanupRecord],
         at: DateTime<Utc>,
     ) -> Answer<'a, ()> {
-        self.answer(|state| {
+        self.write(|state| {
             for kept in state.cleanup.get_mut(id).into_iter().flatten() {
                 if records.iter().any(|record| same_object(kept, record)) {
                     kept.done_at = kept.done_at.or(Some(at));
@@ -278,7 +330,7 @@ impl Store for MemoryStore {
         instance: &'a InstanceId,
         at: DateTime<Utc>,
     ) -> Answer<'a, bool> {
-        self.answer(|state| {
+        self.write(|state| {
             let record = AgentRecord {
                 name: agent.clone(),
                 instance: instance.clone(),
@@ -294,7 +346,7 @@ impl Store for MemoryStore {
     }
 
     fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> Answer<'a, ()> {
-        self.answer(|state| {
+        self.write(|state| {
             state.audit.push(record.clone());
             Ok(())
         })
@@ -329,7 +381,7 @@ impl Sealed for MemorySealed {
     where
         Self: 'a,
     {
-        self.store.clone().answer(move |state| {
+        self.store.clone().write(move |state| {
             let id = &change.migration.id;
             state.add_version(map, Some(id), id.as_str())?;
             match state.apply(change)? {

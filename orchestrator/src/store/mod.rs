@@ -1,10 +1,12 @@
 //! What the controller remembers, as whole transactions.
 //!
 //! Every change of a migration is one compare-and-set on its revision, with its events in the same transaction.
+//! Every write proves in its own transaction that the process leads (`leader`); followers read.
 //! Two stores keep this contract: PostgreSQL, and its twin in memory for tests; one suite holds both to it.
 //! Absent: decisions. The store refuses only what would break a stated invariant.
 
 mod fleet;
+mod leader;
 pub mod memory;
 mod operation;
 pub mod pg;
@@ -14,6 +16,7 @@ mod records;
 pub use fleet::{
     AuditRecord, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate,
 };
+pub use leader::{Candidate, Leader, News, Term};
 pub use operation::{NewOperation, Operation};
 pub use records::{
     AgentRecord, Change, CleanupRecord, Event, HoldEnd, Migration, NewEvent, Owner, Snapshot, Step,
@@ -88,6 +91,9 @@ pub enum StoreError {
         /// Named.
         expected: i64,
     },
+    /// Another controller has taken over, or none leads; nothing was written.
+    #[error("this controller does not lead")]
+    NotLeading,
     /// Something else holds the row for the moment, as a sealed cutover does.
     #[error("the migration's row is held by a cutover for the moment")]
     Busy,
@@ -100,13 +106,37 @@ pub enum StoreError {
     },
 }
 
-/// The control store.
+/// The control store, through the handle of one process.
+///
+/// Every method that writes is refused with [`StoreError::NotLeading`] unless the handle leads, which is proved in
+/// the transaction that writes.
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// The random id of this store; constant for its life.
     fn incarnation(&self) -> &str;
 
     /// Answers when the store can be used.
     fn ping(&self) -> Answer<'_, ()>;
+
+    /// Renews the lease of the handle that leads, or takes over where nobody leads any more; says who leads now.
+    ///
+    /// When it returns another leader than before, nothing of an older term is under way, and nothing will be.
+    /// Where `candidate` leads, the handle writes under its term from now on. Given up in the middle, it is asked again.
+    fn stand<'a>(&'a self, candidate: &'a Candidate) -> Answer<'a, Leader>;
+
+    /// The term under which this handle writes; `None`: it follows.
+    fn term(&self) -> Option<Term>;
+
+    /// From now on this handle writes nothing; nobody is asked.
+    fn stand_down(&self);
+
+    /// As [`Store::stand_down`], and others may take over at once.
+    fn resign(&self) -> Answer<'_, ()>;
+
+    /// Who leads, or led last; `None`: nobody ever did.
+    fn leader(&self) -> Answer<'_, Option<Leader>>;
+
+    /// Returns when another process may have changed something; after an error something may have been missed.
+    fn news(&self) -> Answer<'_, News>;
 
     /// Registers a shard under the next number; durable when it returns.
     ///

@@ -40,9 +40,12 @@ impl Dashboard {
         let store = Arc::new(MemoryStore::new());
         let settings = Settings {
             inspection_wait: Duration::from_millis(20),
+            leader_lease: Duration::from_secs(3600),
             ..Settings::default()
         };
         let controller = Controller::new(store.clone(), settings);
+        controller.advertise("http://this");
+        controller.stand().await.unwrap();
         let listener = api::listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap();
         let routes = api::routes(controller.clone()).merge(dashboard::routes(controller));

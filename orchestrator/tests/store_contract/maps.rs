@@ -284,7 +284,7 @@ type ViewRow = (
 #[tokio::test]
 async fn applications_read_maps_in_views() {
     let database = Database::new().await;
-    let store = database.store().await;
+    let store = database.led().await;
     seeded(&store).await;
     let uuid = KeyType::Uuid
         .read("7f000000-0000-0000-0000-000000000001")

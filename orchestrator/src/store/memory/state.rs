@@ -2,8 +2,8 @@
 
 use super::missing;
 use crate::store::{
-    AgentRecord, AuditRecord, Change, CleanupRecord, Event, MapVersionRecord, Migration, NewEvent,
-    NewOperation, Operation, SettingsRecord, ShardRecord, Snapshot, Step, StoreError,
+    AgentRecord, AuditRecord, Change, CleanupRecord, Event, Leader, MapVersionRecord, Migration,
+    NewEvent, NewOperation, Operation, SettingsRecord, ShardRecord, Snapshot, Step, StoreError,
 };
 use plans::id::{AgentName, MapName, MigrationId, ShardName};
 use plans::key_set::KeySet;
@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
 pub(super) struct State {
+    pub(super) leader: Option<Leader>,
     pub(super) shards: BTreeMap<ShardName, ShardRecord>,
     pub(super) last_number: i32,
     pub(super) maps: BTreeMap<MapName, KeptMap>,

@@ -13,7 +13,7 @@ impl PgStore {
         instance: &InstanceId,
         at: DateTime<Utc>,
     ) -> Result<bool, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin().await?;
         let before: Option<(String,)> =
             sqlx::query_as("select instance from agent where name = $1 for update")
                 .bind(agent.as_str())
@@ -54,7 +54,7 @@ impl PgStore {
         until: DateTime<Utc>,
         progress: Option<(&StepId, &serde_json::Value)>,
     ) -> Result<bool, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin().await?;
         sqlx::query("set local synchronous_commit = off")
             .execute(&mut *transaction)
             .await?;
@@ -86,7 +86,7 @@ impl PgStore {
         id: &MigrationId,
         records: &[CleanupRecord],
     ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin().await?;
         for record in records {
             sqlx::query(
                 "insert into cleanup_record (migration, shard, kind, name, policy) \
@@ -110,7 +110,7 @@ impl PgStore {
         records: &[CleanupRecord],
         at: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin().await?;
         for record in records {
             sqlx::query(
                 "update cleanup_record set done_at = coalesce(done_at, $5) \

@@ -65,7 +65,7 @@ struct VersionRow {
 
 impl PgStore {
     pub(super) async fn insert_map(&self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin().await?;
         let key_types: Vec<&str> = map.key.iter().map(|kind| kind.sql_name()).collect();
         let made = sqlx::query(
             "insert into map (name, strategy, key_types, buckets) values ($1, $2, $3, $4) \
@@ -101,7 +101,7 @@ impl PgStore {
         map: &ShardMap,
         by: &str,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin().await?;
         lock(&mut transaction, &map.name).await?;
         let before = load(self, &mut transaction, &map.name, Part::Whole)
             .await?

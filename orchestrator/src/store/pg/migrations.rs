@@ -18,7 +18,7 @@ pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, 
 impl PgStore {
     /// The compare-and-set on the revision, or what keeps the migration from starting.
     pub(super) async fn commit_change(&self, change: &Change) -> Result<bool, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin().await?;
         match apply(&mut transaction, change).await {
             Ok(false) => Ok(false),
             Ok(true) => {

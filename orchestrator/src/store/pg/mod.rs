@@ -1,11 +1,13 @@
 //! The store in PostgreSQL: schema `shardwright`, made by the files in `migrations/`.
 //!
 //! Order: sessions get fixed settings, the schema is brought up to date, the incarnation is read.
+//! Every write is in a transaction of `PgStore::begin`; triggers of the schema refuse any other.
 //! Every commit is synchronous; a lock is waited for one second at most.
 
 mod agents;
 mod dsn;
 mod known;
+mod leader;
 mod mappings;
 mod maps;
 mod migrations;
@@ -15,25 +17,29 @@ mod seal;
 mod settings;
 mod shards;
 
+use super::leader::Own;
 use super::{
-    AgentRecord, Answer, AuditRecord, Change, CleanupRecord, Event, MapVersionRecord, Migration,
-    NewOperation, NewShard, Operation, Sealed, SettingsRecord, ShardRecord, ShardUpdate, Snapshot,
-    Store, StoreError,
+    AgentRecord, Answer, AuditRecord, Candidate, Change, CleanupRecord, Event, Leader,
+    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Sealed, SettingsRecord,
+    ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
 };
 use chrono::{DateTime, Utc};
 pub use dsn::DsnError;
+use leader::Seat;
 use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId};
 use plans::shard_map::ShardMap;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolOptions};
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Mutex;
 
 /// Sessions at most.
 const SESSIONS: u32 = 16;
 /// Longest wait for a free session.
 const SESSION_WAIT: Duration = Duration::from_secs(5);
+/// Another controller leads; raised by the schema.
+const NOT_LEADING: &str = "SC001";
 /// Settings that no role or database default may change; a seal left behind by a lost host ends.
-///
-/// Notices are off because a `rollback` without a transaction gives one each time.
 const SETTINGS: [(&str, &str); 6] = [
     ("client_min_messages", "error"),
     ("search_path", "shardwright"),
@@ -49,6 +55,9 @@ pub struct PgStore {
     pool: PgPool,
     incarnation: String,
     known: known::Known,
+    own: Arc<Own>,
+    seat: Arc<Mutex<Option<Seat>>>,
+    listener: Arc<Mutex<Option<PgListener>>>,
 }
 
 impl PgStore {
@@ -73,9 +82,13 @@ impl PgStore {
             .after_release(|session, _| Box::pin(end_transaction(session)))
             .connect_with(options)
             .await?;
-        sqlx::query("create schema if not exists shardwright")
-            .execute(&pool)
-            .await?;
+        // Two controllers may start at the same moment.
+        sqlx::query(
+            "do $$ begin create schema if not exists shardwright; \
+             exception when unique_violation or duplicate_schema then null; end $$",
+        )
+        .execute(&pool)
+        .await?;
         sqlx::migrate!("../migrations")
             .run(&pool)
             .await
@@ -90,14 +103,19 @@ impl PgStore {
             pool,
             incarnation: incarnation.to_string(),
             known: known::Known::default(),
+            own: Arc::default(),
+            seat: Arc::default(),
+            listener: Arc::default(),
         })
     }
 }
 
 /// Ends what a caller began and gave up: a `begin` whose answer nobody waited for is unknown to sqlx,
 /// and single statements of the session's next user would never be committed.
+///
+/// The `begin` is for the usual case, in which a `rollback` alone would put a warning into the server's log.
 async fn end_transaction(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::raw_sql("rollback").execute(session).await?;
+    sqlx::raw_sql("begin; rollback").execute(session).await?;
     Ok(true)
 }
 
@@ -114,13 +132,14 @@ pub enum OpenError {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        // lock_not_available: somebody holds the row for longer than the limit.
         let code = error.as_database_error().and_then(|e| e.code());
-        if code.as_deref() == Some("55P03") {
-            return Self::Busy;
-        }
-        Self::Unavailable {
-            source: error.into(),
+        match code.as_deref() {
+            Some(NOT_LEADING) => Self::NotLeading,
+            // lock_not_available: somebody holds the row for longer than the limit.
+            Some("55P03") => Self::Busy,
+            Some(_) | None => Self::Unavailable {
+                source: error.into(),
+            },
         }
     }
 }
@@ -135,6 +154,30 @@ impl Store for PgStore {
             sqlx::query("select 1").execute(&self.pool).await?;
             Ok(())
         })
+    }
+
+    fn stand<'a>(&'a self, candidate: &'a Candidate) -> Answer<'a, Leader> {
+        Box::pin(self.stand_for_lead(candidate))
+    }
+
+    fn term(&self) -> Option<Term> {
+        self.own.term()
+    }
+
+    fn stand_down(&self) {
+        self.own.take();
+    }
+
+    fn resign(&self) -> Answer<'_, ()> {
+        Box::pin(self.give_up_lead())
+    }
+
+    fn leader(&self) -> Answer<'_, Option<Leader>> {
+        Box::pin(self.select_leader())
+    }
+
+    fn news(&self) -> Answer<'_, News> {
+        Box::pin(self.wait_for_news())
     }
 
     fn add_shard<'a>(&'a self, new: &'a NewShard) -> Answer<'a, ShardRecord> {

@@ -14,7 +14,7 @@ impl PgStore {
         &self,
         new: &NewOperation,
     ) -> Result<Vec<Snapshot>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin().await?;
         maps::lock(&mut transaction, &new.plan.map).await?;
         admit(&mut transaction, new).await?;
         let snapshots = new.snapshots();

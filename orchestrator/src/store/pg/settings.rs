@@ -23,7 +23,7 @@ impl PgStore {
         &self,
         new: &SettingsRecord,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin().await?;
         lock(&mut transaction, &new.map).await?;
         let (current,): (Option<i64>,) =
             sqlx::query_as("select max(revision) from map_settings where map = $1")

@@ -46,7 +46,7 @@ struct AuditRow {
 
 impl PgStore {
     pub(super) async fn insert_shard(&self, new: &NewShard) -> Result<ShardRecord, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin().await?;
         // Numbers have no gap and no rival.
         sqlx::query("lock table shard in share row exclusive mode")
             .execute(&mut *transaction)
@@ -76,6 +76,7 @@ impl PgStore {
         &self,
         update: &ShardUpdate,
     ) -> Result<ShardRecord, StoreError> {
+        let mut transaction = self.begin().await?;
         let row: Option<ShardRow> = sqlx::query_as(
             "update shard set dsn = coalesce($2, dsn), labels = $3, capacity = $4, space = $5 \
              where name = $1 and removed_at is null \
@@ -86,9 +87,10 @@ impl PgStore {
         .bind(Json(&update.labels))
         .bind(i64::from(update.capacity))
         .bind(bytes(update.space))
-        .fetch_optional(&self.pool)
+        .fetch_optional(&mut *transaction)
         .await?;
         let row = row.ok_or_else(|| missing("shard", update.name.as_str()))?;
+        transaction.commit().await?;
         Ok(row.into())
     }
 
@@ -103,7 +105,7 @@ impl PgStore {
     }
 
     pub(super) async fn retire_shard(&self, name: &ShardName) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin().await?;
         // Whoever writes this shard's name into a map or a migration holds its row until then.
         let number: Option<(i32,)> = sqlx::query_as(
             "select number from shard where name = $1 and removed_at is null for update",
@@ -128,6 +130,7 @@ impl PgStore {
     }
 
     pub(super) async fn insert_audit(&self, record: &AuditRecord) -> Result<(), StoreError> {
+        let mut transaction = self.begin().await?;
         sqlx::query(
             "insert into audit (at, actor, action, object, data) values ($1, $2, $3, $4, $5)",
         )
@@ -136,9 +139,9 @@ impl PgStore {
         .bind(&record.action)
         .bind(&record.object)
         .bind(&record.data)
-        .execute(&self.pool)
+        .execute(&mut *transaction)
         .await?;
-        Ok(())
+        Ok(transaction.commit().await?)
     }
 
     pub(super) async fn select_audit(&self, limit: i64) -> Result<Vec<AuditRecord>, StoreError> {

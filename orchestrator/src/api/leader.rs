@@ -1,0 +1,109 @@
+//! What followers do not answer: it goes to the leader.
+//!
+//! A call of the API is redirected (307, the method and the body stay); an order from a page is handed on, because a
+//! browser would not send its form to another address. While nobody leads, both wait a little for one who does.
+
+use super::error::{ApiError, elsewhere, leader_lost, no_leader};
+use crate::controller::{Controller, Role};
+use crate::store::Leader;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::time::Duration;
+
+/// Longer than a take-over takes.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Longest wait for the leader's answer to a form: a plan may look at loads for a while.
+const FORM_WAIT: Duration = Duration::from_secs(300);
+/// Largest form that is handed on.
+const FORM_LIMIT: usize = 48 << 20;
+
+/// Answers what only reads, and everything while this process leads; sends the rest to the leader.
+pub(super) async fn redirect(
+    State(controller): State<Controller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if reads(request.method(), request.uri().path()) {
+        return next.run(request).await;
+    }
+    match controller.settled_role(PATIENCE).await {
+        Role::Leads(_) => next.run(request).await,
+        Role::Follows(Some(leader)) => {
+            let path = request
+                .uri()
+                .path_and_query()
+                .map_or("/", |path| path.as_str());
+            elsewhere(&leader.url, path)
+        }
+        Role::Follows(None) => no_leader().into_response(),
+    }
+}
+
+/// As [`redirect`] for pages.
+pub(crate) async fn hand_on(
+    State(controller): State<Controller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return next.run(request).await;
+    }
+    match controller.settled_role(PATIENCE).await {
+        Role::Leads(_) => next.run(request).await,
+        Role::Follows(Some(leader)) => match ask(&leader, request).await {
+            Ok(response) => response,
+            Err(error) => error.into_response(),
+        },
+        Role::Follows(None) => no_leader().into_response(),
+    }
+}
+
+/// The load of a map is measured by agents, who speak to the leader; where a key is, is read.
+fn reads(method: &Method, path: &str) -> bool {
+    match *method {
+        Method::GET | Method::HEAD => {
+            !(path.starts_with("/api/v1/maps/") && path.ends_with("/load"))
+        }
+        Method::POST => path.starts_with("/api/v1/maps/") && path.ends_with("/locate"),
+        _ => false,
+    }
+}
+
+async fn ask(leader: &Leader, request: Request) -> Result<Response, ApiError> {
+    let lost = |error: &dyn std::fmt::Display| leader_lost(&leader.url, error);
+    let (parts, body) = request.into_parts();
+    let body: Bytes = axum::body::to_bytes(body, FORM_LIMIT)
+        .await
+        .map_err(|e| lost(&e))?;
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    let client = client.build().map_err(|e| lost(&e))?;
+    let mut asked = client
+        .request(parts.method, format!("{}{path}", leader.url))
+        .timeout(FORM_WAIT);
+    for name in [header::CONTENT_TYPE, header::ACCEPT] {
+        if let Some(value) = parts.headers.get(&name) {
+            asked = asked.header(name, value);
+        }
+    }
+    let answer = asked.body(body).send().await.map_err(|e| lost(&e))?;
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = answer.status();
+    for name in KEPT {
+        if let Some(value) = answer.headers().get(&name) {
+            response.headers_mut().insert(name, value.clone());
+        }
+    }
+    *response.body_mut() = Body::from(answer.bytes().await.map_err(|e| lost(&e))?);
+    Ok(response)
+}
+
+/// Headers of the leader's answer that reach the browser.
+const KEPT: [HeaderName; 3] = [
+    header::CONTENT_TYPE,
+    header::LOCATION,
+    header::CACHE_CONTROL,
+];

@@ -1,0 +1,30 @@
+//! Which controller leads, and whether it is this one.
+
+use crate::api::Health;
+use crate::controller::Controller;
+use askama::Template;
+
+/// One line.
+#[derive(Template)]
+#[template(path = "overview/leader.html")]
+pub(super) struct Leading {
+    health: Health,
+}
+
+impl Leading {
+    /// As this process knows it.
+    pub(super) fn new(controller: &Controller) -> Self {
+        Self {
+            health: Health::new(controller),
+        }
+    }
+
+    fn leads(&self) -> bool {
+        self.health.role == "leader"
+    }
+
+    fn term(&self) -> String {
+        let term = self.health.term.map(|term| term.to_string());
+        term.unwrap_or_default()
+    }
+}

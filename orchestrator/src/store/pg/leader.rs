@@ -1,0 +1,285 @@
+//! The lease of the controller that leads, and the proof of its term.
+//!
+//! One session apart from the pool renews, and holds the lock *present* for as long as it lives: a process that is
+//! gone is followed at once, one that is paused when its lease has run out by this server's clock.
+//! A take-over ends the sessions that still hold a proof, waits for the lock that every proof holds shared, and only
+//! then advances the term: nothing of an older term is under way any more, a sealed cutover included.
+
+use super::PgStore;
+use crate::store::{Candidate, Leader, News, StoreError, Term};
+use chrono::{DateTime, Utc};
+use plans::id::InstanceId;
+use sqlx::postgres::{PgConnection, PgListener};
+use sqlx::{ConnectOptions, Connection, Postgres, Transaction};
+use std::time::Duration;
+
+/// Advisory locks of this store: class, then what it is for. `prove_term` has the same numbers.
+const CLASS: i32 = 1_397_248_331;
+const PROOF: i32 = 1;
+const PRESENT: i32 = 2;
+/// Tries to get the lock of the proofs.
+const TRIES: u32 = 20;
+/// What other processes tell of.
+const CHANNELS: [&str; 3] = ["shardwright_leader", "shardwright_event", "shardwright_map"];
+
+/// The session of the lease.
+#[derive(Debug)]
+pub(super) struct Seat {
+    session: PgConnection,
+    /// It holds the lock *present*.
+    present: bool,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    term: i64,
+    holder: Option<String>,
+    url: Option<String>,
+    until: DateTime<Utc>,
+    live: bool,
+}
+
+impl Row {
+    fn leader(self) -> Option<Leader> {
+        Some(Leader {
+            term: Term(self.term),
+            holder: InstanceId(self.holder?),
+            url: self.url?,
+            until: self.until,
+            live: self.live,
+        })
+    }
+}
+
+const SELECT: &str = "select term, holder, url, case when term = 0 then now() else until end as until, \
+    until > clock_timestamp() as live from leader";
+
+impl PgStore {
+    /// A transaction that may write: it has proved the term, and no other one begins before it ends.
+    pub(super) async fn begin(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
+        let (term, holder) = self.own.get().ok_or(StoreError::NotLeading)?;
+        let mut transaction = self.pool.begin().await?;
+        let proved = sqlx::query("select prove_term($1, $2)")
+            .bind(term.0)
+            .bind(holder.as_str())
+            .execute(&mut *transaction)
+            .await;
+        match proved.map_err(StoreError::from) {
+            Ok(_) => Ok(transaction),
+            Err(error) => {
+                if matches!(error, StoreError::NotLeading) {
+                    self.own.forget(term);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) async fn select_leader(&self) -> Result<Option<Leader>, StoreError> {
+        let row: Row = sqlx::query_as(SELECT).fetch_one(&self.pool).await?;
+        Ok(row.leader())
+    }
+
+    /// A call that is given up, or that fails, costs the session, and with it the lock *present*.
+    pub(super) async fn stand_for_lead(&self, candidate: &Candidate) -> Result<Leader, StoreError> {
+        let mut place = self.seat.lock().await;
+        if let Some(seat) = place.take() {
+            match self.stand_on(seat, candidate).await {
+                // A successor or a restart of the server ended the session.
+                Err(StoreError::Unavailable { .. }) => {}
+                Err(error) => return Err(error),
+                Ok((seat, leader)) => {
+                    *place = seat;
+                    return Ok(leader);
+                }
+            }
+        }
+        let seat = Seat {
+            session: self.pool.connect_options().connect().await?,
+            present: false,
+        };
+        let (seat, leader) = self.stand_on(seat, candidate).await?;
+        *place = seat;
+        Ok(leader)
+    }
+
+    /// The session is given back unless it would hold the lock *present* for a follower.
+    async fn stand_on(
+        &self,
+        mut seat: Seat,
+        candidate: &Candidate,
+    ) -> Result<(Option<Seat>, Leader), StoreError> {
+        let leader = self.renew_or_take(&mut seat, candidate).await?;
+        let leads = leader.holder == candidate.holder;
+        if leads && !seat.present {
+            seat.present = try_present(&mut seat.session).await?;
+        }
+        let seat = (leads || !seat.present).then_some(seat);
+        Ok((seat, leader))
+    }
+
+    async fn renew_or_take(
+        &self,
+        seat: &mut Seat,
+        candidate: &Candidate,
+    ) -> Result<Leader, StoreError> {
+        if let Some((term, _)) = self.own.get() {
+            if let Some(leader) = renew(&mut seat.session, term, candidate).await? {
+                return Ok(leader);
+            }
+            self.own.forget(term);
+        }
+        let row: Row = sqlx::query_as(SELECT).fetch_one(&mut seat.session).await?;
+        let seen = Term(row.term);
+        if let Some(leader) = row.leader() {
+            // Our own row: the answer to a take-over was lost, or the lease was not renewed in time.
+            let ours = leader.holder == candidate.holder;
+            if !ours && leader.live && !seat.present {
+                seat.present = try_present(&mut seat.session).await?;
+                if !seat.present {
+                    return Ok(leader);
+                }
+            }
+        }
+        if let Some(leader) = take_over(&mut seat.session, seen, candidate).await? {
+            self.own.set(&leader);
+            return Ok(leader);
+        }
+        let row: Row = sqlx::query_as(SELECT).fetch_one(&mut seat.session).await?;
+        row.leader().ok_or(StoreError::Busy)
+    }
+
+    pub(super) async fn give_up_lead(&self) -> Result<(), StoreError> {
+        let own = self.own.take();
+        let seat = self.seat.lock().await.take();
+        let Some((term, holder)) = own else {
+            return Ok(());
+        };
+        let mut session = match seat {
+            Some(seat) => seat.session,
+            None => self.pool.connect_options().connect().await?,
+        };
+        sqlx::query(
+            "with given as (update leader set until = clock_timestamp() where term = $1 and holder = $2 returning term) \
+             select pg_notify('shardwright_leader', term::text) from given",
+        )
+        .bind(term.0)
+        .bind(holder.as_str())
+        .execute(&mut session)
+        .await?;
+        Ok(session.close().await?)
+    }
+
+    pub(super) async fn wait_for_news(&self) -> Result<News, StoreError> {
+        let mut place = self.listener.lock().await;
+        let mut listener = match place.take() {
+            Some(listener) => listener,
+            None => {
+                let mut listener = PgListener::connect_with(&self.pool).await?;
+                listener.listen_all(CHANNELS).await?;
+                listener
+            }
+        };
+        // `None`: the connection was lost, and something may have been missed.
+        let news = match listener.try_recv().await? {
+            Some(told) if told.channel() != CHANNELS[0] => News::Change,
+            Some(_) | None => News::Leader,
+        };
+        *place = Some(listener);
+        Ok(news)
+    }
+}
+
+async fn renew(
+    session: &mut PgConnection,
+    term: Term,
+    candidate: &Candidate,
+) -> Result<Option<Leader>, StoreError> {
+    let row: Option<Row> = sqlx::query_as(
+        "update leader set until = clock_timestamp() + $3 * interval '1 millisecond', url = $4 \
+         where term = $1 and holder = $2 returning term, holder, url, until, true as live",
+    )
+    .bind(term.0)
+    .bind(candidate.holder.as_str())
+    .bind(millis(candidate.lease))
+    .bind(&candidate.url)
+    .fetch_optional(session)
+    .await?;
+    Ok(row.and_then(Row::leader))
+}
+
+async fn try_present(session: &mut PgConnection) -> Result<bool, StoreError> {
+    let (present,): (bool,) = sqlx::query_as("select pg_try_advisory_lock($1, $2)")
+        .bind(CLASS)
+        .bind(PRESENT)
+        .fetch_one(session)
+        .await?;
+    Ok(present)
+}
+
+/// Begins the term after `seen`; `None`: somebody else did.
+async fn take_over(
+    session: &mut PgConnection,
+    seen: Term,
+    candidate: &Candidate,
+) -> Result<Option<Leader>, StoreError> {
+    for _ in 0..TRIES {
+        end_older(session, seen).await?;
+        let mut transaction = session.begin().await?;
+        sqlx::query("set local lock_timeout = '100ms'")
+            .execute(&mut *transaction)
+            .await?;
+        let locked = sqlx::query("select pg_advisory_xact_lock($1, $2)")
+            .bind(CLASS)
+            .bind(PROOF)
+            .execute(&mut *transaction)
+            .await;
+        match locked.map_err(StoreError::from) {
+            Ok(_) => {}
+            Err(StoreError::Busy) => {
+                transaction.rollback().await?;
+                continue;
+            }
+            Err(error) => return Err(error),
+        }
+        let row: Option<Row> = sqlx::query_as(
+            "update leader set term = term + 1, holder = $2, url = $3, \
+             until = clock_timestamp() + $4 * interval '1 millisecond' \
+             where term = $1 returning term, holder, url, until, true as live",
+        )
+        .bind(seen.0)
+        .bind(candidate.holder.as_str())
+        .bind(&candidate.url)
+        .bind(millis(candidate.lease))
+        .fetch_optional(&mut *transaction)
+        .await?;
+        sqlx::query("select pg_notify('shardwright_leader', '')")
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        return Ok(row.and_then(Row::leader));
+    }
+    Err(StoreError::Busy)
+}
+
+/// Ends the sessions that hold a proof of `seen`, and the one that renewed it.
+async fn end_older(session: &mut PgConnection, seen: Term) -> Result<(), StoreError> {
+    sqlx::query(
+        "select pg_terminate_backend(l.pid) from pg_locks l join pg_database d on d.oid = l.database \
+         where d.datname = current_database() and l.locktype = 'advisory' and l.granted \
+         and l.classid = $1::integer::oid and l.objsubid = 2 and l.pid <> pg_backend_pid() \
+         and (l.objid = $2::integer::oid and l.mode = 'ShareLock' or l.objid = $3::integer::oid) \
+         and exists (select from leader where term = $4)",
+    )
+    .bind(CLASS)
+    .bind(PROOF)
+    .bind(PRESENT)
+    .bind(seen.0)
+    .execute(session)
+    .await?;
+    Ok(())
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
