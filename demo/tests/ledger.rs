@@ -287,7 +287,7 @@ async fn a_crash_under_load_leaves_only_unflushed_commits_in_doubt() {
 /// Where, which damage, the count that must see it, and how much more it must be.
 type Damage = (usize, &'static str, fn(&Checked) -> u64, u64);
 
-const DAMAGES: [Damage; 14] = [
+const DAMAGES: [Damage; 17] = [
     (
         0,
         "delete from ledger where entry = (select min(entry) from ledger)",
@@ -323,6 +323,28 @@ const DAMAGES: [Damage; 14] = [
     (
         1,
         "update accounts set balance = balance + 1 where id = (select min(id) from accounts)",
+        |c| c.wrong,
+        1,
+    ),
+    // Items that their order does not know or that outlived it, and a text of the workload's own.
+    (
+        1,
+        "update order_items set cents = cents + 1 where (order_id, line) = \
+         (select order_id, line from order_items where op is not null order by 1, 2 limit 1)",
+        |c| c.wrong,
+        1,
+    ),
+    (
+        1,
+        "insert into order_items (tenant_id, order_id, line, op, sku, quantity, cents) \
+         select tenant_id, id, 9, 4711, 'x', 1, 1 from orders where op is null limit 1",
+        |c| c.phantom,
+        1,
+    ),
+    (
+        0,
+        "update events set payload = '{}' where (tenant_id, id) = \
+         (select tenant_id, id from events where op is not null limit 1)",
         |c| c.wrong,
         1,
     ),

@@ -131,11 +131,18 @@ impl Sums {
             .keys()
             .filter(|key| !self.orders.contains_key(key));
         checked.phantom += count(strangers);
+        // Nothing but the order says that its items are there: a delete of them may be lost by itself.
+        let strangers = observed
+            .items
+            .iter()
+            .filter(|(key, _)| !self.orders.contains_key(*key));
+        let strangers = strangers.map(|(_, items)| items.unsigned_abs());
+        checked.phantom += strangers.sum::<u64>();
 
         for key in &self.logged {
             match observed.logged.get(key) {
                 None => checked.lost += 1,
-                Some(1) => {}
+                Some((1, as_written)) => checked.wrong += u64::from(*as_written != 1),
                 Some(_) => checked.duplicated += 1,
             }
         }

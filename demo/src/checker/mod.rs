@@ -1,6 +1,7 @@
 //! Compares what the clients know with what the shards hold: by SQL, the shard map and the ledger file alone.
 //!
 //! Order: read the file, read every shard, compare. Nothing of a migration's own counters is used.
+//! Beside the rows, histories of lists are judged for linearizability and the bank's money is counted.
 //! While a migration holds, the former owner's rows are expected and must equal the owner's.
 //! Run it when no client writes: it does not take one snapshot over all shards.
 

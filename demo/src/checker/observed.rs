@@ -2,7 +2,7 @@
 
 use super::CheckError;
 use crate::ledger::base_digest_sql;
-use crate::shop::{FIRST_BALANCE, Shape, TABLES};
+use crate::shop::{FIRST_BALANCE, LONG_TEXT, Shape, TABLES};
 use connect::{Connected, Dsn, Session};
 use plans::id::ShardName;
 use std::collections::{BTreeMap, HashMap};
@@ -27,10 +27,12 @@ pub(super) struct Scope {
 pub(super) struct Observed {
     /// Ledger rows by key and operation: how many.
     pub(super) marks: HashMap<RowKey, i64>,
-    /// Orders of the workload by key and operation: how many, and their items.
+    /// Orders of the workload by key and operation: how many, and their items that are as the order says.
     pub(super) orders: HashMap<RowKey, (i64, i64)>,
-    /// Events of the workload by key and operation: how many.
-    pub(super) logged: HashMap<RowKey, i64>,
+    /// Items of the workload by key and operation, whichever order they belong to: how many.
+    pub(super) items: HashMap<RowKey, i64>,
+    /// Events of the workload by key and operation: how many, and how many of them are as they were written.
+    pub(super) logged: HashMap<RowKey, (i64, i64)>,
     /// Accounts that are not as at first: balance and changes.
     pub(super) accounts: HashMap<RowKey, (i64, i64)>,
     /// Events that were touched: how often.
@@ -149,7 +151,8 @@ impl Observed {
             .map(|(column, _)| format!("i.{column} = t.{column}"))
             .collect();
         let items = format!(
-            ", sum((select count(*) from public.order_items i where {} and i.order_id = t.id))::bigint",
+            ", sum((select count(*) from public.order_items i where {} and i.order_id = t.id \
+                and (i.op, i.quantity, i.cents) = (t.op, t.quantity, t.price * 100)))::bigint",
             equal.join(" and ")
         );
         let of_workload = "t.op is not null";
@@ -161,11 +164,21 @@ impl Observed {
             sum.0 += row.get::<_, i64>(2);
             sum.1 += row.get::<_, i64>(3);
         }
+        let items = sql("order_items", "", of_workload);
+        for row in reader.rows("order_items", &items).await? {
+            *self.items.entry(key(&row)).or_default() += row.get::<_, i64>(2);
+        }
+        let as_written = format!(
+            ", count(*) filter (where t.kind = 'workload' and t.payload = jsonb_build_object('op', t.op) \
+                and coalesce(length(t.body), {LONG_TEXT}) = {LONG_TEXT})"
+        );
         for row in reader
-            .rows("events", &sql("events", "", of_workload))
+            .rows("events", &sql("events", &as_written, of_workload))
             .await?
         {
-            *self.logged.entry(key(&row)).or_default() += row.get::<_, i64>(2);
+            let sum = self.logged.entry(key(&row)).or_default();
+            sum.0 += row.get::<_, i64>(2);
+            sum.1 += row.get::<_, i64>(3);
         }
         Ok(())
     }

@@ -29,6 +29,8 @@ pub const TABLES: [&str; 9] = [
 ];
 /// What every account holds at first.
 pub const FIRST_BALANCE: i64 = 100_000;
+/// Length of the long texts that the workload writes.
+pub const LONG_TEXT: usize = 9_600;
 /// Accounts of a tenant in the bank that only have transfers among themselves, numbered from 1.
 pub const BANK_ACCOUNTS: i32 = 3;
 /// What every account of the bank holds at first, account 0 too.

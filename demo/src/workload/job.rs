@@ -2,7 +2,7 @@
 
 use super::plan::{Kind, Plan};
 use crate::ledger::Effect;
-use crate::shop::Shape;
+use crate::shop::{LONG_TEXT, Shape};
 use client::Transaction;
 use rand::Rng;
 use tokio_postgres::types::ToSql;
@@ -215,7 +215,7 @@ fn account_effect(id: i64, delta: i64) -> Effect {
 
 fn long_text() -> String {
     let mut rng = rand::rng();
-    (0..600)
+    (0..LONG_TEXT / 16)
         .map(|_| format!("{:016x}", rng.random::<u64>()))
         .collect()
 }

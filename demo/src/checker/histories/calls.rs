@@ -76,6 +76,7 @@ impl History {
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     pub(super) calls: u64,
+    pub(super) failed: u64,
     pub(super) unknown: u64,
 }
 
@@ -90,6 +91,7 @@ pub(super) fn count(events: &[Event]) -> Counted {
             }
             Kind::Ok | Kind::Fail => {
                 open.remove(&event.process);
+                counted.failed += u64::from(event.kind == Kind::Fail);
             }
             Kind::Info => {}
         }

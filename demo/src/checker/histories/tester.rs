@@ -5,6 +5,19 @@
 use super::calls::{Done, History};
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 
+/// Calls that are searched at most, and appends among them that have no end: each may stand anywhere.
+const MOST_CALLS: usize = 200;
+const MOST_OPEN: usize = 4;
+
+/// True if the search ends soon.
+pub(super) fn is_feasible(history: &History) -> bool {
+    let open = history
+        .operations
+        .iter()
+        .filter(|operation| operation.end.is_none());
+    history.operations.len() <= MOST_CALLS && open.count() <= MOST_OPEN
+}
+
 /// What calls do to a list.
 #[derive(Debug, Clone, Default)]
 struct List(Vec<i64>);
