@@ -284,6 +284,54 @@ async fn a_crash_under_load_leaves_only_unflushed_commits_in_doubt() {
     assert!(checked.in_doubt < 100, "{checked:?}");
 }
 
+/// Writers of lists and of the bank whose commit is on the disk and waits for a standby that there is not.
+const STUCK: &str = "select count(distinct l.relation) from pg_catalog.pg_locks l \
+    join pg_catalog.pg_stat_activity a using (pid) \
+    where a.wait_event = 'SyncRep' and l.mode = 'RowExclusiveLock' \
+    and l.relation in ('public.lists'::regclass, 'public.transfers'::regclass)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_that_were_done_and_not_acknowledged_are_no_violations() {
+    let fleet = Fleet::start("unknown").await;
+    let work = fleet.work();
+    fleet.acknowledged(200).await;
+    let reload = "select pg_reload_conf()";
+    let standby = "alter system set synchronous_standby_names = 'nobody'";
+    fleet.sql(0, standby).await;
+    fleet.sql(0, reload).await;
+    let admin = dsn(&fleet.clusters[0], "postgres");
+    let session = connect::connect(&admin, &Session::named("test"))
+        .await
+        .unwrap();
+    let stuck = async {
+        while session
+            .query_one(STUCK, &[])
+            .await
+            .unwrap()
+            .get::<_, i64>(0)
+            < 2
+        {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), stuck)
+        .await
+        .expect("in time");
+    let end = "select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'";
+    session.batch_execute(end).await.unwrap();
+    session.close().await;
+    let no_standby = "alter system reset synchronous_standby_names";
+    fleet.sql(0, no_standby).await;
+    fleet.sql(0, reload).await;
+    fleet.acknowledged(300).await;
+    work.stop().await.unwrap();
+
+    let checked = fleet.check(false).await;
+    assert!(checked.is_clean(), "{checked:?}");
+    assert!(checked.histories.unknown > 0, "{checked:?}");
+    assert!(fleet.map.stats().commits_unknown > 1);
+}
+
 /// Where, which damage, the count that must see it, and how much more it must be.
 type Damage = (usize, &'static str, fn(&Checked) -> u64, u64);
 
