@@ -1,20 +1,10 @@
 //! The program itself: exit codes, JSON on stdout, and a controller that dies at its fail points.
 
-use crate::fixture::{Agent, Database, Server, free_address, until};
+use crate::fixture::{Process, Server, program, until};
 use plans::names::Direction;
 use plans::wire::{CutoverAnswer, CutoverAsk, Outcome};
 use serde_json::Value;
-use std::process::{Output, Stdio};
-use tokio::process::{Child, Command};
-
-fn program(url: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_shardwright"));
-    command
-        .env("SHARDWRIGHT_CONTROLLER", url)
-        .env("USER", "eve");
-    command.kill_on_drop(true).stdin(Stdio::null());
-    command
-}
+use std::process::Output;
 
 async fn run(url: &str, line: &str) -> Output {
     program(url).args(line.split(' ')).output().await.unwrap()
@@ -186,41 +176,6 @@ async fn an_operation_of_two_moves_is_driven_by_its_id() {
         (0, &serde_json::json!(2))
     );
     assert!(text(format!("report {id}")).await.contains("Journal"));
-}
-
-/// A controller process over a store that outlives it.
-struct Process {
-    child: Child,
-    url: String,
-}
-
-impl Process {
-    async fn start(database: &Database, fail_points: &str) -> Self {
-        let address = free_address();
-        let url = format!("http://{address}");
-        let mut command = program(&url);
-        command.args(["serve", "--listen", &address.to_string()]);
-        command.args(["--store", &database.dsn]);
-        command.env("SHARDWRIGHT_FAIL_POINTS", fail_points);
-        let child = command.stderr(Stdio::null()).spawn().unwrap();
-        let http = reqwest::Client::new();
-        until("ready", || async {
-            let answer = http.get(format!("{url}/readyz")).send().await.ok()?;
-            answer.status().is_success().then_some(())
-        })
-        .await;
-        Self { child, url }
-    }
-
-    fn agent(&self, instance: &str) -> Agent {
-        Agent::new(&self.url, "x", instance)
-    }
-
-    async fn is_dead(&mut self) {
-        let limit = std::time::Duration::from_secs(10);
-        let status = tokio::time::timeout(limit, self.child.wait()).await;
-        assert!(!status.unwrap().unwrap().success());
-    }
 }
 
 /// A migration at its cutover, and the dispatch.

@@ -5,6 +5,7 @@
 
 mod api;
 mod command_line;
+mod controllers;
 mod fixture;
 mod lifecycle;
 mod maps;
