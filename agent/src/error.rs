@@ -125,7 +125,7 @@ impl<T> At<T> for Result<T, ReplicationError> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| {
             StepError::Failed(Failure {
-                code: "replication".to_owned(),
+                code: error.code().to_owned(),
                 message: format!("{what}: {}", chain(&error)),
                 hint: error.hint().map(Into::into),
                 retry: retry_of(error.class()),

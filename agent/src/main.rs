@@ -1,6 +1,7 @@
 //! `shardwright-agent`: performs the steps that the controller hands out.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 use agent::worker::Worker;
 use clap::Parser;
@@ -25,6 +26,19 @@ struct Arguments {
         default_value = "http://127.0.0.1:7432"
     )]
     controller: Vec<String>,
+    /// Folder for captured changes that cannot be applied yet; it holds rows of the moving tables.
+    #[arg(long, env = "SHARDWRIGHT_SPOOL_DIR")]
+    spool_dir: Option<PathBuf>,
+}
+
+/// The state folder that the service manager gives, or that of the user.
+fn spool_dir(agent: &str) -> PathBuf {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    let state = variable("STATE_DIRECTORY")
+        .or_else(|| variable("XDG_STATE_HOME"))
+        .or_else(|| variable("HOME").map(|home| home.join(".local/state")));
+    let state = state.unwrap_or_else(|| PathBuf::from("/var/lib"));
+    state.join("shardwright/spool").join(agent)
 }
 
 #[tokio::main]
@@ -40,7 +54,10 @@ async fn main() -> anyhow::Result<()> {
     fail_point::check()?;
     let controllers = arguments.controller.join(",");
     tracing::info!(agent = %arguments.name, controller = %controllers, "agent started");
-    let worker = Worker::new(&arguments.name, &controllers);
+    let spools = arguments
+        .spool_dir
+        .unwrap_or_else(|| spool_dir(&arguments.name));
+    let worker = Worker::new(&arguments.name, &controllers, spools);
     tokio::select! {
         () = worker.run() => {}
         _ = tokio::signal::ctrl_c() => tracing::info!("agent stops; another process may take over"),

@@ -1,6 +1,7 @@
 //! A migration that this process owns: what lives on from one step to the next.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -22,6 +23,7 @@ use crate::pg::epoch::Token;
 use crate::pg::replication::SystemIdentity;
 use crate::pg::shard::Shard;
 use crate::pg::snapshot::Holders;
+use crate::spool::Place;
 use crate::stream::{Stream, StreamSpec};
 
 /// What lives as long as this process owns the migration under one epoch.
@@ -35,6 +37,8 @@ pub(crate) struct Owned {
     pub(crate) stream: tokio::sync::Mutex<Option<Stream>>,
     /// Sessions that keep the copy's snapshot.
     pub(crate) holders: tokio::sync::Mutex<Option<Holders>>,
+    /// Where this agent keeps spools.
+    spools: PathBuf,
     /// The controller wants the `hold` step to end.
     pub(crate) end_hold: Notify,
     progress: Mutex<Progress>,
@@ -42,8 +46,9 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    pub(crate) fn new(migration: MigrationId, epoch: Epoch) -> Self {
+    pub(crate) fn new(migration: MigrationId, epoch: Epoch, spools: &Path) -> Self {
         Self {
+            spools: spools.to_owned(),
             migration,
             epoch,
             taken: AtomicBool::new(false),
@@ -74,6 +79,22 @@ impl Owned {
             *kept = stream.as_ref().map(|stream| stream.seen().status);
         }
         kept.clone()
+    }
+
+    /// Lets the stream apply nothing more; it goes on capturing where it has a spool, and ends where it has none.
+    pub(crate) async fn spool_only(&self) {
+        let mut slot = self.stream.lock().await;
+        match slot.as_ref() {
+            Some(stream) if stream.direction == Direction::Forward && stream.runs() => {
+                stream.apply(false);
+            }
+            Some(_) => {
+                if let Some(stream) = slot.take() {
+                    stream.stop().await;
+                }
+            }
+            None => {}
+        }
     }
 
     /// Stops the stream, if one runs, and waits until its sessions are closed.
@@ -198,7 +219,12 @@ impl Context {
         output(&self.dispatch.outputs, kind)
     }
 
-    /// Starts the change stream in `direction` unless it runs already.
+    /// Captures the changes of the moving keys from now on, without applying them yet.
+    pub(crate) async fn ensure_capture(&self) -> Result<(), StepError> {
+        self.ensure(Direction::Forward, self.token(), false).await
+    }
+
+    /// Starts the change stream in `direction` unless it runs already; it applies what it captures.
     pub(crate) async fn ensure_stream(&self, direction: Direction) -> Result<(), StepError> {
         let token = match direction {
             Direction::Forward => self.token(),
@@ -213,21 +239,40 @@ impl Context {
         direction: Direction,
         token: Token,
     ) -> Result<(), StepError> {
+        self.ensure(direction, token, true).await
+    }
+
+    async fn ensure(
+        &self,
+        direction: Direction,
+        token: Token,
+        apply: bool,
+    ) -> Result<(), StepError> {
         let mut slot = self.owned.stream.lock().await;
-        if slot
+        if let Some(stream) = slot
             .as_ref()
-            .is_some_and(|s| s.direction == direction && s.runs())
+            .filter(|s| s.direction == direction && s.runs())
         {
+            stream.apply(apply);
             return Ok(());
         }
         if let Some(old) = slot.take() {
             old.stop().await;
         }
-        *slot = Some(Stream::start(
-            self.stream_spec(direction, token)?,
-            self.verifying(),
-        ));
+        let spec = self.stream_spec(direction, token)?;
+        *slot = Some(Stream::start(spec, self.verifying(), apply));
         Ok(())
+    }
+
+    /// Where the changes of the move are kept while they cannot be applied. After the flip the target keeps them:
+    /// a roll back that hangs on one agent's disk is none.
+    pub(crate) fn spool(&self) -> Place {
+        Place::new(
+            &self.owned.spools,
+            &self.dispatch.migration,
+            Direction::Forward,
+            self.dispatch.epoch,
+        )
     }
 
     /// From the verification on, the key of each change is kept for the comparison in the cutover.
@@ -252,6 +297,8 @@ impl Context {
             system: system(&identity)?,
             token,
             tables: Arc::new(self.dispatch.tables.clone()),
+            spool: (direction == Direction::Forward).then(|| self.spool()),
+            spool_beyond: u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20) / 4,
             max_attempts: self.dispatch.options.max_attempts,
         })
     }

@@ -22,6 +22,8 @@ mod park;
 mod register;
 mod reverse;
 mod schema;
+mod spool;
 mod survey;
 mod survey_live;
+mod units;
 mod wait_out;

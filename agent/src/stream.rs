@@ -3,9 +3,14 @@
 //! Forward before the flip, reverse after it; the same code (ARCHITECTURE.md, rule of one capture).
 //! The stream runs beside the steps. It restarts by itself after a passing error, from its durable
 //! progress, and gives up after a number of failures in a row.
+//! While the copy runs, or the other shard is away, or it is far behind, changes are spooled ([`spool`](crate::spool)).
 
 mod batch;
+mod capture;
+mod retained;
 mod run;
+mod spooled;
+mod visible;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +20,7 @@ use std::time::Duration;
 use plans::failure::RetryClass;
 use plans::names::Direction;
 use plans::table::MovingTable;
-use plans::wire::StreamStatus;
+use plans::wire::{StreamMode, StreamStatus};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
@@ -25,6 +30,7 @@ use crate::pg::epoch::Token;
 use crate::pg::lsn::Lsn;
 use crate::pg::replication::SystemIdentity;
 use crate::pg::shard::Shard;
+use crate::spool::Place;
 
 /// Longest pause between two tries to restart.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -41,6 +47,10 @@ pub(crate) struct StreamSpec {
     pub(crate) system: SystemIdentity,
     pub(crate) token: Token,
     pub(crate) tables: Arc<Vec<MovingTable>>,
+    /// Where changes are kept that cannot be applied yet; without it the origin keeps them.
+    pub(crate) spool: Option<Place>,
+    /// A stream with a spool uses it once the origin keeps so many bytes of log for it.
+    pub(crate) spool_beyond: u64,
     /// Failures in a row before the stream gives up.
     pub(crate) max_attempts: u32,
 }
@@ -53,11 +63,24 @@ pub(crate) struct Seen {
     pub(crate) markers: HashMap<Uuid, u64>,
     /// Changes of moving rows applied by this process.
     pub(crate) applied: u64,
+    /// How far the origin's log is known to reach.
+    pub(crate) written: Lsn,
+}
+
+/// What a stream is told from outside, at any time; it outlives a restart.
+#[derive(Debug)]
+struct Orders {
+    /// The key of each change that arrives is recorded as dirty.
+    record_dirty: AtomicBool,
+    /// Changes may be applied; until then they are spooled.
+    apply: AtomicBool,
 }
 
 /// Asks of a running stream.
 #[derive(Debug)]
 enum Ask {
+    /// The orders have changed.
+    Look,
     /// Apply nothing that commits from now on, until it is said where to park.
     Hold,
     /// Apply everything that committed before `before`, nothing after it; answer when that is so
@@ -78,7 +101,7 @@ pub(crate) struct Stream {
     pub(crate) direction: Direction,
     asks: mpsc::UnboundedSender<Ask>,
     seen: watch::Receiver<Seen>,
-    record_dirty: Arc<AtomicBool>,
+    orders: Arc<Orders>,
     task: JoinHandle<()>,
 }
 
@@ -89,8 +112,8 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    /// Starts the stream from its durable progress.
-    pub(crate) fn start(spec: StreamSpec, record_dirty: bool) -> Self {
+    /// Starts the stream from its durable progress; with `apply` unset changes are only spooled.
+    pub(crate) fn start(spec: StreamSpec, record_dirty: bool, apply: bool) -> Self {
         let status = StreamStatus {
             direction: spec.direction,
             mode: Default::default(),
@@ -106,16 +129,20 @@ impl Stream {
             status,
             markers: HashMap::new(),
             applied: 0,
+            written: Lsn::ZERO,
         });
         let (asks, asked) = mpsc::unbounded_channel();
-        let record_dirty = Arc::new(AtomicBool::new(record_dirty));
+        let orders = Arc::new(Orders {
+            record_dirty: AtomicBool::new(record_dirty),
+            apply: AtomicBool::new(apply),
+        });
         let direction = spec.direction;
-        let task = tokio::spawn(supervise(spec, publish, asked, record_dirty.clone()));
+        let task = tokio::spawn(supervise(spec, publish, asked, orders.clone()));
         Self {
             direction,
             asks,
             seen,
-            record_dirty,
+            orders,
             task,
         }
     }
@@ -127,7 +154,14 @@ impl Stream {
 
     /// From now on the key of each change that arrives is recorded as dirty.
     pub(crate) fn record_dirty(&self) {
-        self.record_dirty.store(true, Ordering::SeqCst);
+        self.orders.record_dirty.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether changes are applied from now on, or only spooled (a stream without a spool always applies).
+    pub(crate) fn apply(&self, apply: bool) {
+        if self.orders.apply.swap(apply, Ordering::SeqCst) != apply {
+            let _ = self.asks.send(Ask::Look);
+        }
     }
 
     /// Whether it still runs.
@@ -242,20 +276,75 @@ pub(crate) async fn failure_of(mut seen: watch::Receiver<Seen>) -> StepError {
     }
 }
 
+/// What the runs of one stream share.
+struct Shared {
+    spec: StreamSpec,
+    publish: watch::Sender<Seen>,
+    asks: mpsc::UnboundedReceiver<Ask>,
+    orders: Arc<Orders>,
+    /// Outlives a restart: a cutover that waits for the end would wait for ever.
+    stop_at: Option<Uuid>,
+    halt: Option<run::Halt>,
+    /// It fell far behind: the next run begins with the spool.
+    behind: bool,
+}
+
+impl Shared {
+    fn take(&mut self, ask: Ask) {
+        match ask {
+            Ask::Look => {}
+            Ask::Hold => self.halt = Some(run::Halt::Here),
+            Ask::Park { before, parked } => self.halt = Some(run::Halt::Before(before, parked)),
+            Ask::Resume => self.halt = None,
+            Ask::StopAt(marker) => self.stop_at = Some(marker),
+        }
+    }
+
+    fn may_apply(&self) -> bool {
+        self.orders.apply.load(Ordering::SeqCst)
+    }
+
+    fn mode(&self, mode: StreamMode) {
+        self.publish.send_modify(|seen| seen.status.mode = mode);
+    }
+}
+
 async fn supervise(
     spec: StreamSpec,
     publish: watch::Sender<Seen>,
-    mut asks: mpsc::UnboundedReceiver<Ask>,
-    record_dirty: Arc<AtomicBool>,
+    asks: mpsc::UnboundedReceiver<Ask>,
+    orders: Arc<Orders>,
 ) {
+    let watched = retained::watch(spec.clone(), publish.clone());
+    let mut shared = Shared {
+        spec,
+        publish,
+        asks,
+        orders,
+        stop_at: None,
+        halt: None,
+        behind: false,
+    };
+    tokio::select! {
+        () = watched => {}
+        () = run_for_ever(&mut shared) => {}
+    }
+}
+
+async fn run_for_ever(shared: &mut Shared) {
     let mut failures = 0;
-    // Outlives a restart: a cutover that waits for the end would wait for ever.
-    let mut stop_at = None;
     loop {
-        let before = publish.borrow().status.transactions;
-        let ended = run::run(&spec, &publish, &mut asks, &record_dirty, &mut stop_at).await;
-        let Err(error) = ended else { return };
-        if publish.borrow().status.transactions > before {
+        let before = shared.publish.borrow().status.transactions;
+        let error = match spooled::run(shared).await {
+            Ok(run::Ended::Done) => return,
+            Ok(run::Ended::Again) => continue,
+            Err(error) => error,
+        };
+        // Whoever asked the run that failed to park is told by the end of his channel.
+        if matches!(shared.halt, Some(run::Halt::Before(..))) {
+            shared.halt = Some(run::Halt::Here);
+        }
+        if shared.publish.borrow().status.transactions > before {
             failures = 0;
         }
         failures += 1;
@@ -263,7 +352,7 @@ async fn supervise(
             return;
         };
         let passing = failure.retry != RetryClass::None;
-        if !passing || failures >= spec.max_attempts {
+        if !passing || failures >= shared.spec.max_attempts {
             if passing {
                 failure.message = format!("{} ({failures} tries)", failure.message);
                 failure.retry = RetryClass::None;
@@ -271,11 +360,17 @@ async fn supervise(
                     .hint
                     .get_or_insert_with(|| "mend the cause, then `resume`".to_owned());
             }
-            publish.send_modify(|seen| seen.status.failure = Some(failure));
+            shared
+                .publish
+                .send_modify(|seen| seen.status.failure = Some(failure));
             return;
         }
-        tracing::warn!(direction = %spec.direction, failures, error = %failure.message, "change stream restarts");
-        let pause = Duration::from_millis(50) * 2_u32.pow(failures.min(10));
-        tokio::time::sleep(pause.min(LONGEST_PAUSE)).await;
+        tracing::warn!(direction = %shared.spec.direction, failures, error = %failure.message, "change stream restarts");
+        tokio::time::sleep(pause(failures)).await;
     }
+}
+
+/// How long to wait after so many failures in a row.
+fn pause(failures: u32) -> Duration {
+    (Duration::from_millis(50) * 2_u32.pow(failures.min(10))).min(LONGEST_PAUSE)
 }

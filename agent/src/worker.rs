@@ -6,6 +6,7 @@
 mod assignment;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,16 +29,20 @@ pub struct Worker {
     name: AgentName,
     instance: InstanceId,
     controller: Controller,
+    /// Where captured changes are kept that cannot be applied yet.
+    spools: PathBuf,
     owned: Mutex<HashMap<MigrationId, Assignment>>,
 }
 
 impl Worker {
-    /// An agent called `name` that works for the controllers at `urls`, separated by commas.
-    pub fn new(name: &str, urls: &str) -> Arc<Self> {
+    /// An agent called `name` that works for the controllers at `urls`, separated by commas, and keeps captured
+    /// changes in `spools` while they cannot be applied; they hold rows.
+    pub fn new(name: &str, urls: &str, spools: PathBuf) -> Arc<Self> {
         Arc::new(Self {
             name: AgentName(name.to_owned()),
             instance: InstanceId(uuid::Uuid::new_v4().to_string()),
             controller: Controller::new(urls),
+            spools,
             owned: Mutex::new(HashMap::new()),
         })
     }
@@ -97,7 +102,8 @@ impl Worker {
             Work::Step(dispatch) => {
                 let mut owned = self.owned.lock().await;
                 let before = owned.remove(&dispatch.migration);
-                let next = Assignment::begin(*dispatch, before, &self.controller).await;
+                let next =
+                    Assignment::begin(*dispatch, before, &self.controller, &self.spools).await;
                 owned.insert(next.owned.migration.clone(), next);
             }
         }

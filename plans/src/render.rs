@@ -3,7 +3,7 @@
 use crate::failure::Severity;
 use crate::plan::{Plan, PlannedMove, TargetState, Until};
 use crate::request::Mode;
-use crate::table::TableKey;
+use crate::table::{CopyBy, TableKey};
 use std::fmt::Write;
 
 /// The plan as `shardwright plan` prints it.
@@ -124,6 +124,11 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
             bytes(table.bytes)
         )?;
         writeln!(out, "        where {}", table.predicate(&moving.keys, ""))?;
+        let by = match table.copy_by {
+            CopyBy::Blocks => "blocks",
+            CopyBy::KeyRanges => "key ranges",
+        };
+        writeln!(out, "        copied by {by}: {}", table.copy_why)?;
     }
     Ok(())
 }

@@ -1,10 +1,14 @@
 //! The user's tables, as far as a move must know them.
 
+mod copy_by;
+
 use crate::key::KeyType;
 use crate::key_set::KeySet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+pub use copy_by::{CopyBy, RowOrder, copy_by};
 
 /// A table by schema and name.
 #[derive(
@@ -135,6 +139,15 @@ pub struct MovingTable {
     pub rows: i64,
     /// Size of the whole table's heap and TOAST, bytes.
     pub bytes: i64,
+    /// How its rows lie, where it can be divided by key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<RowOrder>,
+    /// What the copy divides it by.
+    #[serde(default)]
+    pub copy_by: CopyBy,
+    /// Why.
+    #[serde(default)]
+    pub copy_why: String,
 }
 
 impl MovingTable {

@@ -6,7 +6,7 @@ use plans::inspection::check::{
 };
 use plans::key::{Key, KeyType, accept};
 use plans::key_set::{KeyRange, KeySet};
-use plans::table::{MovingTable, TableKey, TableName, quote_literal};
+use plans::table::{CopyBy, MovingTable, TableKey, TableName, quote_literal};
 use tokio_postgres::{Client, Row};
 
 use super::{count, keys, reference};
@@ -86,6 +86,9 @@ pub(super) fn bare(table: TableName, key: TableKey) -> MovingTable {
         columns: Vec::new(),
         rows: 0,
         bytes: 0,
+        order: None,
+        copy_by: CopyBy::Blocks,
+        copy_why: String::new(),
     }
 }
 

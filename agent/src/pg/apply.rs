@@ -169,6 +169,18 @@ impl Applier {
         Ok(())
     }
 
+    /// The table of a row, and the text of the first value of its primary key.
+    pub(crate) fn place(&self, relation: u32, row: &Tuple) -> Result<(usize, String), StepError> {
+        let target = self.target(relation)?;
+        let first = target.key.first().and_then(|index| row.0.get(*index));
+        match first {
+            Some(Value::Text(text)) => {
+                Ok((target.table, String::from_utf8_lossy(text).into_owned()))
+            }
+            _ => Err(self.incomplete(target)),
+        }
+    }
+
     /// The statement for an inserted row.
     pub(crate) fn insert(&self, relation: u32, new: &Tuple) -> Result<RowChange, StepError> {
         let target = self.target(relation)?;

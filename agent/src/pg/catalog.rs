@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plans::inspection::check::Fact;
 use plans::key::KeyType;
-use plans::table::{Column, MovingTable, TableKey, TableName};
+use plans::table::{Column, MovingTable, RowOrder, TableKey, TableName};
 use tokio_postgres::{Client, Row};
 
 use crate::error::{At, StepError};
@@ -21,6 +21,7 @@ pub(crate) struct Found {
     pub(crate) deferrable_key: bool,
     pub(crate) rows: i64,
     pub(crate) bytes: i64,
+    pub(crate) order: Option<RowOrder>,
 }
 
 /// Every table of the user's schemas, by name.
@@ -41,9 +42,17 @@ pub(crate) async fn tables(
                     coalesce((select not x.indimmediate from pg_catalog.pg_index x
                               where x.indrelid = c.oid and x.indisprimary), false),
                     greatest(c.reltuples, 0)::bigint,
-                    case when c.relkind = 'r' then pg_catalog.pg_table_size(c.oid) else 0 end
+                    case when c.relkind = 'r' then pg_catalog.pg_table_size(c.oid) else 0 end,
+                    first.attname::text,
+                    coalesce((select (s.correlation * 100)::bigint from pg_catalog.pg_stats s
+                              where s.schemaname = n.nspname and s.tablename = c.relname
+                                and s.attname = first.attname and not s.inherited), 0)
              from pg_catalog.pg_class c
              join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+             left join lateral (select a.attname from pg_catalog.pg_index x
+                                join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = x.indkey[0]
+                                where x.indrelid = c.oid and x.indisprimary
+                                  and a.atttypid = any ('{int2,int4,int8,uuid}'::regtype[])) first on true
              where c.relkind in ('r', 'p', 'f')
                and n.nspname not in ('pg_catalog', 'information_schema', 'shardwright')
                and n.nspname !~ '^pg_(toast|temp)'",
@@ -73,6 +82,10 @@ fn found(row: &Row) -> Found {
         deferrable_key: row.get(7),
         rows: row.get(8),
         bytes: row.get(9),
+        order: row.get::<_, Option<String>>(10).map(|column| RowOrder {
+            column,
+            correlation_percent: row.get(11),
+        }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use futures::{SinkExt, TryStreamExt};
-use plans::table::{MovingTable, quote_ident};
+use plans::table::{MovingTable, quote_ident, quote_literal};
 use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
@@ -10,7 +10,7 @@ use crate::error::{At, StepError};
 /// Messages of one row each are gathered to this size before they are sent on.
 const GATHER: usize = 64 << 10;
 
-/// Which rows of a table a chunk holds.
+/// Rows by where they lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BlockRange {
     pub(crate) from: i64,
@@ -29,14 +29,60 @@ impl BlockRange {
     }
 }
 
-/// Copies the rows of one block range that match `predicate`; both sessions are in their transactions.
+/// Rows from `low` to before `high` of the table's first primary key column, values as text; open where missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyRange {
+    pub(crate) column: String,
+    pub(crate) low: Option<String>,
+    pub(crate) high: Option<String>,
+}
+
+impl KeyRange {
+    /// The condition on the column.
+    pub(crate) fn condition(&self) -> String {
+        let end = |sign: &str, value: &Option<String>| {
+            value.as_ref().map(|value| {
+                format!(
+                    "{} {sign} {}",
+                    quote_ident(&self.column),
+                    quote_literal(value)
+                )
+            })
+        };
+        let ends = [end(">=", &self.low), end("<", &self.high)];
+        let ends: Vec<String> = ends.into_iter().flatten().collect();
+        if ends.is_empty() {
+            "true".to_owned()
+        } else {
+            ends.join(" and ")
+        }
+    }
+}
+
+/// Which rows of a table a chunk holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Blocks(BlockRange),
+    Keys(KeyRange),
+}
+
+impl Extent {
+    fn condition(&self) -> String {
+        match self {
+            Self::Blocks(range) => range.condition(),
+            Self::Keys(range) => range.condition(),
+        }
+    }
+}
+
+/// Copies the rows of one extent that match `predicate`; both sessions are in their transactions.
 ///
 /// Returns rows and bytes. `moved` is told of rows and bytes as they pass.
 pub(crate) async fn copy_chunk(
     source: &Client,
     target: &Client,
     table: &MovingTable,
-    range: &BlockRange,
+    extent: &Extent,
     predicate: &str,
     moved: impl Fn(u64, u64),
 ) -> Result<(u64, u64), StepError> {
@@ -52,7 +98,7 @@ pub(crate) async fn copy_chunk(
     let name = table.table.sql();
     let out = format!(
         "copy (select {columns} from only {name} where {} and {predicate}) to stdout (format {format})",
-        range.condition()
+        extent.condition()
     );
     let into = format!("copy {name} ({columns}) from stdin (format {format})");
     let stream = source.copy_out(&out).await.at(&reading)?;

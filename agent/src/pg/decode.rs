@@ -7,6 +7,7 @@
 //! Absent: streamed and two-phase transactions (later protocol versions), knowledge of types.
 
 mod change;
+pub(crate) mod encode;
 mod read;
 #[cfg(test)]
 mod tests;

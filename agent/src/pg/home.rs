@@ -41,13 +41,28 @@ create table if not exists shardwright.schema_entry (
     done boolean not null default false,
     primary key (migration, ordinal)
 );
+create table if not exists shardwright.snapshot (
+    migration text not null,
+    number int not null,
+    snapshot text not null,
+    barrier pg_lsn not null,
+    taken_at timestamptz not null default clock_timestamp(),
+    primary key (migration, number)
+);
+comment on table shardwright.snapshot is 'snapshots of the source that the copy was made with; 0 is the slot''s own';
+comment on column shardwright.snapshot.barrier is 'everything that the snapshot saw was durable before this position of the source';
 create table if not exists shardwright.chunk (
     migration text not null,
     ordinal int not null,
+    unit int not null,
     relation text not null,
     filenode oid not null,
     from_block bigint not null,
     to_block bigint,
+    by_key boolean not null default false,
+    low text,
+    high text,
+    snapshot int,
     begun int not null default 0,
     done boolean not null default false,
     rows bigint not null default 0,
@@ -113,7 +128,14 @@ pub(crate) async fn forget(client: &Client, token: &Token, shard: &str) -> Resul
     let what = format!("shard {shard}: removing the migration's rows");
     if epoch::is_enrolled(client, token, shard).await? {
         let id = quote_literal(&token.migration.0);
-        let tables = ["chunk", "progress", "dirty", "schema_entry", "move"];
+        let tables = [
+            "chunk",
+            "snapshot",
+            "progress",
+            "dirty",
+            "schema_entry",
+            "move",
+        ];
         let deletes = tables.map(|t| format!("delete from shardwright.{t} where migration = {id}"));
         epoch::execute(client, token, &deletes.join("; "))
             .await

@@ -31,6 +31,8 @@ pub(crate) enum Kind {
     Probe,
     /// A point after which the applier has parked.
     Park,
+    /// G2: everything that a snapshot saw is durable.
+    Barrier,
     /// C5: everything written before the fence lies before it.
     Fenced,
     /// C8: everything written before the seal lies before it.

@@ -19,4 +19,5 @@ pub(crate) mod schema;
 pub(crate) mod sequences;
 pub(crate) mod shard;
 pub(crate) mod snapshot;
+pub(crate) mod visibility;
 pub(crate) mod wait_out;

@@ -18,7 +18,8 @@ use tokio::time::timeout;
 
 use super::lsn::Lsn;
 pub use error::ReplicationError;
-pub use stream::{ChangeStream, StreamEvent, StreamStart};
+pub(crate) use error::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
+pub use stream::{ChangeStream, RawEvent, StreamEvent, StreamStart};
 
 /// Which server this is, and which history of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

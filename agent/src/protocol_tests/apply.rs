@@ -17,7 +17,7 @@ use crate::stream::{Stream, failure_of};
 const FORWARD: Direction = Direction::Forward;
 
 /// Why the stream gave up.
-async fn halted(stream: &Stream) -> (String, String) {
+pub(super) async fn halted(stream: &Stream) -> (String, String) {
     let failure = tokio::time::timeout(LIMIT, failure_of(stream.watch()));
     let failure = failure.await.expect("in time");
     let failure = failure.failure().expect("a failure").clone();
@@ -25,7 +25,7 @@ async fn halted(stream: &Stream) -> (String, String) {
 }
 
 /// The slot's confirmed position and the durable progress.
-async fn positions(bench: &Bench) -> (Lsn, Lsn) {
+pub(super) async fn positions(bench: &Bench) -> (Lsn, Lsn) {
     let (source, target) = (
         bench.ours(&bench.source).await,
         bench.ours(&bench.target).await,
@@ -38,7 +38,7 @@ async fn positions(bench: &Bench) -> (Lsn, Lsn) {
 }
 
 /// Transactions of all sizes, some of them rolled back, some refused, until it is told to stop.
-async fn write(session: &Client, seed: u64, stop: &AtomicBool) {
+pub(super) async fn write(session: &Client, seed: u64, stop: &AtomicBool) {
     let mut random = StdRng::seed_from_u64(seed);
     while !stop.load(Ordering::SeqCst) {
         let (tenant, id) = (random.random_range(95..105), random.random_range(0..40));

@@ -8,7 +8,7 @@ use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::names::Direction;
 use plans::plan::ShardRef;
-use plans::table::{KeyColumn, MovingTable, TableKey, TableName};
+use plans::table::{CopyBy, KeyColumn, MovingTable, TableKey, TableName};
 use tokio_postgres::Client;
 
 use super::shard::{LIMIT, Shard as Database, until};
@@ -191,19 +191,25 @@ impl Bench {
         }
     }
 
-    /// Starts the change stream.
-    pub(crate) async fn stream(&self, direction: Direction) -> Stream {
+    /// What the change stream needs to know; it has no spool.
+    pub(crate) async fn spec(&self, direction: Direction) -> StreamSpec {
         let (origin, destination) = self.ends(direction);
-        let spec = StreamSpec {
+        StreamSpec {
             direction,
             origin: self.shard(origin, self.token.epoch),
             destination: self.shard(destination, self.token.epoch),
             system: system(origin).await,
             token: self.token.clone(),
             tables: self.tables.clone(),
+            spool: None,
+            spool_beyond: u64::MAX,
             max_attempts: 50,
-        };
-        Stream::start(spec, false)
+        }
+    }
+
+    /// Starts the change stream.
+    pub(crate) async fn stream(&self, direction: Direction) -> Stream {
+        Stream::start(self.spec(direction).await, false, true)
     }
 
     /// Commits a marker on the side where a stream comes from, and waits until it is applied.
@@ -272,6 +278,9 @@ pub(crate) async fn tables(session: &Client) -> Vec<MovingTable> {
             columns: columns.into_iter().map(|found| found.column).collect(),
             rows: 0,
             bytes: 0,
+            order: None,
+            copy_by: CopyBy::Blocks,
+            copy_why: String::new(),
         });
     }
     tables

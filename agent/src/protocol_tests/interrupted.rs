@@ -50,7 +50,11 @@ fn again(bench: &Bench, step: StepKind) -> Context {
         options: Options::default(),
         outputs: BTreeMap::new(),
     };
-    let owned = Arc::new(Owned::new(dispatch.migration.clone(), dispatch.epoch));
+    let owned = Arc::new(Owned::new(
+        dispatch.migration.clone(),
+        dispatch.epoch,
+        &std::env::temp_dir(),
+    ));
     let nobody = Controller::new("http://127.0.0.1:1");
     Context::new(dispatch, owned, nobody, CancellationToken::new())
 }

@@ -21,6 +21,7 @@ use crate::pg::{epoch, guard, home, register};
 pub(super) async fn run(context: &Context) -> Result<Dropped, StepError> {
     context.say("stopping the streams");
     context.owned.stop_stream().await;
+    context.spool().remove().await?;
     let (source, target) = (context.source()?, context.target()?);
     for (shard, direction) in [(&target, Direction::Reverse), (&source, Direction::Forward)] {
         let session = shard.session("drop").await?;

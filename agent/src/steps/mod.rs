@@ -3,7 +3,6 @@
 mod build_indexes;
 mod catch_up;
 mod copy;
-mod copy_progress;
 mod create_target;
 mod cutover;
 mod delete;
@@ -24,6 +23,7 @@ use serde_json::Value;
 
 use crate::error::StepError;
 use crate::owned::Context;
+pub(crate) use copy::keep_snapshot;
 pub(crate) use cutover::recover_register;
 use plans::names::Direction;
 

@@ -10,6 +10,7 @@ use plans::step::StepKind;
 use plans::step::open_capture::CaptureOpened;
 use tokio_postgres::Client;
 
+use super::copy;
 use super::create_target::guards;
 use crate::controller::CleanupRecord;
 use crate::error::{At, StepError};
@@ -18,7 +19,7 @@ use crate::pg::lsn::Lsn;
 use crate::pg::progress::{self, Progress};
 use crate::pg::replication::{CreatedSlot, ReplicationSession, SlotOptions};
 use crate::pg::shard::Shard;
-use crate::pg::snapshot::{self, Holders};
+use crate::pg::snapshot;
 use crate::pg::{epoch, home};
 
 /// Creating a slot waits for every running transaction; after this long we say which.
@@ -41,19 +42,21 @@ pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
     .await?;
     context.say("putting guards on the source's tables");
     guards(context, &session, 0, &source.name).await?;
+    context.owned.stop_stream().await;
     drop_slot(&session, context, Direction::Forward, &source.name).await?;
+    // What was captured by an earlier slot belongs to an earlier copy.
+    context.spool().remove().await?;
     publish(&session, context, Direction::Forward, &source.name).await?;
     context.say("creating the replication slot; it waits for transactions that run now");
     let (slot, holder) = create_slot(context, &source, Direction::Forward).await?;
     fail_point::hit("open_capture.slot_created").await?;
-    let snapshot = slot.snapshot.as_deref().unwrap_or_default();
     let id = dispatch.migration.as_str();
     // A process that was stopped for a while must not end the holders of its successor (I7).
     epoch::execute(&session, &token, "select 1")
         .await
         .at(format_args!("shard {}: proving the epoch", source.name))?;
     snapshot::end_all(&source, id).await?;
-    *context.owned.holders.lock().await = Some(Holders::start(&source, id, snapshot).await?);
+    copy::record_first(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
     drop(holder);
     start_progress(
         context,

@@ -18,6 +18,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     context.say("taking back what the migration created");
     fail_point::hit("unwind.started").await?;
     context.owned.stop_stream().await;
+    context.spool().remove().await?;
     *context.owned.holders.lock().await = None;
     let source = context.source()?;
     let session = source.session("unwind").await?;

@@ -56,6 +56,15 @@ impl Batch {
         &mut self.applier
     }
 
+    pub(super) fn applier_ref(&self) -> &Applier {
+        &self.applier
+    }
+
+    /// End of the last transaction that was taken.
+    pub(super) fn position(&self) -> Lsn {
+        self.next.lsn
+    }
+
     /// Nothing of it would be lost.
     pub(super) fn is_empty(&self) -> bool {
         self.next == self.progress && self.pending.is_empty() && !self.open

@@ -1,24 +1,24 @@
-//! One run of a stream: from its durable progress until it is told to stop or something fails.
+//! What a run does with each event: whole transactions become batches on the destination.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use plans::names::Direction;
-use tokio::sync::{mpsc, oneshot, watch};
-use uuid::Uuid;
+use tokio::sync::oneshot;
 
 use super::batch::Batch;
-use super::{Ask, Seen, StreamSpec};
+use super::visible::Visible;
+use super::{Ask, Shared};
 use crate::error::{At, StepError};
-use crate::pg::apply::{Applier, RowChange};
-use crate::pg::decode::{Begin, Change, Message};
+use crate::pg::apply::RowChange;
+use crate::pg::decode::{Begin, Change, Message, OldRow, Tuple};
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
-use crate::pg::progress;
-use crate::pg::replication::{ChangeStream, StreamEvent, StreamStart};
+use crate::pg::replication::{ChangeStream, StreamEvent};
+use crate::spool::Reader;
 
 /// How long a batch waits for more before it commits.
-const LINGER: Duration = Duration::from_millis(2);
+pub(super) const LINGER: Duration = Duration::from_millis(2);
 /// An idle stream moves its progress after this much log that holds nothing for it.
 const IDLE_BYTES: u64 = 16 << 20;
 
@@ -29,196 +29,210 @@ struct Arriving {
     rows: u64,
     /// Applied before: it is only listened to.
     skip: bool,
+    /// The copy may hold some of its changes.
+    judge: bool,
     markers: Vec<Marker>,
 }
 
 /// Where it is to halt until it is told to go on.
 #[derive(Debug)]
-enum Halt {
+pub(super) enum Halt {
     /// Before the next transaction.
     Here,
     /// Before the first transaction that commits at this position or later.
     Before(Lsn, oneshot::Sender<Lsn>),
 }
 
-/// The state of one run.
-struct Run<'a> {
-    spec: &'a StreamSpec,
-    publish: &'a watch::Sender<Seen>,
-    record_dirty: &'a AtomicBool,
-    stream: ChangeStream,
-    batch: Batch,
+/// How a run ends without an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The marker to stop at is applied.
+    Done,
+    /// The stream goes on in another mode.
+    Again,
+}
+
+/// Where events come from.
+#[derive(Debug)]
+pub(super) enum Feed {
+    /// The slot.
+    Live(Box<ChangeStream>),
+    /// The spool.
+    Spool(Reader),
+}
+
+impl Feed {
+    /// The next event; `None` when the spool is read to its end. May be cancelled.
+    pub(super) async fn next(&mut self, origin: &str) -> Result<Option<StreamEvent>, StepError> {
+        match self {
+            Self::Live(stream) => stream
+                .next()
+                .await
+                .map(Some)
+                .at(format_args!("shard {origin}: reading changes")),
+            Self::Spool(reader) => reader.next().await.transpose(),
+        }
+    }
+
+    fn confirm(&mut self, lsn: Lsn) {
+        match self {
+            Self::Live(stream) => stream.confirm(lsn),
+            // It was confirmed when it came into the spool.
+            Self::Spool(_) => {}
+        }
+    }
+}
+
+/// The destination's side of a run.
+pub(super) struct Run {
+    pub(super) batch: Batch,
+    /// What the copy holds already; `None` once nothing is left to judge.
+    pub(super) visible: Option<Visible>,
     arriving: Option<Arriving>,
-    halt: Option<Halt>,
     /// Position of the last commit that was taken.
     last: Lsn,
-    stop_at: &'a mut Option<Uuid>,
-    /// How far the origin's log is known to reach.
-    written: Lsn,
 }
 
-/// Runs until [`Ask::StopAt`] is fulfilled (`Ok`) or something fails.
-pub(super) async fn run(
-    spec: &StreamSpec,
-    publish: &watch::Sender<Seen>,
-    asks: &mut mpsc::UnboundedReceiver<Ask>,
-    record_dirty: &AtomicBool,
-    stop_at: &mut Option<Uuid>,
-) -> Result<(), StepError> {
-    let mut run = open(spec, publish, record_dirty, stop_at).await?;
-    loop {
-        tokio::select! {
-            biased;
-            ask = asks.recv() => match ask {
-                Some(ask) => run.take(ask),
-                None => return Ok(()),
-            },
-            event = run.stream.next() => {
-                let event = event.at(format_args!("shard {}: reading changes", spec.origin.name))?;
-                if run.handle(event, asks).await? {
-                    // The apply session ends here; the last report to the slot may take its time.
-                    tokio::spawn(run.stream.close());
-                    return Ok(());
-                }
-            }
-            () = tokio::time::sleep(LINGER), if run.may_commit() => run.commit().await?,
-        }
-    }
-}
-
-async fn open<'a>(
-    spec: &'a StreamSpec,
-    publish: &'a watch::Sender<Seen>,
-    record_dirty: &'a AtomicBool,
-    stop_at: &'a mut Option<Uuid>,
-) -> Result<Run<'a>, StepError> {
-    let shard = spec.destination.name.as_str();
-    let session = spec.destination.replica_session("apply").await?;
-    let progress = progress::read(&session, &spec.token, spec.direction, shard).await?;
-    let progress = progress.ok_or_else(|| {
-        StepError::refused(
-            "stream.progress",
-            format!(
-                "shard {shard}: the {} stream has no progress row",
-                spec.direction
-            ),
-            "abort the migration and plan it again",
-        )
-    })?;
-    let applier = Applier::prepare(&session, &spec.tables, shard).await?;
-    let start = StreamStart {
-        slot: spec.token.migration.slot(spec.direction),
-        publication: spec.token.migration.publication(spec.direction),
-        start: progress.lsn,
-        system: spec.system,
-    };
-    let name = spec.origin.application_name("capture");
-    let stream = ChangeStream::open(&spec.origin.dsn, &name, &start)
-        .await
-        .at(format_args!(
-            "shard {}: opening the change stream",
-            spec.origin.name
-        ))?;
-    Ok(Run {
-        spec,
-        publish,
-        record_dirty,
-        stream,
-        batch: Batch::new(session, applier, progress),
-        arriving: None,
-        halt: None,
-        last: progress.lsn,
-        stop_at,
-        written: progress.lsn,
-    })
-}
-
-impl Run<'_> {
-    fn take(&mut self, ask: Ask) {
-        match ask {
-            Ask::Hold => self.halt = Some(Halt::Here),
-            Ask::Park { before, parked } => self.halt = Some(Halt::Before(before, parked)),
-            Ask::Resume => self.halt = None,
-            Ask::StopAt(marker) => *self.stop_at = Some(marker),
+impl Run {
+    pub(super) fn new(batch: Batch, visible: Option<Visible>) -> Self {
+        let last = batch.progress.lsn;
+        Self {
+            batch,
+            visible,
+            arriving: None,
+            last,
         }
     }
 
-    fn may_commit(&self) -> bool {
+    pub(super) fn may_commit(&self) -> bool {
         self.arriving.is_none() && !self.batch.is_empty()
     }
 
     /// True when the stream has reached its end.
-    async fn handle(
+    pub(super) async fn handle(
         &mut self,
+        shared: &mut Shared,
+        feed: &mut Feed,
         event: StreamEvent,
-        asks: &mut mpsc::UnboundedReceiver<Ask>,
     ) -> Result<bool, StepError> {
         match event {
             StreamEvent::KeepAlive { wal_end } => {
-                self.written = self.written.max(wal_end);
-                self.idle(wal_end).await?;
+                wrote(shared, wal_end);
+                self.idle(shared, feed, wal_end).await?;
                 Ok(false)
             }
             StreamEvent::Change {
                 wal_end, change, ..
             } => {
-                self.written = self.written.max(wal_end);
-                self.change(change, asks).await
+                wrote(shared, wal_end);
+                self.change(shared, feed, change).await
             }
         }
     }
 
     async fn change(
         &mut self,
+        shared: &mut Shared,
+        feed: &mut Feed,
         change: Change,
-        asks: &mut mpsc::UnboundedReceiver<Ask>,
     ) -> Result<bool, StepError> {
         match change {
-            Change::Begin(begin) => self.begin(begin, asks).await?,
+            Change::Begin(begin) => self.begin(shared, feed, begin).await?,
             Change::Relation(relation) => self.batch.applier().relation(relation)?,
             Change::Insert { relation, new } => {
-                if self.wanted() {
+                if self.wanted(shared) && !self.held(relation, &new)? {
                     let change = self.batch.applier().insert(relation, &new)?;
-                    self.push(change).await?;
+                    self.push(shared, change).await?;
                 }
             }
             Change::Update { relation, old, new } => {
-                if self.wanted() {
-                    let change = self.batch.applier().update(relation, &old, &new)?;
-                    self.push(change).await?;
+                if self.wanted(shared)
+                    && let Some(change) = self.update(relation, &old, &new)?
+                {
+                    self.push(shared, change).await?;
                 }
             }
             Change::Delete { relation, old } => {
-                if self.wanted() {
+                if self.wanted(shared) && !self.held_old(relation, &old)? {
                     let change = self.batch.applier().delete(relation, &old)?;
-                    self.push(change).await?;
+                    self.push(shared, change).await?;
                 }
             }
             Change::Truncate { .. } => return Err(truncated()),
-            Change::Message(message) => self.message(&message),
-            Change::Commit(commit) => return self.end(commit.end_lsn).await,
+            Change::Message(message) => self.message(shared, &message),
+            Change::Commit(commit) => return self.end(shared, feed, commit.end_lsn).await,
             Change::Origin { .. } | Change::Type(_) => {}
         }
         Ok(false)
     }
 
+    /// An UPDATE may take a row from a unit whose copy holds it to one whose copy does not, and back.
+    fn update(
+        &mut self,
+        relation: u32,
+        old: &OldRow,
+        new: &Tuple,
+    ) -> Result<Option<RowChange>, StepError> {
+        let to = self.held(relation, new)?;
+        let from = match old {
+            OldRow::Absent => to,
+            OldRow::Key(row) | OldRow::Full(row) => self.held(relation, row)?,
+        };
+        let applier = self.batch.applier();
+        match (from, to) {
+            (false, false) => applier.update(relation, old, new).map(Some),
+            (false, true) => applier.delete(relation, old).map(Some),
+            (true, false) => applier.insert(relation, new).map(Some),
+            (true, true) => Ok(None),
+        }
+    }
+
+    /// Whether the copy holds this image of a row already.
+    fn held(&mut self, relation: u32, row: &Tuple) -> Result<bool, StepError> {
+        let (Some(visible), Some(arriving)) = (&self.visible, &self.arriving) else {
+            return Ok(false);
+        };
+        if !arriving.judge {
+            return Ok(false);
+        }
+        let (table, first) = self.batch.applier_ref().place(relation, row)?;
+        visible.holds(table, &first, arriving.begin.xid)
+    }
+
+    fn held_old(&mut self, relation: u32, old: &OldRow) -> Result<bool, StepError> {
+        match old {
+            // The applier refuses it with the reason.
+            OldRow::Absent => Ok(false),
+            OldRow::Key(row) | OldRow::Full(row) => self.held(relation, row),
+        }
+    }
+
     async fn begin(
         &mut self,
+        shared: &mut Shared,
+        feed: &mut Feed,
         begin: Begin,
-        asks: &mut mpsc::UnboundedReceiver<Ask>,
     ) -> Result<(), StepError> {
-        while let Ok(ask) = asks.try_recv() {
-            self.take(ask);
+        while let Ok(ask) = shared.asks.try_recv() {
+            shared.take(ask);
         }
-        while self.halts_before(&begin) {
-            self.stay(asks).await?;
+        while halts_before(shared, &begin) {
+            self.stay(shared, feed).await?;
         }
-        let skip = begin.final_lsn < self.batch.progress.lsn;
+        let skip = begin.final_lsn < self.batch.position();
         if !skip {
             self.last = begin.final_lsn;
         }
+        let judge = self
+            .visible
+            .as_ref()
+            .is_some_and(|visible| visible.reaches(begin.final_lsn));
+        if !judge && !skip {
+            self.visible = None;
+        }
         self.arriving = Some(Arriving {
             skip,
+            judge,
             begin,
             rows: 0,
             markers: Vec::new(),
@@ -226,48 +240,40 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn halts_before(&self, begin: &Begin) -> bool {
-        match &self.halt {
-            None => false,
-            Some(Halt::Here) => true,
-            Some(Halt::Before(before, _)) => begin.final_lsn >= *before,
-        }
-    }
-
     /// Commits what was taken, answers who asked to park here, and waits for the next ask.
-    async fn stay(&mut self, asks: &mut mpsc::UnboundedReceiver<Ask>) -> Result<(), StepError> {
-        self.commit().await?;
-        if let Some(Halt::Before(_, parked)) = self.halt.replace(Halt::Here) {
+    async fn stay(&mut self, shared: &mut Shared, feed: &mut Feed) -> Result<(), StepError> {
+        self.commit(shared, feed).await?;
+        if let Some(Halt::Before(_, parked)) = shared.halt.replace(Halt::Here) {
             let _ = parked.send(self.last);
         }
-        match asks.recv().await {
-            Some(ask) => self.take(ask),
-            None => self.halt = None,
+        match shared.asks.recv().await {
+            Some(ask) => shared.take(ask),
+            None => shared.halt = None,
         }
         Ok(())
     }
 
     /// Whether changes that arrive now are to be applied. Before the open marker the shard that a
     /// reverse stream reads from was closed: all that arrives from that time was ours (C11).
-    fn wanted(&self) -> bool {
+    fn wanted(&self, shared: &Shared) -> bool {
         let skip = self.arriving.as_ref().is_none_or(|tx| tx.skip);
-        let opened = self.spec.direction == Direction::Forward || self.batch.progress.opened;
+        let opened = shared.spec.direction == Direction::Forward || self.batch.progress.opened;
         !skip && opened
     }
 
-    async fn push(&mut self, change: RowChange) -> Result<(), StepError> {
+    async fn push(&mut self, shared: &Shared, change: RowChange) -> Result<(), StepError> {
         let Some(arriving) = self.arriving.as_mut() else {
             return Ok(());
         };
         arriving.rows += 1;
         let lsn = arriving.begin.final_lsn;
-        let dirty = self.record_dirty.load(Ordering::SeqCst);
-        self.batch.push(self.spec, change, dirty, lsn).await
+        let dirty = shared.orders.record_dirty.load(Ordering::SeqCst);
+        self.batch.push(&shared.spec, change, dirty, lsn).await
     }
 
-    fn message(&mut self, message: &Message) {
+    fn message(&mut self, shared: &Shared, message: &Message) {
         let marker = Marker::parse(&message.prefix, &message.content);
-        let ours = marker.filter(|m| m.migration == self.spec.token.migration.0);
+        let ours = marker.filter(|m| m.migration == shared.spec.token.migration.0);
         if let (Some(marker), Some(arriving), true) =
             (ours, self.arriving.as_mut(), message.transactional)
         {
@@ -275,7 +281,12 @@ impl Run<'_> {
         }
     }
 
-    async fn end(&mut self, end: Lsn) -> Result<bool, StepError> {
+    async fn end(
+        &mut self,
+        shared: &mut Shared,
+        feed: &mut Feed,
+        end: Lsn,
+    ) -> Result<bool, StepError> {
         let Some(arriving) = self.arriving.take() else {
             return Ok(false);
         };
@@ -287,28 +298,32 @@ impl Run<'_> {
             .iter()
             .any(|marker| marker.kind == Kind::Opened);
         self.batch.end_transaction(end, arriving.rows, opened);
-        let before = self.publish.borrow().applied + self.batch.moving();
+        let before = shared.publish.borrow().applied + self.batch.moving();
         let marked = !arriving.markers.is_empty();
         self.batch
             .markers
             .extend(arriving.markers.into_iter().map(|marker| (marker, before)));
         if marked || self.batch.is_full() {
-            self.commit().await?;
+            self.commit(shared, feed).await?;
         }
-        Ok(self
+        Ok(shared
             .stop_at
-            .is_some_and(|id| self.publish.borrow().markers.contains_key(&id)))
+            .is_some_and(|id| shared.publish.borrow().markers.contains_key(&id)))
     }
 
-    async fn commit(&mut self) -> Result<(), StepError> {
+    pub(super) async fn commit(
+        &mut self,
+        shared: &mut Shared,
+        feed: &mut Feed,
+    ) -> Result<(), StepError> {
         let moving = self.batch.moving();
-        self.batch.commit(self.spec).await?;
+        self.batch.commit(&shared.spec).await?;
         let progress = self.batch.progress;
-        self.stream.confirm(progress.lsn);
+        feed.confirm(progress.lsn);
         let markers = std::mem::take(&mut self.batch.markers);
-        let lag = self.written.bytes_since(progress.lsn);
-        self.publish.send_modify(|seen| {
+        shared.publish.send_modify(|seen| {
             seen.applied += moving;
+            let lag = seen.written.bytes_since(progress.lsn);
             seen.status.lag_bytes = i64::try_from(lag).unwrap_or(i64::MAX);
             seen.status.transactions = progress.transactions;
             seen.status.changes = progress.changes;
@@ -322,14 +337,46 @@ impl Run<'_> {
     }
 
     /// Log that holds nothing for this stream need not be kept for it.
-    async fn idle(&mut self, wal_end: Lsn) -> Result<(), StepError> {
+    async fn idle(
+        &mut self,
+        shared: &mut Shared,
+        feed: &mut Feed,
+        wal_end: Lsn,
+    ) -> Result<(), StepError> {
         let nothing_pending = self.arriving.is_none() && self.batch.is_empty();
-        if nothing_pending && wal_end.bytes_since(self.batch.progress.lsn) > IDLE_BYTES {
+        let beyond = match feed {
+            Feed::Live(_) => IDLE_BYTES,
+            // The spool says it rarely, and must be followed to its end.
+            Feed::Spool(_) => 0,
+        };
+        if nothing_pending && wal_end.bytes_since(self.batch.progress.lsn) > beyond {
             self.batch.skip_to(wal_end);
-            self.commit().await?;
+            self.commit(shared, feed).await?;
         }
         Ok(())
     }
+}
+
+/// The origin's log is known to reach at least there.
+fn wrote(shared: &Shared, wal_end: Lsn) {
+    shared.publish.send_if_modified(|seen| {
+        seen.written = seen.written.max(wal_end);
+        false
+    });
+}
+
+fn halts_before(shared: &Shared, begin: &Begin) -> bool {
+    match &shared.halt {
+        None => false,
+        Some(Halt::Here) => true,
+        Some(Halt::Before(before, _)) => begin.final_lsn >= *before,
+    }
+}
+
+/// Takes one ask; `None` when nobody can ask any more.
+pub(super) fn took(shared: &mut Shared, ask: Option<Ask>) -> Option<()> {
+    shared.take(ask?);
+    Some(())
 }
 
 fn truncated() -> StepError {

@@ -1,9 +1,11 @@
 //! One owned migration and its running task.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use plans::failure::Failure;
 use plans::id::StepId;
 use plans::step::StepKind;
 use plans::wire::{Dispatch, Outcome, Report, StepReport};
@@ -16,7 +18,7 @@ use crate::controller::Controller;
 use crate::error::StepError;
 use crate::owned::{Context, Owned};
 use crate::pg::epoch;
-use crate::pg::snapshot::{self, Holders};
+use crate::pg::replication::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
 use crate::steps;
 
 /// Between two tries to take a migration over while no step waits for it.
@@ -37,10 +39,15 @@ impl Assignment {
         dispatch: Dispatch,
         before: Option<Self>,
         controller: &Controller,
+        spools: &Path,
     ) -> Self {
         let owned = match before {
-            Some(before) => before.succeed(&dispatch).await,
-            None => Arc::new(Owned::new(dispatch.migration.clone(), dispatch.epoch)),
+            Some(before) => before.succeed(&dispatch, spools).await,
+            None => Arc::new(Owned::new(
+                dispatch.migration.clone(),
+                dispatch.epoch,
+                spools,
+            )),
         };
         let cancel = CancellationToken::new();
         let step = dispatch.step.clone();
@@ -55,14 +62,14 @@ impl Assignment {
     }
 
     /// Ends this assignment for the next one; what it holds goes on when the epoch is the same.
-    async fn succeed(mut self, dispatch: &Dispatch) -> Arc<Owned> {
+    async fn succeed(mut self, dispatch: &Dispatch, spools: &Path) -> Arc<Owned> {
         self.task.abort();
         let _ = (&mut self.task).await;
         if self.owned.epoch == dispatch.epoch {
             return self.owned;
         }
         self.owned.stop_stream().await;
-        let next = Owned::new(dispatch.migration.clone(), dispatch.epoch);
+        let next = Owned::new(dispatch.migration.clone(), dispatch.epoch, spools);
         // The snapshot does not belong to an epoch: it is only read.
         *next.holders.lock().await = self.owned.holders.lock().await.take();
         Arc::new(next)
@@ -88,7 +95,7 @@ impl Assignment {
         }
         self.cancel.cancel();
         if !busy {
-            self.owned.stop_stream().await;
+            self.owned.spool_only().await;
         }
     }
 
@@ -127,12 +134,20 @@ async fn perform(context: Context) {
     .await;
     let outcome = match outcome {
         Ok(output) => Outcome::Done { output },
+        Err(StepError::Failed(failure)) if begins_again(&failure, kind) => {
+            tracing::warn!(step = %kind, code = %failure.code, "{}: the copy begins again", failure.message);
+            context.owned.stop_stream().await;
+            Outcome::Rewind {
+                to: StepKind::CreateTarget,
+                failure,
+            }
+        }
         Err(StepError::Failed(failure)) => {
             tracing::warn!(step = %kind, code = %failure.code, "{}", failure.message);
             Outcome::Failed { failure }
         }
         Err(StepError::Interrupted) => {
-            context.owned.stop_stream().await;
+            context.owned.spool_only().await;
             Outcome::Interrupted
         }
         Err(StepError::Rewind { to, failure }) => {
@@ -148,6 +163,20 @@ async fn perform(context: Context) {
         progress: context.owned.progress(),
     });
     report_until_heard(&context.controller, &report).await;
+}
+
+/// Before the flip a slot whose changes are lost costs the copy, and nothing else.
+fn begins_again(failure: &Failure, kind: StepKind) -> bool {
+    let lost = [SLOT_MISSING, SLOT_LOST, SLOT_GAP].contains(&failure.code.as_str());
+    lost && matches!(
+        kind,
+        StepKind::Copy
+            | StepKind::CatchUp
+            | StepKind::BuildIndexes
+            | StepKind::Verify
+            | StepKind::OpenReverse
+            | StepKind::Cutover
+    )
 }
 
 /// Runs the step beside the change stream: it fails with the stream, and stops when it is told to.
@@ -226,29 +255,11 @@ async fn take_over(context: &Context) -> Result<(), StepError> {
             .contains_key(&StepId::from(kind.name()))
     };
     if done(StepKind::OpenCapture) && !done(StepKind::Copy) {
-        hold_snapshot(context).await?;
+        steps::keep_snapshot(context).await?;
     }
     if done(StepKind::OpenReverse) && !done(StepKind::DropOld) {
         steps::recover_register(context).await?;
     }
     context.owned.taken.store(true, Ordering::Release);
-    Ok(())
-}
-
-/// Takes the copy's snapshot from the holders that an earlier owner left, if they still live.
-async fn hold_snapshot(context: &Context) -> Result<(), StepError> {
-    let mut holders = context.owned.holders.lock().await;
-    if holders.as_ref().is_some_and(Holders::alive) {
-        return Ok(());
-    }
-    let source = context.source()?;
-    let session = source.session("snapshot").await?;
-    let id = context.dispatch.migration.as_str();
-    for name in snapshot::importable(&session, id, &source.name).await? {
-        if let Ok(new) = Holders::start(&source, id, &name).await {
-            *holders = Some(new);
-            return Ok(());
-        }
-    }
     Ok(())
 }

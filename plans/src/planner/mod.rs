@@ -25,10 +25,11 @@ use crate::id::{MapName, ShardName, StepId};
 use crate::inspection::Load;
 use crate::key_set::KeySet;
 use crate::plan::{API_VERSION, After, Estimate, Move, Plan, PlannedMove};
-use crate::request::{Measure, Mode, Request};
+use crate::request::{Measure, Mode, Options, Request};
 use crate::shard_map::{MapSettings, ShardMap};
 use crate::step::{FORWARD, OFFLINE, StepKind};
 use crate::survey::Survey;
+use crate::table::{CopyBy, MovingTable, copy_by};
 use wish::Ground;
 
 /// Loads that must be measured before an outline can be made.
@@ -203,7 +204,7 @@ pub fn plan(
         .moves
         .into_iter()
         .zip(surveys)
-        .map(|(outlined, survey)| planned(outlined, survey, options.write_stop_budget_ms))
+        .map(|(outlined, survey)| planned(outlined, survey, &options))
         .collect::<Result<_, _>>()?;
     let sum = |figure: fn(&Estimate) -> i64| moves.iter().map(|m| figure(&m.estimate)).sum();
     let plan = Plan {
@@ -233,7 +234,7 @@ pub fn plan(
 fn planned(
     outlined: MoveOutline,
     survey: &Survey,
-    write_stop_budget_ms: u32,
+    options: &Options,
 ) -> Result<PlannedMove, PlanError> {
     let share = |amount: i64, ppm: i64| {
         let part = i128::from(amount) * i128::from(ppm) / 1_000_000;
@@ -251,16 +252,37 @@ fn planned(
         estimate: Estimate {
             rows: moving().map(|(table, ppm)| share(table.rows, *ppm)).sum(),
             bytes: moving().map(|(table, ppm)| share(table.bytes, *ppm)).sum(),
-            write_stop_budget_ms,
+            write_stop_budget_ms: options.write_stop_budget_ms,
         },
         moving: Move {
             source: outlined.source,
             target: outlined.target,
             keys: outlined.keys,
-            tables: survey.tables.clone(),
+            tables: divided(survey, outlined.mode, options.snapshot_age_s),
         },
         graph: graph(outlined.mode)?,
     })
+}
+
+/// The moving tables, with what the copy divides each by.
+fn divided(survey: &Survey, mode: Mode, snapshot_age_s: u32) -> Vec<MovingTable> {
+    let tables = survey.tables.iter().zip(&survey.moving_ppm);
+    tables
+        .map(|(table, ppm)| {
+            let (copy_by, copy_why) = match mode {
+                Mode::Online => copy_by(table, *ppm, snapshot_age_s),
+                Mode::Offline => (
+                    CopyBy::Blocks,
+                    "its moving rows do not change meanwhile".to_owned(),
+                ),
+            };
+            MovingTable {
+                copy_by,
+                copy_why,
+                ..table.clone()
+            }
+        })
+        .collect()
 }
 
 /// The steps of one move, each after the one before it.

@@ -11,7 +11,7 @@ use plans::planner::{self, MoveOutline, Outline, PlanError};
 use plans::request::Request;
 use plans::shard_map::{KeyColumns, MapSettings, Mapping, MappingState, ShardMap, Strategy};
 use plans::survey::Survey;
-use plans::table::{Column, KeyColumn, MovingTable, TableKey, TableName};
+use plans::table::{Column, CopyBy, KeyColumn, MovingTable, TableKey, TableName};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -302,6 +302,9 @@ fn moving_table(table: &str, key: &KeyColumns, types: &[KeyType], nth: i64) -> M
         columns,
         rows: nth * 100_000,
         bytes: nth * 9_000_000,
+        order: None,
+        copy_by: CopyBy::Blocks,
+        copy_why: String::new(),
     }
 }
 

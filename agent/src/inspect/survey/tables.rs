@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plans::survey::SurveyTask;
-use plans::table::{MovingTable, TableKey, TableName, Through};
+use plans::table::{CopyBy, MovingTable, TableKey, TableName, Through};
 use tokio_postgres::Client;
 
 use super::super::keys::join_condition;
@@ -105,6 +105,9 @@ fn moving_table(
         columns: columns.into_iter().map(|found| found.column).collect(),
         rows: facts.rows,
         bytes: facts.bytes,
+        order: facts.order.clone(),
+        copy_by: CopyBy::Blocks,
+        copy_why: String::new(),
     }
 }
 

@@ -9,6 +9,13 @@ use super::SystemIdentity;
 use crate::pg::decode::DecodeError;
 use crate::pg::lsn::Lsn;
 
+/// Code of the failure of a slot that is not there.
+pub(crate) const SLOT_MISSING: &str = "slot.missing";
+/// Code of the failure of a slot that the server has invalidated.
+pub(crate) const SLOT_LOST: &str = "slot.lost";
+/// Code of the failure of a stream whose next changes are gone (I3).
+pub(crate) const SLOT_GAP: &str = "slot.gap";
+
 /// Why a replication session failed; `server` is `host:port/dbname`.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplicationError {
@@ -174,14 +181,37 @@ impl ReplicationError {
             | Self::SlotBusy { .. }
             | Self::Silent { .. }
             | Self::Ended { .. } => Class::Transient,
+            // Left by a run of ours that was cut off: the next one drops it first.
+            Self::SlotExists { .. } => Class::Transient,
             Self::InvalidName { .. }
-            | Self::SlotExists { .. }
             | Self::SlotMissing { .. }
             | Self::SlotLost { .. }
             | Self::Gap { .. }
             | Self::PublicationMissing { .. }
             | Self::SystemChanged { .. }
             | Self::Decode { .. } => Class::Permanent,
+        }
+    }
+
+    /// The failure's code: what is lost has one of its own.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::SlotMissing { .. } => SLOT_MISSING,
+            Self::SlotLost { .. } => SLOT_LOST,
+            Self::Gap { .. } => SLOT_GAP,
+            Self::Connect(_)
+            | Self::InvalidName { .. }
+            | Self::Timeout { .. }
+            | Self::SlotExists { .. }
+            | Self::SlotBusy { .. }
+            | Self::PublicationMissing { .. }
+            | Self::SystemChanged { .. }
+            | Self::Refused { .. }
+            | Self::Query { .. }
+            | Self::Broken { .. }
+            | Self::Decode { .. }
+            | Self::Silent { .. }
+            | Self::Ended { .. } => "replication",
         }
     }
 

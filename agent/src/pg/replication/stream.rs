@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::config::{self, SILENCE_LIMIT, STATUS_INTERVAL};
 use super::{ReplicationError, ReplicationSession, SystemIdentity, column, error};
-use crate::pg::decode::{Begin, Change, Commit, Message, decode};
+use crate::pg::decode::{Begin, Change, Commit, Message, decode, encode};
 use crate::pg::lsn::Lsn;
 
 /// Where a stream starts.
@@ -42,6 +42,25 @@ pub enum StreamEvent {
         change: Change,
     },
     /// The server has read its log up to here. Not a proof that everything before it was sent.
+    KeepAlive {
+        /// How far.
+        wal_end: Lsn,
+    },
+}
+
+/// What arrives, as it was on the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RawEvent {
+    /// One message of pgoutput.
+    Message {
+        /// Its position.
+        at: Lsn,
+        /// The position after the transaction, if it completes one.
+        ends: Option<Lsn>,
+        /// The message.
+        message: Bytes,
+    },
+    /// As [`StreamEvent::KeepAlive`].
     KeepAlive {
         /// How far.
         wal_end: Lsn,
@@ -102,6 +121,32 @@ impl ChangeStream {
     /// [`PublicationMissing`](ReplicationError::PublicationMissing),
     /// [`Decode`](ReplicationError::Decode), or what ended the session. The stream is then over.
     pub async fn next(&mut self) -> Result<StreamEvent, ReplicationError> {
+        let event = self.receive().await?;
+        self.translate(event)
+    }
+
+    /// As [`next`](Self::next), with messages as they were on the wire: for whoever keeps them.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next), without those of decoding.
+    pub async fn next_raw(&mut self) -> Result<RawEvent, ReplicationError> {
+        let event = self.receive().await?;
+        if let ReplicationEvent::XLogData { wal_end, data, .. } = event {
+            return Ok(RawEvent::Message {
+                at: wal_end.into(),
+                ends: None,
+                message: data,
+            });
+        }
+        Ok(match self.translate(event)? {
+            StreamEvent::KeepAlive { wal_end } => RawEvent::KeepAlive { wal_end },
+            StreamEvent::Change {
+                wal_end, change, ..
+            } => raw(wal_end, &change),
+        })
+    }
+
+    async fn receive(&mut self) -> Result<ReplicationEvent, ReplicationError> {
         let Ok(event) = timeout(SILENCE_LIMIT, self.client.recv()).await else {
             return Err(ReplicationError::Silent {
                 server: self.server.clone(),
@@ -110,7 +155,7 @@ impl ChangeStream {
             });
         };
         match event {
-            Ok(Some(event)) => self.translate(event),
+            Ok(Some(event)) => Ok(event),
             Ok(None) => Err(self.ended()),
             Err(source) => Err(self.failed(source)),
         }
@@ -262,6 +307,23 @@ impl std::fmt::Debug for ChangeStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ChangeStream({} on {})", self.slot, self.server)
     }
+}
+
+/// The client hands these three out decoded; every other message comes as it is.
+fn raw(at: Lsn, change: &Change) -> RawEvent {
+    let (ends, message) = match change {
+        Change::Begin(begin) => (None, encode::begin(begin)),
+        Change::Commit(commit) => (Some(commit.end_lsn), encode::commit(commit)),
+        Change::Message(message) => (None, encode::message(message)),
+        Change::Origin { .. }
+        | Change::Relation(_)
+        | Change::Type(_)
+        | Change::Insert { .. }
+        | Change::Update { .. }
+        | Change::Delete { .. }
+        | Change::Truncate { .. } => (None, Bytes::new()),
+    };
+    RawEvent::Message { at, ends, message }
 }
 
 fn at(lsn: Lsn, change: Change) -> StreamEvent {

@@ -1,0 +1,191 @@
+//! Captured changes outlive the source's log, the agent and an absence of the target; a lost spool is a gap.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use plans::id::Epoch;
+use plans::names::Direction;
+use plans::wire::StreamMode;
+use tokio_postgres::Client;
+
+use super::apply::{halted, positions, write};
+use super::bench::{Bench, ITEM};
+use super::shard::until;
+use crate::pg::epoch;
+use crate::pg::replication::SLOT_GAP;
+use crate::spool::Place;
+use crate::stream::Stream;
+
+const FORWARD: Direction = Direction::Forward;
+
+/// A folder for one test's spools, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(bench: &Bench) -> Self {
+        let name = format!(
+            "shardwright-spool-{}-{}",
+            bench.token.migration,
+            std::process::id()
+        );
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn is_empty(&self) -> bool {
+        let files = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
+        files
+            .filter_map(|folder| std::fs::read_dir(folder.path()).ok())
+            .flatten()
+            .count()
+            == 0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+async fn spooling(bench: &Bench, folder: &Path, apply: bool) -> Stream {
+    let mut spec = bench.spec(FORWARD).await;
+    spec.spool = Some(Place::new(
+        folder,
+        &bench.token.migration,
+        FORWARD,
+        bench.token.epoch,
+    ));
+    Stream::start(spec, false, apply)
+}
+
+/// The slot is confirmed up to what the source has written by now.
+async fn until_captured(bench: &Bench, source: &Client) {
+    let read = "select pg_current_wal_lsn()";
+    let written = source.query_one(read, &[]).await.expect("read").get(0);
+    // Something must come after it for the slot to be told.
+    let nudge = "select pg_logical_emit_message(true, 'test', 'on')";
+    until("everything is captured", || async {
+        source.batch_execute(nudge).await.expect("nudged");
+        source
+            .batch_execute("insert into public.item values (199, -1, 'n') on conflict (tenant_id, id) do update set v = 'm'")
+            .await
+            .expect("written");
+        positions(bench).await.0 >= written
+    })
+    .await;
+}
+
+/// The next owner: a higher epoch, which ends the sessions of the one before.
+async fn next_owner(bench: &mut Bench) {
+    bench.token.epoch = Epoch(bench.token.epoch.0 + 1);
+    for database in [&bench.source, &bench.target] {
+        let session = bench.ours(database).await;
+        epoch::take_over(&session, &bench.token, "s")
+            .await
+            .expect("taken");
+    }
+}
+
+#[tokio::test]
+async fn captured_changes_are_confirmed_before_the_target_has_them_and_applied_later() {
+    let bench = Bench::new("spool_later", ITEM).await;
+    let folder = Folder::new(&bench);
+    bench.capture(FORWARD).await;
+    let stream = spooling(&bench, &folder.0, false).await;
+    let app = bench.source.session().await;
+    let insert = "insert into public.item select 100 + g % 90, g, repeat('x', 100) from generate_series(1, 5000) g";
+    app.batch_execute(insert).await.expect("written");
+    until_captured(&bench, &app).await;
+    let (confirmed, applied) = positions(&bench).await;
+    assert!(confirmed > applied, "{confirmed} {applied}");
+    assert_eq!(stream.seen().status.mode, StreamMode::Spooling);
+    stream.apply(true);
+    bench.drain(&stream).await.expect("drained");
+    until("the stream is live", || async {
+        stream.seen().status.mode == StreamMode::Live
+    })
+    .await;
+    app.batch_execute("update public.item set v = 'live' where id % 7 = 0")
+        .await
+        .expect("written");
+    bench.drain(&stream).await.expect("drained");
+    assert!(bench.assert_equal().await >= 5000);
+    assert!(folder.is_empty());
+}
+
+#[tokio::test]
+async fn owners_that_die_at_any_moment_leave_a_spool_that_the_next_one_goes_on_with() {
+    let mut bench = Bench::new("spool_killed", ITEM).await;
+    let folder = Folder::new(&bench);
+    bench.capture(FORWARD).await;
+    let stop = AtomicBool::new(false);
+    let (one, two) = (bench.source.session().await, bench.source.session().await);
+    let dying = async {
+        for turn in 0..12 {
+            let apply = turn % 3 == 2;
+            let stream = spooling(&bench, &folder.0, apply).await;
+            let app = bench.source.session().await;
+            if apply {
+                // It dies somewhere in the draining, or just behind it.
+                let _ = tokio::time::timeout(
+                    std::time::Duration::from_millis(40 * turn),
+                    bench.drain(&stream),
+                )
+                .await;
+            } else {
+                until_captured(&bench, &app).await;
+            }
+            drop(stream);
+            next_owner(&mut bench).await;
+        }
+        stop.store(true, Ordering::SeqCst);
+    };
+    tokio::join!(write(&one, 5, &stop), write(&two, 6, &stop), dying);
+    let stream = spooling(&bench, &folder.0, true).await;
+    bench.drain(&stream).await.expect("drained");
+    assert!(bench.assert_equal().await > 0);
+}
+
+#[tokio::test]
+async fn a_spool_that_is_lost_is_a_gap_and_nothing_is_applied_beyond_it() {
+    let bench = Bench::new("spool_lost", ITEM).await;
+    let folder = Folder::new(&bench);
+    bench.capture(FORWARD).await;
+    let stream = spooling(&bench, &folder.0, false).await;
+    let app = bench.source.session().await;
+    app.batch_execute("insert into public.item values (100, 1, 'lost')")
+        .await
+        .expect("written");
+    until_captured(&bench, &app).await;
+    stream.stop().await;
+    std::fs::remove_dir_all(&folder.0).expect("removed");
+    app.batch_execute("insert into public.item values (100, 2, 'after')")
+        .await
+        .expect("written");
+    let stream = spooling(&bench, &folder.0, true).await;
+    assert_eq!(halted(&stream).await.0, SLOT_GAP);
+    let target = bench.ours(&bench.target).await;
+    assert_eq!(bench.rows(&target).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_stream_that_may_not_apply_any_more_goes_on_capturing() {
+    let bench = Bench::new("spool_paused", ITEM).await;
+    let folder = Folder::new(&bench);
+    bench.capture(FORWARD).await;
+    let stream = spooling(&bench, &folder.0, true).await;
+    bench.drain(&stream).await.expect("drained");
+    stream.apply(false);
+    until("it spools", || async {
+        stream.seen().status.mode == StreamMode::Spooling
+    })
+    .await;
+    let app = bench.source.session().await;
+    app.batch_execute("insert into public.item values (100, 1, 'x')")
+        .await
+        .expect("written");
+    until_captured(&bench, &app).await;
+    stream.apply(true);
+    bench.drain(&stream).await.expect("drained");
+    assert!(bench.assert_equal().await >= 1);
+}

@@ -1,0 +1,178 @@
+//! Copy units with their own snapshots: each change is in a copy or applied from the stream, never both.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use plans::names::Direction;
+use tokio_postgres::Client;
+
+use super::apply::{halted, write};
+use super::bench::{Bench, ITEM};
+use crate::pg::copy_stream::{Extent, KeyRange, copy_chunk};
+use crate::pg::epoch;
+use crate::pg::lsn::Lsn;
+use crate::pg::marker::{Kind, Marker};
+use crate::pg::visibility::TxSnapshot;
+
+const FORWARD: Direction = Direction::Forward;
+
+/// The keys from `low` to before `high`; open where missing.
+fn range(low: Option<i64>, high: Option<i64>) -> KeyRange {
+    KeyRange {
+        column: "tenant_id".to_owned(),
+        low: low.map(|value| value.to_string()),
+        high: high.map(|value| value.to_string()),
+    }
+}
+
+/// Records the snapshot of the slot, as far as it matters: nothing that the slot sends is seen by it.
+async fn record_first(bench: &Bench) -> String {
+    let source = bench.ours(&bench.source).await;
+    let read = "select pg_current_snapshot()::text";
+    let text: String = source.query_one(read, &[]).await.expect("read").get(0);
+    record_snapshot(bench, 0, &text, Lsn::ZERO).await;
+    text
+}
+
+async fn record_snapshot(bench: &Bench, number: i32, text: &str, barrier: Lsn) {
+    let target = bench.ours(&bench.target).await;
+    target
+        .execute(
+            "insert into shardwright.snapshot (migration, number, snapshot, barrier) values ($1, $2, $3, $4)",
+            &[&bench.token.migration.0, &number, &text, &barrier],
+        )
+        .await
+        .expect("recorded");
+}
+
+/// Copies a range of keys with a snapshot of its own, behind a barrier; returns what it saw.
+async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
+    let source = bench.ours(&bench.source).await;
+    let begin = "begin isolation level repeatable read read only";
+    source.batch_execute(begin).await.expect("begun");
+    let read = "select pg_current_snapshot()::text";
+    let text: String = source.query_one(read, &[]).await.expect("read").get(0);
+    let other = bench.ours(&bench.source).await;
+    Marker::new(&bench.token, 0, Kind::Barrier)
+        .emit(&other, &bench.token, "s")
+        .await
+        .expect("a barrier");
+    let barrier = other.query_one("select pg_current_wal_lsn()", &[]).await;
+    record_snapshot(bench, number, &text, barrier.expect("read").get(0)).await;
+    let shard = bench.shard(&bench.target, bench.token.epoch);
+    let target = shard.replica_session("copy").await.expect("a session");
+    epoch::begin(&target, &bench.token, "t")
+        .await
+        .expect("proved");
+    let extent = Extent::Keys(keys.clone());
+    let table = &bench.tables[0];
+    copy_chunk(
+        &source,
+        &target,
+        table,
+        &extent,
+        &bench.predicate(),
+        |_, _| (),
+    )
+    .await
+    .expect("copied");
+    target
+        .execute(
+            "insert into shardwright.chunk (migration, ordinal, unit, relation, filenode, from_block, by_key, low, high, snapshot, done)
+             values ($1, $2, $2, $3, 0, 0, true, $4, $5, $2, true)",
+            &[&bench.token.migration.0, &number, &table.table.to_string(), &keys.low, &keys.high],
+        )
+        .await
+        .expect("recorded");
+    epoch::commit(&target, "a unit").await.expect("committed");
+    text.parse().expect("a snapshot")
+}
+
+async fn run(session: &Client, sql: &str) {
+    session.batch_execute(sql).await.expect(sql);
+}
+
+#[tokio::test]
+async fn a_change_that_a_later_snapshot_saw_is_not_applied_again() {
+    let bench = Bench::new("units_later", ITEM).await;
+    bench.capture(FORWARD).await;
+    record_first(&bench).await;
+    let app = bench.source.session().await;
+    run(
+        &app,
+        "insert into public.item select 100, g, 'x' from generate_series(1, 9) g",
+    )
+    .await;
+    run(
+        &app,
+        "update public.item set v = 'seen' where id < 5; delete from public.item where id = 9",
+    )
+    .await;
+    copy_unit(&bench, 1, &range(None, None)).await;
+    run(
+        &app,
+        "update public.item set v = v || '!' where id < 3; delete from public.item where id = 4",
+    )
+    .await;
+    let stream = bench.stream(FORWARD).await;
+    bench.drain(&stream).await.expect("drained");
+    assert_eq!(bench.assert_equal().await, 7);
+}
+
+#[tokio::test]
+async fn without_the_snapshots_the_same_changes_halt_the_stream() {
+    let bench = Bench::new("units_naive", ITEM).await;
+    bench.capture(FORWARD).await;
+    record_first(&bench).await;
+    let app = bench.source.session().await;
+    run(&app, "insert into public.item values (100, 1, 'x')").await;
+    copy_unit(&bench, 1, &range(None, None)).await;
+    let target = bench.ours(&bench.target).await;
+    run(&target, "delete from shardwright.snapshot where number > 0").await;
+    let stream = bench.stream(FORWARD).await;
+    let (code, _) = halted(&stream).await;
+    assert_eq!(code, "sql.23505");
+}
+
+#[tokio::test]
+async fn a_row_that_went_from_one_unit_to_another_is_there_once() {
+    let bench = Bench::new("units_cross", ITEM).await;
+    bench.capture(FORWARD).await;
+    record_first(&bench).await;
+    let app = bench.source.session().await;
+    run(
+        &app,
+        "insert into public.item values (149, 1, 'up'), (151, 2, 'down'), (149, 3, 'stays')",
+    )
+    .await;
+    copy_unit(&bench, 1, &range(None, Some(150))).await;
+    run(&app, "update public.item set tenant_id = 151 where id = 1").await;
+    run(&app, "update public.item set tenant_id = 149 where id = 2").await;
+    copy_unit(&bench, 2, &range(Some(150), None)).await;
+    run(&app, "update public.item set v = v || '!'").await;
+    let stream = bench.stream(FORWARD).await;
+    bench.drain(&stream).await.expect("drained");
+    assert_eq!(bench.assert_equal().await, 3);
+}
+
+#[tokio::test]
+async fn units_that_were_copied_at_different_times_under_load_are_equal_in_the_end() {
+    let bench = Bench::new("units_load", ITEM).await;
+    bench.capture(FORWARD).await;
+    let first: TxSnapshot = record_first(&bench).await.parse().expect("a snapshot");
+    let stop = AtomicBool::new(false);
+    let (one, two) = (bench.source.session().await, bench.source.session().await);
+    let ends = [None, Some(101), Some(102), Some(103), Some(104), None];
+    let copying = async {
+        let mut number = 1;
+        for pair in ends.windows(2) {
+            let seen = copy_unit(&bench, number, &range(pair[0], pair[1])).await;
+            assert!(seen.dominates(&first));
+            number += 1;
+        }
+        stop.store(true, Ordering::SeqCst);
+    };
+    tokio::join!(write(&one, 3, &stop), write(&two, 4, &stop), copying);
+    let stream = bench.stream(FORWARD).await;
+    bench.drain(&stream).await.expect("drained");
+    assert!(bench.assert_equal().await > 0);
+}

@@ -1,0 +1,162 @@
+//! The spool: captured changes on the agent's disk, so that the source need not keep its log for them.
+//!
+//! A stream spools while the copy runs, while the other shard is away, and when it falls far behind.
+//! What is in the spool is durable before it is confirmed to the slot (I3, ADR 15). Order: segments of older
+//! epochs, then our own; a segment ends with a whole transaction and names the position it goes on from.
+//! Each epoch writes files of its own, so that a process that was stopped for a while disturbs nobody.
+//! A spool that is not there (another machine) is a gap: before the flip the copy then begins again.
+
+mod frame;
+mod reader;
+mod recover;
+mod writer;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use plans::id::{Epoch, MigrationId};
+use plans::names::Direction;
+use tokio::sync::watch;
+
+use crate::error::{At, StepError};
+use crate::pg::lsn::Lsn;
+pub(crate) use reader::Reader;
+pub(crate) use writer::Writer;
+
+/// Where one stream's spool lies, and who writes it.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    folder: PathBuf,
+    epoch: Epoch,
+}
+
+impl Place {
+    /// The spool of a stream below the agent's folder `root`.
+    pub(crate) fn new(
+        root: &Path,
+        migration: &MigrationId,
+        direction: Direction,
+        epoch: Epoch,
+    ) -> Self {
+        Self {
+            folder: root.join(format!("{migration}-{direction}")),
+            epoch,
+        }
+    }
+
+    fn segment(&self, number: u64) -> PathBuf {
+        let name = format!("{:020}-{number:010}.spool", self.epoch.0);
+        self.folder.join(name)
+    }
+
+    /// Removes the spool with everything in it.
+    pub(crate) async fn remove(&self) -> Result<(), StepError> {
+        match tokio::fs::remove_dir_all(&self.folder).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).at(self.what("removing"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn what(&self, verb: &str) -> String {
+        format!("{verb} the spool {}", self.folder.display())
+    }
+}
+
+/// A segment on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Segment {
+    path: PathBuf,
+    /// It holds what commits after this position.
+    from: Lsn,
+    /// Its valid bytes and where they end; `None`: it is being written.
+    done: Option<(u64, Lsn)>,
+}
+
+/// How far a spool is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Durable {
+    /// Bytes of the segment that is being written.
+    bytes: u64,
+    /// Number of segments before it since the spool was opened.
+    segment: usize,
+    /// Position after the last transaction in it.
+    pub(crate) end: Lsn,
+}
+
+/// What writer and reader share.
+#[derive(Debug)]
+struct Shared {
+    segments: Mutex<VecDeque<Segment>>,
+    /// Segments that were removed from the front.
+    removed: Mutex<usize>,
+}
+
+/// An open spool.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    place: Place,
+    shared: Arc<Shared>,
+    /// It holds what commits after `begin`, up to `end`; `None` while it is empty.
+    covered: Option<(Lsn, Lsn)>,
+}
+
+impl Spool {
+    /// Finds what earlier runs have left.
+    ///
+    /// # Errors
+    /// `slot.gap` when segments are missing in between; what the file system says.
+    pub(crate) async fn open(place: Place) -> Result<Self, StepError> {
+        let found = recover::segments(&place).await?;
+        let covered = recover::covered(&place, &found)?;
+        Ok(Self {
+            place,
+            shared: Arc::new(Shared {
+                segments: Mutex::new(found.into()),
+                removed: Mutex::new(0),
+            }),
+            covered,
+        })
+    }
+
+    /// Between which positions it holds everything; `None` while it is empty.
+    pub(crate) fn covered(&self) -> Option<(Lsn, Lsn)> {
+        self.covered
+    }
+
+    /// Goes on writing from `from`, in a segment of our own.
+    pub(crate) async fn writer(&self, from: Lsn) -> Result<Writer, StepError> {
+        Writer::begin(&self.place, self.shared.clone(), from).await
+    }
+
+    /// Reads it from its beginning; follows `durable` until its sender is gone.
+    pub(crate) fn reader(&self, durable: watch::Receiver<Durable>) -> Reader {
+        Reader::start(self.shared.clone(), durable)
+    }
+
+    /// Removes it: everything in it is applied.
+    pub(crate) async fn remove(&self) -> Result<(), StepError> {
+        self.place.remove().await
+    }
+
+    /// Removes segments whose every transaction is applied on the other shard.
+    pub(crate) fn applied(&self, until: Lsn) {
+        let (Ok(mut segments), Ok(mut removed)) =
+            (self.shared.segments.lock(), self.shared.removed.lock())
+        else {
+            return;
+        };
+        while segments
+            .front()
+            .is_some_and(|first| first.done.is_some_and(|(_, end)| end <= until))
+            && segments.len() > 1
+        {
+            if let Some(first) = segments.pop_front() {
+                *removed += 1;
+                let _ = std::fs::remove_file(first.path);
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Reads a spool from its beginning and follows its writer.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use tokio::fs::File;
+use tokio::io::AsyncReadExt;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use super::frame::{self, Frame, HEAD};
+use super::{Durable, Segment, Shared};
+use crate::error::{At, StepError};
+use crate::pg::decode::decode;
+use crate::pg::replication::{SLOT_GAP, StreamEvent};
+
+/// Events that are read ahead.
+const AHEAD: usize = 4096;
+/// Bytes that are read at a time.
+const STEP: usize = 256 << 10;
+
+/// The reading end of a spool; dropping it ends the reading.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    events: mpsc::Receiver<Result<StreamEvent, StepError>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Reader {
+    pub(super) fn start(shared: Arc<Shared>, durable: watch::Receiver<Durable>) -> Self {
+        let (send, events) = mpsc::channel(AHEAD);
+        let task = tokio::spawn(async move {
+            let mut work = Work {
+                shared,
+                durable,
+                send,
+            };
+            if let Err(error) = work.all().await {
+                let _ = work.send.send(Err(error)).await;
+            }
+        });
+        Self { events, task }
+    }
+
+    /// The next event; `None` once the writer is gone and everything was read. May be cancelled.
+    pub(crate) async fn next(&mut self) -> Option<Result<StreamEvent, StepError>> {
+        self.events.recv().await
+    }
+}
+
+/// The reader is gone.
+struct Gone;
+
+struct Work {
+    shared: Arc<Shared>,
+    durable: watch::Receiver<Durable>,
+    send: mpsc::Sender<Result<StreamEvent, StepError>>,
+}
+
+impl Work {
+    async fn all(&mut self) -> Result<(), StepError> {
+        let mut number = self.first();
+        while let Some(segment) = self.segment(number) {
+            if self.one(number, &segment).await?.is_err() {
+                return Ok(());
+            }
+            number += 1;
+        }
+        Ok(())
+    }
+
+    fn first(&self) -> usize {
+        self.shared.removed.lock().map_or(0, |removed| *removed)
+    }
+
+    /// The segment of this number since the spool was opened.
+    fn segment(&self, number: usize) -> Option<Segment> {
+        let (segments, removed) = (
+            self.shared.segments.lock().ok()?,
+            self.shared.removed.lock().ok()?,
+        );
+        segments.get(number.checked_sub(*removed)?).cloned()
+    }
+
+    /// Reads one segment to its end.
+    async fn one(
+        &mut self,
+        number: usize,
+        segment: &Segment,
+    ) -> Result<Result<(), Gone>, StepError> {
+        let what = format!("reading the spool {}", segment.path.display());
+        let mut file = File::open(&segment.path).await.at(&what)?;
+        let mut bytes = BytesMut::with_capacity(STEP * 2);
+        // Bytes taken from the file; bytes of it that were handed on.
+        let (mut read, mut taken) = (0_u64, 0_u64);
+        loop {
+            let limit = match self.limit(number) {
+                Limit::Whole(limit) if read >= limit => return Ok(Ok(())),
+                Limit::Whole(limit) => limit,
+                Limit::Growing(limit) if read < limit => limit,
+                Limit::Growing(_) => {
+                    if self.durable.changed().await.is_err() && self.is_last(number, read) {
+                        return Ok(Ok(()));
+                    }
+                    continue;
+                }
+            };
+            let room = usize::try_from(limit - read).unwrap_or(STEP).min(STEP);
+            let mut part = vec![0; room];
+            file.read_exact(&mut part).await.at(&what)?;
+            bytes.extend_from_slice(&part);
+            read += room as u64;
+            if taken == 0 && bytes.len() >= HEAD {
+                let _ = bytes.split_to(HEAD);
+                taken = HEAD as u64;
+            }
+            if taken > 0 && self.hand_on(&mut bytes, &what).await?.is_err() {
+                return Ok(Err(Gone));
+            }
+        }
+    }
+
+    async fn hand_on(
+        &mut self,
+        bytes: &mut BytesMut,
+        what: &str,
+    ) -> Result<Result<(), Gone>, StepError> {
+        loop {
+            let frame = match frame::take(bytes) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return Ok(Ok(())),
+                Err(frame::Damaged) => {
+                    return Err(StepError::passing(
+                        SLOT_GAP,
+                        format!("{what}: it is damaged"),
+                    ));
+                }
+            };
+            let event = event(frame, what)?;
+            if self.send.send(Ok(event)).await.is_err() {
+                return Ok(Err(Gone));
+            }
+        }
+    }
+
+    fn limit(&self, number: usize) -> Limit {
+        if let Some((bytes, _)) = self.segment(number).and_then(|segment| segment.done) {
+            return Limit::Whole(bytes);
+        }
+        let durable = *self.durable.borrow();
+        if durable.segment == number {
+            Limit::Growing(durable.bytes)
+        } else {
+            Limit::Growing(0)
+        }
+    }
+
+    /// The writer is gone and nothing of this segment is left.
+    fn is_last(&self, number: usize, read: u64) -> bool {
+        match self.limit(number) {
+            Limit::Whole(_) => false,
+            Limit::Growing(limit) => read >= limit,
+        }
+    }
+}
+
+/// How far a segment may be read.
+enum Limit {
+    /// It is complete.
+    Whole(u64),
+    /// It is being written.
+    Growing(u64),
+}
+
+fn event(frame: Frame, what: &str) -> Result<StreamEvent, StepError> {
+    match frame {
+        Frame::Idle { until } => Ok(StreamEvent::KeepAlive { wal_end: until }),
+        Frame::Message { at, message, .. } => {
+            let change = decode(message).map_err(|error| {
+                StepError::refused(
+                    "spool.message",
+                    format!("{what}: {error}"),
+                    "abort the migration and plan it again",
+                )
+            })?;
+            Ok(StreamEvent::Change {
+                wal_start: at,
+                wal_end: at,
+                change,
+            })
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Appends captured messages; what it has announced is on disk.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::watch;
+
+use super::frame::{self, Frame, HEAD};
+use super::{Durable, Place, Segment, Shared};
+use crate::error::{At, StepError};
+use crate::pg::lsn::Lsn;
+
+/// A segment is closed at the first end of a transaction beyond this size.
+const SEGMENT: u64 = 64 << 20;
+/// So much is made durable without waiting for more.
+const HEAVY: u64 = 8 << 20;
+/// What is gathered is handed to the file at this size.
+const GATHER: usize = 1 << 20;
+
+/// The writing end of a spool.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    place: Place,
+    shared: Arc<Shared>,
+    file: File,
+    number: u64,
+    gathered: BytesMut,
+    /// Bytes of the segment, gathered ones included.
+    bytes: u64,
+    /// The same, up to the end of the last whole transaction, and its position.
+    whole: (u64, Lsn),
+    /// Shapes of tables and types, which each segment begins with.
+    shapes: BTreeMap<(u8, u32), Bytes>,
+    durable: watch::Sender<Durable>,
+}
+
+impl Writer {
+    /// Opens a segment that goes on from `from`.
+    pub(super) async fn begin(
+        place: &Place,
+        shared: Arc<Shared>,
+        from: Lsn,
+    ) -> Result<Self, StepError> {
+        let what = place.what("opening");
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&place.folder)
+            .at(&what)?;
+        let mut number = 0;
+        while place.segment(number).exists() {
+            number += 1;
+        }
+        let file = create(place, number).await?;
+        let durable = Durable {
+            bytes: HEAD as u64,
+            segment: 0,
+            end: from,
+        };
+        let (durable, _) = watch::channel(durable);
+        let mut writer = Self {
+            place: place.clone(),
+            shared,
+            file,
+            number,
+            gathered: BytesMut::with_capacity(GATHER * 2),
+            bytes: 0,
+            whole: (HEAD as u64, from),
+            shapes: BTreeMap::new(),
+            durable,
+        };
+        writer.head(from).await?;
+        Ok(writer)
+    }
+
+    /// Tells readers how far the spool is durable.
+    pub(crate) fn durable(&self) -> watch::Receiver<Durable> {
+        self.durable.subscribe()
+    }
+
+    /// Position after the last transaction that is durable.
+    pub(crate) fn end(&self) -> Lsn {
+        self.durable.borrow().end
+    }
+
+    /// Whether whole transactions wait to be made durable.
+    pub(crate) fn waits(&self) -> bool {
+        self.whole.1 > self.end()
+    }
+
+    /// Whether so much is not durable yet that it should be made so at once.
+    pub(crate) fn is_heavy(&self) -> bool {
+        self.waits() && self.whole.0.saturating_sub(self.durable.borrow().bytes) > HEAVY
+    }
+
+    /// Appends one message of the stream; `ends` is the position after a transaction that it completes.
+    pub(crate) async fn message(
+        &mut self,
+        message: Bytes,
+        at: Lsn,
+        ends: Option<Lsn>,
+    ) -> Result<(), StepError> {
+        if let (Some(kind @ (b'R' | b'Y')), Some(id)) = (message.first(), message.get(1..5)) {
+            let id = u32::from_be_bytes([id[0], id[1], id[2], id[3]]);
+            self.shapes.insert((*kind, id), message.clone());
+        }
+        let frame = Frame::Message {
+            at: ends.unwrap_or(at),
+            ends: ends.is_some(),
+            message,
+        };
+        self.append(&frame).await?;
+        if let Some(end) = ends {
+            self.whole = (self.bytes, end);
+            if self.bytes >= SEGMENT {
+                self.next_segment().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing of interest lies before `until`; only between transactions.
+    pub(crate) async fn idle(&mut self, until: Lsn) -> Result<(), StepError> {
+        self.append(&Frame::Idle { until }).await?;
+        self.whole = (self.bytes, until);
+        Ok(())
+    }
+
+    /// Makes what was written durable; the position up to which it is, which may then be confirmed.
+    pub(crate) async fn sync(&mut self) -> Result<Lsn, StepError> {
+        let what = self.place.what("writing");
+        self.hand_over().await?;
+        self.file.flush().await.at(&what)?;
+        self.file.sync_data().await.at(&what)?;
+        let (bytes, end) = self.whole;
+        self.durable.send_modify(|durable| {
+            durable.bytes = bytes;
+            durable.end = end;
+        });
+        Ok(end)
+    }
+
+    /// A new session of the stream begins: what is left of a transaction will be sent again.
+    pub(crate) async fn restart(&mut self) -> Result<(), StepError> {
+        if self.bytes > self.whole.0 {
+            self.next_segment().await?;
+        }
+        Ok(())
+    }
+
+    async fn append(&mut self, frame: &Frame) -> Result<(), StepError> {
+        frame::put(&mut self.gathered, frame);
+        self.bytes += frame::length(frame);
+        if self.gathered.len() >= GATHER {
+            self.hand_over().await?;
+        }
+        Ok(())
+    }
+
+    async fn hand_over(&mut self) -> Result<(), StepError> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.gathered.split();
+        self.file
+            .write_all(&bytes)
+            .await
+            .at(self.place.what("writing"))
+    }
+
+    async fn next_segment(&mut self) -> Result<(), StepError> {
+        self.sync().await?;
+        let what = self.place.what("writing");
+        let (bytes, end) = self.whole;
+        self.file.set_len(bytes).await.at(&what)?;
+        self.file.sync_all().await.at(&what)?;
+        if let Ok(mut segments) = self.shared.segments.lock()
+            && let Some(last) = segments.back_mut()
+        {
+            last.done = Some((bytes, end));
+        }
+        self.number += 1;
+        self.file = create(&self.place, self.number).await?;
+        self.head(end).await
+    }
+
+    async fn head(&mut self, from: Lsn) -> Result<(), StepError> {
+        let segment = Segment {
+            path: self.place.segment(self.number),
+            from,
+            done: None,
+        };
+        let mut before = 0;
+        if let (Ok(mut segments), Ok(removed)) =
+            (self.shared.segments.lock(), self.shared.removed.lock())
+        {
+            before = segments.len() + *removed;
+            segments.push_back(segment);
+        }
+        self.gathered.extend_from_slice(&frame::head(from));
+        self.bytes = HEAD as u64;
+        let shapes: Vec<Bytes> = self.shapes.values().cloned().collect();
+        for message in shapes {
+            let frame = Frame::Message {
+                at: Lsn::ZERO,
+                ends: false,
+                message,
+            };
+            frame::put(&mut self.gathered, &frame);
+            self.bytes += frame::length(&frame);
+        }
+        self.whole = (self.bytes, from);
+        self.hand_over().await?;
+        self.file.flush().await.at(self.place.what("writing"))?;
+        sync_folder(&self.place)?;
+        self.durable.send_modify(|durable| {
+            durable.segment = before;
+            durable.bytes = self.bytes;
+        });
+        Ok(())
+    }
+}
+
+async fn create(place: &Place, number: u64) -> Result<File, StepError> {
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(place.segment(number))
+        .at(place.what("opening"))?;
+    Ok(File::from_std(file))
+}
+
+/// The names of new files are durable too.
+fn sync_folder(place: &Place) -> Result<(), StepError> {
+    let folder = std::fs::File::open(&place.folder);
+    folder
+        .and_then(|folder| folder.sync_all())
+        .at(place.what("writing"))
+}

@@ -1,0 +1,181 @@
+//! Copies the moving rows unit by unit, chunk by chunk, then builds the primary keys.
+//!
+//! A unit is what one snapshot copies: a table read by blocks, or a range of its keys. A chunk is a part of a
+//! unit; its rows and its DONE mark commit together. Captured changes go into the spool meanwhile.
+//! An agent that dies costs the chunks in flight; a source that dies costs the units that are not done: they
+//! begin again with a later snapshot, and the stream's filter tells what it holds (ARCHITECTURE.md).
+
+mod chunk;
+mod progress;
+mod snapshots;
+mod units;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use plans::failure::{Failure, RetryClass};
+use plans::step::StepKind;
+use plans::step::copy::Copied;
+use tokio::time::Instant;
+use tokio_postgres::Client;
+
+use super::build_indexes;
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::snapshot;
+use chunk::Outcome;
+use progress::CopyProgress;
+pub(crate) use snapshots::keep as keep_snapshot;
+pub(super) use snapshots::record_first;
+use units::Chunk;
+
+/// What all streams share.
+struct Shared<'a> {
+    context: &'a Context,
+    queue: Mutex<Queue>,
+    progress: CopyProgress,
+    total: usize,
+}
+
+/// What is left to copy with one snapshot.
+struct Queue {
+    chunks: VecDeque<Chunk>,
+    /// Units that have begun: they must end with the same snapshot.
+    begun: BTreeSet<i32>,
+    /// No unit begins after this moment: the snapshot has its age.
+    until: Option<Instant>,
+    /// The snapshot is gone.
+    lost: bool,
+}
+
+impl Queue {
+    fn next(&mut self) -> Option<Chunk> {
+        let unit = self.chunks.front()?.unit;
+        let too_late = self.until.is_some_and(|until| Instant::now() >= until);
+        if self.lost || (too_late && !self.begun.contains(&unit)) {
+            return None;
+        }
+        self.begun.insert(unit);
+        self.chunks.pop_front()
+    }
+}
+
+pub(super) async fn run(context: &Context) -> Result<Copied, StepError> {
+    let target = context.target()?;
+    let session = target.session("copy").await?;
+    if context.online() {
+        context.ensure_capture().await?;
+    }
+    units::plan(context, &session, &target.name).await?;
+    let started = Instant::now();
+    context.say("copying");
+    while with_one_snapshot(context, &session, &target.name).await? > 0 {}
+    let seconds = started.elapsed().as_secs_f64();
+    context.say("building primary keys");
+    build_indexes::build(context, "key").await?;
+    if context.online() {
+        *context.owned.holders.lock().await = None;
+        snapshot::end_all(&context.source()?, context.dispatch.migration.as_str()).await?;
+    }
+    copied(context, &session, seconds, &target.name).await
+}
+
+/// Copies what can be copied with the current snapshot; how many chunks are left for a later one.
+async fn with_one_snapshot(
+    context: &Context,
+    target: &Client,
+    shard: &str,
+) -> Result<usize, StepError> {
+    let current = snapshots::current(context, target, shard).await?;
+    let todo = units::left(context, target, shard).await?;
+    if todo.is_empty() {
+        return Ok(0);
+    }
+    let shared = Arc::new(Shared {
+        context,
+        total: units::count(context, target, shard).await?,
+        progress: CopyProgress::start(context, target, shard).await?,
+        queue: Mutex::new(Queue {
+            begun: units::begun(context, target, shard).await?,
+            chunks: todo,
+            until: current.as_ref().map(|current| current.until),
+            lost: false,
+        }),
+    });
+    let number = current.map(|current| current.number);
+    let streams =
+        (0..context.dispatch.options.copy_streams).map(|_| stream(shared.clone(), number));
+    futures::future::try_join_all(streams).await?;
+    Ok(units::left(context, target, shard).await?.len())
+}
+
+async fn stream(shared: Arc<Shared<'_>>, snapshot: Option<i32>) -> Result<(), StepError> {
+    let source = shared.context.source()?;
+    let target = shared.context.target()?;
+    let from = source.session("copy").await?;
+    let into = target.replica_session("copy").await?;
+    loop {
+        if shared.context.cancel.is_cancelled() {
+            return Err(StepError::Interrupted);
+        }
+        let (next, left) = {
+            let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
+            (queue.next(), queue.chunks.len())
+        };
+        let Some(chunk) = next else { return Ok(()) };
+        match chunk::copy(&shared, &chunk, snapshot, &from, &into).await? {
+            Outcome::Done => {}
+            Outcome::SnapshotLost => {
+                let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
+                queue.lost = true;
+                return Ok(());
+            }
+        }
+        if left * 2 <= shared.total {
+            fail_point::hit("copy.half").await?;
+        }
+    }
+}
+
+/// What the copy's chunks rely on is not so any more: it begins again.
+fn rewritten(message: String) -> StepError {
+    StepError::Rewind {
+        to: StepKind::CreateTarget,
+        failure: Failure {
+            code: "copy.rewritten".to_owned(),
+            message,
+            hint: Some(
+                "do not run VACUUM FULL or CLUSTER on moving tables during the copy".to_owned(),
+            ),
+            retry: RetryClass::Exponential,
+        },
+    }
+}
+
+async fn copied(
+    context: &Context,
+    session: &Client,
+    seconds: f64,
+    shard: &str,
+) -> Result<Copied, StepError> {
+    let row = session
+        .query_one(
+            "select coalesce(sum(rows), 0)::bigint, coalesce(sum(bytes), 0)::bigint,
+                    coalesce(sum(bytes * (begun - 1)), 0)::bigint, coalesce(max(bytes), 0),
+                    count(distinct unit),
+                    (select count(*) from shardwright.snapshot s where s.migration = $1)
+             from shardwright.chunk where migration = $1",
+            &[&context.dispatch.migration.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: adding up the copy"))?;
+    Ok(Copied {
+        rows: row.get(0),
+        bytes: row.get(1),
+        bytes_twice: row.get(2),
+        largest_chunk_bytes: row.get(3),
+        units: row.get(4),
+        snapshots: row.get(5),
+        seconds,
+    })
+}

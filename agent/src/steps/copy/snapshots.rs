@@ -1,0 +1,351 @@
+//! The copy's snapshots: the slot's own first, later ones when it is lost or too old.
+//!
+//! A later snapshot must dominate the slot's (G1): then each transaction is in a copy made with it or in the
+//! stream. A barrier is committed before anything is copied with it (G2): a crash of the source can then take
+//! back nothing that the snapshot saw, nor give its transaction ids to others (E21).
+//! Holders keep the current one importable while agents come and go.
+
+use std::time::Duration;
+
+use plans::id::MigrationId;
+use tokio::time::Instant;
+use tokio_postgres::Client;
+
+use super::units;
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::copy_stream::Extent;
+use crate::pg::epoch;
+use crate::pg::lsn::Lsn;
+use crate::pg::marker::{Kind, Marker};
+use crate::pg::shard::Shard;
+use crate::pg::snapshot::{self, Holders};
+use crate::pg::visibility::TxSnapshot;
+
+/// How long a snapshot that dominates the slot's may be waited for.
+const GATE_PATIENCE: Duration = Duration::from_secs(60);
+/// Between two tries.
+const GATE_PAUSE: Duration = Duration::from_millis(20);
+
+/// The snapshot to copy with.
+pub(super) struct Current {
+    pub(super) number: i32,
+    /// No unit should begin with it after this moment.
+    pub(super) until: Instant,
+}
+
+/// A snapshot as it is recorded on the target.
+struct Recorded {
+    number: i32,
+    text: String,
+    age: Duration,
+}
+
+/// Records the slot's own snapshot, number 0, and forgets those of an earlier slot.
+///
+/// It is imported here and held; `exported` must stay importable until this returns.
+pub(crate) async fn record_first(context: &Context, exported: &str) -> Result<(), StepError> {
+    let source = context.source()?;
+    let id = context.dispatch.migration.as_str();
+    let session = source.session("snapshot").await?;
+    let text = read_imported(&session, exported, &source).await?;
+    let barrier = barrier(context, &source).await?;
+    let holders = Holders::start(&source, id, exported).await?;
+    *context.owned.holders.lock().await = Some(holders);
+    let target = context.target()?;
+    let there = target.session("snapshot").await?;
+    let what = format!("shard {}: recording the snapshot", target.name);
+    epoch::begin(&there, &context.token_for_cleanup(), &target.name).await?;
+    for table in ["snapshot", "chunk"] {
+        let sql = format!("delete from shardwright.{table} where migration = $1");
+        there.execute(&sql, &[&id]).await.at(&what)?;
+    }
+    insert(&there, &context.dispatch.migration, 0, &text, barrier)
+        .await
+        .at(&what)?;
+    epoch::commit(&there, &what).await
+}
+
+/// The snapshot to go on with: the newest one while it is held and young, else a new one.
+///
+/// `None` offline: the moving rows do not change. Units that had begun with a snapshot that is gone are
+/// emptied: they begin again.
+pub(super) async fn current(
+    context: &Context,
+    target: &Client,
+    shard: &str,
+) -> Result<Option<Current>, StepError> {
+    if !context.online() {
+        return Ok(None);
+    }
+    let newest = newest(context, target, shard).await?;
+    let limit = Duration::from_secs(context.dispatch.options.snapshot_age_s.into());
+    let unfinished = !units::begun(context, target, shard).await?.is_empty();
+    let young = newest.age < limit;
+    if (young || unfinished) && is_held(context, &newest.text).await? {
+        return Ok(Some(Current {
+            number: newest.number,
+            until: Instant::now() + limit.saturating_sub(newest.age),
+        }));
+    }
+    if units::left(context, target, shard).await?.is_empty() {
+        return Ok(None);
+    }
+    empty_unfinished(context, target, shard).await?;
+    let number = newest.number + 1;
+    take(context, target, number, shard).await?;
+    Ok(Some(Current {
+        number,
+        until: Instant::now() + limit,
+    }))
+}
+
+/// After a take-over: the snapshot of a copy that is under way goes on being held, if it still can be.
+pub(crate) async fn keep(context: &Context) -> Result<(), StepError> {
+    let target = context.target()?;
+    let session = target.session("snapshot").await?;
+    let newest = newest(context, &session, &target.name).await?;
+    is_held(context, &newest.text).await.map(|_| ())
+}
+
+async fn newest(context: &Context, target: &Client, shard: &str) -> Result<Recorded, StepError> {
+    let row = target
+        .query_opt(
+            "select number, snapshot, extract(epoch from pg_catalog.clock_timestamp() - taken_at)::float8
+             from shardwright.snapshot where migration = $1 order by number desc limit 1",
+            &[&context.dispatch.migration.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the copy's snapshot"))?;
+    let row = row.ok_or_else(|| {
+        StepError::refused(
+            "copy.snapshot",
+            format!("shard {shard}: no snapshot of the copy is recorded"),
+            "abort the migration and plan it again",
+        )
+    })?;
+    Ok(Recorded {
+        number: row.get(0),
+        text: row.get(1),
+        age: Duration::from_secs_f64(row.get::<_, f64>(2).max(0.0)),
+    })
+}
+
+/// Whether the snapshot that prints as `text` is held by us; takes it over from an owner before us.
+async fn is_held(context: &Context, text: &str) -> Result<bool, StepError> {
+    let mut holders = context.owned.holders.lock().await;
+    let source = context.source()?;
+    let session = source.session("snapshot").await?;
+    let id = context.dispatch.migration.as_str();
+    for name in snapshot::importable(&session, id, &source.name).await? {
+        if read_imported(&session, &name, &source)
+            .await
+            .ok()
+            .as_deref()
+            != Some(text)
+        {
+            continue;
+        }
+        if holders.as_ref().is_some_and(Holders::alive) {
+            return Ok(true);
+        }
+        match Holders::start(&source, id, &name).await {
+            Ok(new) => {
+                *holders = Some(new);
+                return Ok(true);
+            }
+            Err(error) => tracing::debug!(%error, "a holder of the snapshot is gone"),
+        }
+    }
+    Ok(false)
+}
+
+/// How an exported snapshot prints; it is imported for a moment.
+async fn read_imported(
+    session: &Client,
+    exported: &str,
+    source: &Shard,
+) -> Result<String, StepError> {
+    let what = format!("shard {}: importing the snapshot", source.name);
+    let imported = snapshot::begin_with(session, exported, "read only").await;
+    let read = match imported {
+        Ok(()) => {
+            session
+                .query_one("select pg_catalog.pg_current_snapshot()::text", &[])
+                .await
+        }
+        Err(error) => Err(error),
+    };
+    epoch::rollback(session).await;
+    Ok(read.at(&what)?.get(0))
+}
+
+/// Takes a new snapshot that dominates the slot's, behind a barrier, and holds it.
+async fn take(
+    context: &Context,
+    target: &Client,
+    number: i32,
+    shard: &str,
+) -> Result<(), StepError> {
+    let source = context.source()?;
+    let id = context.dispatch.migration.as_str();
+    let first = first(context, target, shard).await?;
+    let session = source.session("snapshot").await?;
+    context.say("taking a new snapshot to copy with");
+    let (text, exported) = dominating(&session, &first, &source).await?;
+    let barrier = barrier(context, &source).await?;
+    // Recorded before anything is copied with it, so that the stream's filter knows it.
+    let what = format!("shard {shard}: recording the snapshot");
+    epoch::begin(target, &context.token(), shard).await?;
+    insert(target, &context.dispatch.migration, number, &text, barrier)
+        .await
+        .at(&what)?;
+    epoch::commit(target, &what).await?;
+    let holders = Holders::start(&source, id, &exported).await?;
+    *context.owned.holders.lock().await = Some(holders);
+    epoch::rollback(&session).await;
+    tracing::info!(number, "the copy goes on with a new snapshot");
+    fail_point::hit("copy.snapshot_taken").await?;
+    Ok(())
+}
+
+/// Gate G1: a snapshot, exported by the open transaction of `session`, that sees all that the slot's saw.
+async fn dominating(
+    session: &Client,
+    first: &TxSnapshot,
+    source: &Shard,
+) -> Result<(String, String), StepError> {
+    let what = format!("shard {}: taking a snapshot", source.name);
+    let deadline = Instant::now() + GATE_PATIENCE;
+    loop {
+        session
+            .batch_execute("begin isolation level repeatable read read only")
+            .await
+            .at(&what)?;
+        let row = session
+            .query_one(
+                "select pg_catalog.pg_current_snapshot()::text, pg_catalog.pg_export_snapshot(),
+                        pg_catalog.pg_is_in_recovery()",
+                &[],
+            )
+            .await
+            .at(&what)?;
+        let (text, exported, standby): (String, String, bool) =
+            (row.get(0), row.get(1), row.get(2));
+        if standby {
+            epoch::rollback(session).await;
+            return Err(StepError::refused(
+                "copy.standby",
+                format!("{what}: it is a standby, whose snapshots do not tell what runs"),
+                "point the shard's connection string at its primary",
+            ));
+        }
+        let taken: TxSnapshot = text.parse().map_err(|error| unreadable(&what, &error))?;
+        if taken.dominates(first) {
+            return Ok((text, exported));
+        }
+        epoch::rollback(session).await;
+        if Instant::now() >= deadline {
+            return Err(StepError::not_yet(
+                "copy.gate",
+                format!(
+                    "{what}: a transaction that the slot counts as committed is not visible for {GATE_PATIENCE:?}; it waits for a synchronous standby"
+                ),
+            ));
+        }
+        tokio::time::sleep(GATE_PAUSE).await;
+    }
+}
+
+/// The slot's own snapshot.
+async fn first(context: &Context, target: &Client, shard: &str) -> Result<TxSnapshot, StepError> {
+    let what = format!("shard {shard}: reading the slot's snapshot");
+    let row = target
+        .query_one(
+            "select snapshot from shardwright.snapshot where migration = $1 and number = 0",
+            &[&context.dispatch.migration.0],
+        )
+        .await
+        .at(&what)?;
+    row.get::<_, String>(0)
+        .parse()
+        .map_err(|error| unreadable(&what, &error))
+}
+
+fn unreadable(what: &str, error: &crate::pg::visibility::InvalidSnapshot) -> StepError {
+    StepError::refused(
+        "copy.snapshot",
+        format!("{what}: {error}"),
+        "abort the migration and plan it again",
+    )
+}
+
+/// Gate G2: commits synchronously on the source, which makes everything durable that was visible before;
+/// a position that lies behind it.
+async fn barrier(context: &Context, source: &Shard) -> Result<Lsn, StepError> {
+    let session = source.session("barrier").await?;
+    let token = context.token();
+    Marker::new(&token, 0, Kind::Barrier)
+        .emit(&session, &token, &source.name)
+        .await?;
+    let row = session
+        .query_one("select pg_catalog.pg_current_wal_lsn()", &[])
+        .await
+        .at(format_args!("shard {}: reading its position", source.name))?;
+    Ok(row.get(0))
+}
+
+async fn insert(
+    client: &Client,
+    migration: &MigrationId,
+    number: i32,
+    text: &str,
+    barrier: Lsn,
+) -> Result<u64, tokio_postgres::Error> {
+    client
+        .execute(
+            "insert into shardwright.snapshot (migration, number, snapshot, barrier) values ($1, $2, $3, $4)",
+            &[&migration.0, &number, &text, &barrier],
+        )
+        .await
+}
+
+/// Takes back what was copied of units that are not done: their snapshot is gone.
+async fn empty_unfinished(
+    context: &Context,
+    target: &Client,
+    shard: &str,
+) -> Result<(), StepError> {
+    let begun = units::begun(context, target, shard).await?;
+    if begun.is_empty() {
+        return Ok(());
+    }
+    let left = units::left(context, target, shard).await?;
+    let into = context.target()?.replica_session("copy").await?;
+    for unit in begun {
+        let Some(chunk) = left.iter().find(|chunk| chunk.unit == unit) else {
+            continue;
+        };
+        let table = &context.dispatch.tables[chunk.table];
+        context.say(format!("copying {} again with a new snapshot", table.table));
+        let what = format!("shard {shard}: taking back a part of {}", table.table);
+        let rows = match &chunk.extent {
+            Extent::Blocks(_) => context.predicate(table),
+            Extent::Keys(range) => {
+                format!("{} and {}", range.condition(), context.predicate(table))
+            }
+        };
+        epoch::begin(&into, &context.token(), shard).await?;
+        let sql = format!("delete from only {} where {rows}", table.table.sql());
+        into.execute(&sql, &[]).await.at(&what)?;
+        into.execute(
+            "update shardwright.chunk set done = false, rows = 0, bytes = 0, snapshot = null
+             where migration = $1 and unit = $2",
+            &[&context.dispatch.migration.0, &unit],
+        )
+        .await
+        .at(&what)?;
+        epoch::commit(&into, &what).await?;
+    }
+    Ok(())
+}

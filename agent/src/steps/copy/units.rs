@@ -1,0 +1,289 @@
+//! Units and their chunks: how a table is divided, what is recorded, what is left.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use plans::table::{CopyBy, MovingTable, quote_ident};
+use tokio_postgres::Client;
+
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::catalog;
+use crate::pg::copy_stream::{BlockRange, Extent, KeyRange};
+use crate::pg::epoch;
+
+/// Chunks are no larger than this, 8 KiB blocks: 256 MiB.
+const LARGEST_CHUNK: i64 = 32_768;
+/// And no smaller, unless the table is: 256 KiB.
+const SMALLEST_CHUNK: i64 = 32;
+/// Chunks of one table per stream, so that streams end at about the same time.
+const CHUNKS_PER_STREAM: i64 = 8;
+
+/// Rows of a sample from which the ends of key ranges are taken.
+const SAMPLE: i64 = 30_000;
+
+/// One chunk to copy.
+#[derive(Debug, Clone)]
+pub(super) struct Chunk {
+    pub(super) ordinal: i32,
+    pub(super) unit: i32,
+    pub(super) table: usize,
+    pub(super) filenode: u32,
+    pub(super) extent: Extent,
+    pub(super) begun: i32,
+}
+
+/// How many chunks are recorded.
+pub(super) async fn count(
+    context: &Context,
+    session: &Client,
+    shard: &str,
+) -> Result<usize, StepError> {
+    let row = session
+        .query_one(
+            "select count(*) from shardwright.chunk where migration = $1",
+            &[&context.dispatch.migration.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: counting chunks"))?;
+    Ok(usize::try_from(row.get::<_, i64>(0)).unwrap_or(0))
+}
+
+/// Units of which some chunk is done and some is not.
+pub(super) async fn begun(
+    context: &Context,
+    session: &Client,
+    shard: &str,
+) -> Result<BTreeSet<i32>, StepError> {
+    let rows = session
+        .query(
+            "select unit from shardwright.chunk where migration = $1
+             group by unit having bool_or(done) and not bool_and(done)",
+            &[&context.dispatch.migration.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading units"))?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// Divides every table into units and chunks and records them, unless that was done before.
+pub(super) async fn plan(context: &Context, target: &Client, shard: &str) -> Result<(), StepError> {
+    if count(context, target, shard).await? > 0 {
+        return Ok(());
+    }
+    let source = context.source()?;
+    let session = source.session("copy").await?;
+    let mut chunks = Vec::new();
+    let mut unit = 0_i32;
+    for (at, table) in context.dispatch.tables.iter().enumerate() {
+        let (filenode, blocks) = size(&session, table, &source.name).await?;
+        let by_key = table.copy_by == CopyBy::KeyRanges && context.online();
+        let extents = if by_key {
+            key_ranges(context, &session, table, blocks, &source.name).await?
+        } else {
+            let ranges = block_ranges(blocks, context.dispatch.options.copy_streams);
+            ranges.into_iter().map(Extent::Blocks).collect()
+        };
+        for extent in extents {
+            chunks.push(Chunk {
+                ordinal: i32::try_from(chunks.len()).unwrap_or(i32::MAX),
+                unit,
+                table: at,
+                filenode,
+                extent,
+                begun: 0,
+            });
+            unit += i32::from(by_key);
+        }
+        unit += i32::from(!by_key);
+    }
+    record(context, target, &chunks, shard).await
+}
+
+async fn record(
+    context: &Context,
+    target: &Client,
+    chunks: &[Chunk],
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: recording chunks");
+    epoch::begin(target, &context.token(), shard).await?;
+    for chunk in chunks {
+        let (from, to, low, high) = match &chunk.extent {
+            Extent::Blocks(range) => (range.from, range.to, None, None),
+            Extent::Keys(range) => (0, None, range.low.as_ref(), range.high.as_ref()),
+        };
+        target
+            .execute(
+                "insert into shardwright.chunk
+                   (migration, ordinal, unit, relation, filenode, from_block, to_block, low, high, by_key)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                &[
+                    &context.dispatch.migration.0,
+                    &chunk.ordinal,
+                    &chunk.unit,
+                    &context.dispatch.tables[chunk.table].table.to_string(),
+                    &chunk.filenode,
+                    &from,
+                    &to,
+                    &low,
+                    &high,
+                    &matches!(chunk.extent, Extent::Keys(_)),
+                ],
+            )
+            .await
+            .at(&what)?;
+    }
+    epoch::commit(target, &what).await
+}
+
+/// File node and blocks of a table.
+async fn size(session: &Client, table: &MovingTable, shard: &str) -> Result<(u32, i64), StepError> {
+    let row = session
+        .query_one(
+            "select pg_catalog.pg_relation_filenode(pg_catalog.to_regclass($1)),
+                    pg_catalog.pg_relation_size(pg_catalog.to_regclass($1)) / 8192",
+            &[&table.table.sql()],
+        )
+        .await
+        .at(format_args!("shard {shard}: measuring {}", table.table))?;
+    Ok((row.get(0), row.get(1)))
+}
+
+/// Block ranges that cover a table of `blocks` blocks; the last has no end.
+fn block_ranges(blocks: i64, streams: u32) -> Vec<BlockRange> {
+    let size = chunk_blocks(blocks, streams);
+    let count = ((blocks + size - 1) / size).max(1);
+    (0..count)
+        .map(|index| BlockRange {
+            from: index * size,
+            to: (index + 1 < count).then_some((index + 1) * size),
+        })
+        .collect()
+}
+
+fn chunk_blocks(blocks: i64, streams: u32) -> i64 {
+    (blocks / (i64::from(streams) * CHUNKS_PER_STREAM)).clamp(SMALLEST_CHUNK, LARGEST_CHUNK)
+}
+
+/// Ranges of the first primary key column that hold about as many moving rows each; open at both ends.
+async fn key_ranges(
+    context: &Context,
+    session: &Client,
+    table: &MovingTable,
+    blocks: i64,
+    shard: &str,
+) -> Result<Vec<Extent>, StepError> {
+    let predicate = context.predicate(table);
+    let ppm = catalog::selectivity_ppm(session, table, &predicate, shard).await?;
+    let moving = (blocks * ppm / 1_000_000).max(1);
+    let count = (moving / chunk_blocks(moving, context.dispatch.options.copy_streams)).max(1);
+    let column = table.primary_key.first().cloned().unwrap_or_default();
+    let share = (SAMPLE * 100) as f64 / (table.rows.max(1) as f64 * ppm.max(1) as f64 / 1e6);
+    let quantiles: Vec<f64> = (1..count).map(|n| n as f64 / count as f64).collect();
+    let sql = format!(
+        "select distinct value from (
+           select pg_catalog.unnest(pg_catalog.percentile_disc($1::float8[]) within group (order by {column}))::text as value
+           from only {} tablesample system ({}) where {predicate}) q where value is not null",
+        table.table.sql(),
+        share.clamp(0.01, 100.0),
+        column = quote_ident(&column),
+    );
+    let rows = session
+        .query(&sql, &[&quantiles])
+        .await
+        .at(format_args!("shard {shard}: dividing {}", table.table))?;
+    let ends = in_order(rows.iter().map(|row| row.get(0)).collect());
+    Ok(between(&column, &ends).map(Extent::Keys).collect())
+}
+
+/// Integers by value, uuids by their text, which is the order of the column.
+fn in_order(mut ends: Vec<String>) -> Vec<String> {
+    ends.sort_by_key(|end| (end.parse::<i64>().ok(), end.clone()));
+    ends
+}
+
+fn between(column: &str, ends: &[String]) -> impl Iterator<Item = KeyRange> {
+    let lows = std::iter::once(None).chain(ends.iter().cloned().map(Some));
+    let highs = ends.iter().cloned().map(Some).chain(std::iter::once(None));
+    lows.zip(highs).map(|(low, high)| KeyRange {
+        column: column.to_owned(),
+        low,
+        high,
+    })
+}
+
+/// Chunks that are not done, in their order.
+pub(super) async fn left(
+    context: &Context,
+    session: &Client,
+    shard: &str,
+) -> Result<VecDeque<Chunk>, StepError> {
+    let rows = session
+        .query(
+            "select ordinal, relation, filenode, from_block, to_block, begun, unit, by_key, low, high
+             from shardwright.chunk where migration = $1 and not done order by ordinal",
+            &[&context.dispatch.migration.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading chunks"))?;
+    let tables = &context.dispatch.tables;
+    Ok(rows
+        .iter()
+        .filter_map(|row| {
+            let relation: String = row.get(1);
+            let table = tables
+                .iter()
+                .position(|t| t.table.to_string() == relation)?;
+            let extent = if row.get(7) {
+                Extent::Keys(KeyRange {
+                    column: tables[table].primary_key.first()?.clone(),
+                    low: row.get(8),
+                    high: row.get(9),
+                })
+            } else {
+                Extent::Blocks(BlockRange {
+                    from: row.get(3),
+                    to: row.get(4),
+                })
+            };
+            Some(Chunk {
+                ordinal: row.get(0),
+                unit: row.get(6),
+                table,
+                filenode: row.get(2),
+                extent,
+                begun: row.get(5),
+            })
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn block_ranges_cover_a_table_without_gap_or_overlap() {
+        for blocks in [0, 1, 255, 256, 257, 5000, 1_000_000] {
+            let ranges = block_ranges(blocks, 2);
+            assert_eq!(ranges[0].from, 0);
+            assert!(
+                ranges
+                    .windows(2)
+                    .all(|pair| pair[0].to == Some(pair[1].from))
+            );
+            assert_eq!(ranges.last().expect("one").to, None);
+        }
+    }
+
+    #[test]
+    fn key_ranges_are_open_at_both_ends_and_meet() {
+        let ends = in_order(["10", "9", "-2"].map(str::to_owned).to_vec());
+        assert_eq!(ends, ["-2", "9", "10"]);
+        let ranges: Vec<KeyRange> = between("id", &ends).collect();
+        assert_eq!(ranges.len(), 4);
+        assert_eq!((&ranges[0].low, &ranges[3].high), (&None, &None));
+        assert!(ranges.windows(2).all(|pair| pair[0].high == pair[1].low));
+        assert_eq!(between("id", &[]).count(), 1);
+    }
+}

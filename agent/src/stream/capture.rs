@@ -1,0 +1,196 @@
+//! Reads the slot into the spool until it is told to stop; what is durable there is confirmed to the slot.
+
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{StreamSpec, pause};
+use crate::error::{At, StepError};
+use crate::pg::lsn::Lsn;
+use crate::pg::replication::{ChangeStream, RawEvent, StreamStart};
+use crate::spool::{Durable, Spool, Writer};
+
+/// How long whole transactions wait for more before they are made durable.
+const LINGER: Duration = Duration::from_millis(10);
+/// An idle stream moves on after this much log that holds nothing for it.
+const IDLE_BYTES: u64 = 1 << 20;
+
+/// A capture into the spool; dropping it ends it where it is.
+#[derive(Debug)]
+pub(super) struct Capture {
+    task: JoinHandle<()>,
+    stop: CancellationToken,
+    failed: Option<oneshot::Receiver<StepError>>,
+    /// What commits after it is in the spool.
+    pub(super) begin: Lsn,
+    pub(super) durable: watch::Receiver<Durable>,
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Capture {
+    /// Goes on where the spool ends; a spool that is empty begins where the slot stands.
+    pub(super) async fn start(spec: &StreamSpec, spool: &Spool) -> Result<Self, StepError> {
+        let (begin, from) = match spool.covered() {
+            Some(covered) => covered,
+            None => {
+                let confirmed = confirmed(spec).await?;
+                (confirmed, confirmed)
+            }
+        };
+        let writer = spool.writer(from).await?;
+        let durable = writer.durable();
+        let stop = CancellationToken::new();
+        let (fail, failed) = oneshot::channel();
+        let work = run(spec.clone(), writer, stop.clone());
+        let task = tokio::spawn(async move {
+            if let Err(error) = work.await {
+                let _ = fail.send(error);
+            }
+        });
+        Ok(Self {
+            task,
+            stop,
+            failed: Some(failed),
+            begin,
+            durable,
+        })
+    }
+
+    /// Why it gave up; never returns while it works, or once it was told to stop.
+    pub(super) async fn failure(&mut self) -> StepError {
+        let failed = match self.failed.as_mut() {
+            Some(failed) => failed.await.ok(),
+            None => None,
+        };
+        self.failed = None;
+        match failed {
+            Some(error) => error,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Lets it end; the slot is free afterwards and everything that was taken is durable.
+    pub(super) async fn stop(&mut self) {
+        self.stop.cancel();
+        let _ = (&mut self.task).await;
+    }
+}
+
+async fn run(
+    spec: StreamSpec,
+    mut writer: Writer,
+    stop: CancellationToken,
+) -> Result<(), StepError> {
+    let mut failures = 0;
+    loop {
+        let before = writer.end();
+        let Err(error) = session(&spec, &mut writer, &stop).await else {
+            return Ok(());
+        };
+        let passing = matches!(&error, StepError::Failed(failure) if failure.retry != plans::failure::RetryClass::None);
+        failures = if writer.end() > before {
+            1
+        } else {
+            failures + 1
+        };
+        if !passing || failures >= spec.max_attempts {
+            return Err(error);
+        }
+        tracing::warn!(direction = %spec.direction, failures, %error, "the capture begins again");
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            () = tokio::time::sleep(pause(failures)) => {}
+        }
+    }
+}
+
+/// One session of the stream: until it is told to stop (`Ok`), or fails.
+async fn session(
+    spec: &StreamSpec,
+    writer: &mut Writer,
+    stop: &CancellationToken,
+) -> Result<(), StepError> {
+    writer.restart().await?;
+    let mut stream = open(spec, writer.end()).await?;
+    let what = format!("shard {}: reading changes", spec.origin.name);
+    let mut inside = false;
+    let mut waits_since: Option<Instant> = None;
+    loop {
+        let due = waits_since.map(|since| since + LINGER);
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {
+                stream.confirm(writer.sync().await?);
+                return stream.close().await.at(&what);
+            }
+            () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                stream.confirm(writer.sync().await?);
+                fail_point::hit("capture.spooled").await?;
+            }
+            event = stream.next_raw() => match event.at(&what)? {
+                RawEvent::Message { at, ends, message } => {
+                    inside = ends.is_none() && (inside || message.first() == Some(&b'B'));
+                    writer.message(message, at, ends).await?;
+                }
+                RawEvent::KeepAlive { wal_end } => {
+                    if !inside && wal_end.bytes_since(writer.end()) > IDLE_BYTES {
+                        writer.idle(wal_end).await?;
+                    }
+                }
+            },
+        }
+        if writer.is_heavy() {
+            stream.confirm(writer.sync().await?);
+        }
+        waits_since = writer
+            .waits()
+            .then(|| waits_since.unwrap_or_else(Instant::now));
+    }
+}
+
+/// Opens the slot's stream at `start`.
+pub(super) async fn open(spec: &StreamSpec, start: Lsn) -> Result<ChangeStream, StepError> {
+    let start = StreamStart {
+        slot: spec.token.migration.slot(spec.direction),
+        publication: spec.token.migration.publication(spec.direction),
+        start,
+        system: spec.system,
+    };
+    let name = spec.origin.application_name("capture");
+    ChangeStream::open(&spec.origin.dsn, &name, &start)
+        .await
+        .at(format_args!(
+            "shard {}: opening the change stream",
+            spec.origin.name
+        ))
+}
+
+/// How far the slot is confirmed: whatever lies before it was durable elsewhere once.
+async fn confirmed(spec: &StreamSpec) -> Result<Lsn, StepError> {
+    let what = format!("shard {}: reading the slot", spec.origin.name);
+    let session = spec.origin.session("capture").await?;
+    let slot = spec.token.migration.slot(spec.direction);
+    let row = session
+        .query_opt(
+            "select confirmed_flush_lsn from pg_catalog.pg_replication_slots where slot_name = $1",
+            &[&slot],
+        )
+        .await
+        .at(&what)?;
+    let confirmed = row.and_then(|row| row.get::<_, Option<Lsn>>(0));
+    confirmed.ok_or_else(|| {
+        StepError::refused(
+            crate::pg::replication::SLOT_MISSING,
+            format!("{what}: replication slot {slot} does not exist"),
+            "changes are lost to this migration: abort it and start again",
+        )
+    })
+}

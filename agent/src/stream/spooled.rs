@@ -1,0 +1,249 @@
+//! The modes of a run: spooling, draining the spool, live; it begins where the last one has stopped.
+//!
+//! A stream that may apply, has nothing in its spool and reaches the destination is live at once.
+
+use plans::failure::RetryClass;
+use plans::wire::StreamMode;
+
+use super::batch::Batch;
+use super::capture::{self, Capture};
+use super::run::{Ended, Feed, LINGER, Run, took};
+use super::visible::Visible;
+use super::{Shared, StreamSpec, pause};
+use crate::error::StepError;
+use crate::pg::apply::Applier;
+use crate::pg::lsn::Lsn;
+use crate::pg::progress;
+use crate::pg::replication::SLOT_GAP;
+use crate::spool::Spool;
+use plans::names::Direction;
+
+/// The spool is as good as drained: the capture ends, the rest is read, then the slot itself.
+const NEARLY_DRAINED: u64 = 1 << 20;
+
+/// Runs until the stream has ended, or should go on in another mode.
+pub(super) async fn run(shared: &mut Shared) -> Result<Ended, StepError> {
+    let Some(place) = shared.spec.spool.clone() else {
+        let run = open(&shared.spec).await?;
+        return live(shared, run).await;
+    };
+    let spool = Spool::open(place).await?;
+    let was_behind = std::mem::take(&mut shared.behind);
+    if spool.covered().is_none() && shared.may_apply() && !was_behind {
+        match open(&shared.spec).await {
+            Ok(run) => return live(shared, run).await,
+            Err(error) if is_passing(&error) => {
+                tracing::warn!(%error, "changes are spooled until the other shard is back");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let mut capture = Capture::start(&shared.spec, &spool).await?;
+    let Some(run) = spooling(shared, &mut capture).await? else {
+        return Ok(Ended::Done);
+    };
+    let drained = drain(shared, &mut capture, &spool, run).await?;
+    match drained {
+        Drained::Level(run) => {
+            spool.remove().await?;
+            live(shared, *run).await
+        }
+        Drained::Done => {
+            spool.remove().await?;
+            Ok(Ended::Done)
+        }
+        Drained::Held => Ok(Ended::Again),
+    }
+}
+
+/// Prepares the destination: session, progress, statements, what the copy holds.
+async fn open(spec: &StreamSpec) -> Result<Run, StepError> {
+    let shard = spec.destination.name.as_str();
+    let session = spec.destination.replica_session("apply").await?;
+    let progress = progress::read(&session, &spec.token, spec.direction, shard).await?;
+    let progress = progress.ok_or_else(|| {
+        StepError::refused(
+            "stream.progress",
+            format!(
+                "shard {shard}: the {} stream has no progress row",
+                spec.direction
+            ),
+            "abort the migration and plan it again",
+        )
+    })?;
+    let visible = match spec.direction {
+        Direction::Forward => Visible::load(&session, &spec.token, &spec.tables, shard).await?,
+        Direction::Reverse => None,
+    };
+    let applier = Applier::prepare(&session, &spec.tables, shard).await?;
+    Ok(Run::new(Batch::new(session, applier, progress), visible))
+}
+
+fn is_passing(error: &StepError) -> bool {
+    matches!(error, StepError::Failed(failure) if failure.retry != RetryClass::None)
+}
+
+/// Captures until changes may be applied and the destination is there; `None` when nobody wants it any more.
+async fn spooling(shared: &mut Shared, capture: &mut Capture) -> Result<Option<Run>, StepError> {
+    shared.mode(StreamMode::Spooling);
+    let mut failures = 0;
+    loop {
+        if shared.may_apply() {
+            match open(&shared.spec).await {
+                Ok(run) => {
+                    check_gap(&shared.spec, &run, capture.begin)?;
+                    return Ok(Some(run));
+                }
+                Err(error) if is_passing(&error) => failures += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        let again = shared.may_apply();
+        tokio::select! {
+            biased;
+            ask = shared.asks.recv() => if took(shared, ask).is_none() {
+                return Ok(None);
+            },
+            failure = capture.failure() => return Err(failure),
+            () = tokio::time::sleep(pause(failures)), if again => {}
+        }
+    }
+}
+
+/// What the slot was confirmed for must be in the spool, or be applied (I3).
+fn check_gap(spec: &StreamSpec, run: &Run, begin: Lsn) -> Result<(), StepError> {
+    let applied = run.batch.progress.lsn;
+    if begin <= applied {
+        return Ok(());
+    }
+    Err(StepError::refused(
+        SLOT_GAP,
+        format!(
+            "shard {}: changes are applied up to {applied}, the spool begins at {begin}",
+            spec.destination.name
+        ),
+        "the spool of the agent that captured them is needed: start that agent again, or abort the migration",
+    ))
+}
+
+/// How the draining of a spool ends.
+enum Drained {
+    /// Everything is applied; the slot is free.
+    Level(Box<Run>),
+    /// The marker to stop at is applied.
+    Done,
+    /// Nothing more may be applied for now.
+    Held,
+}
+
+async fn drain(
+    shared: &mut Shared,
+    capture: &mut Capture,
+    spool: &Spool,
+    mut run: Run,
+) -> Result<Drained, StepError> {
+    shared.mode(StreamMode::Draining);
+    let origin = shared.spec.origin.name.clone();
+    let mut feed = Feed::Spool(spool.reader(capture.durable.clone()));
+    let mut capturing = true;
+    loop {
+        tokio::select! {
+            biased;
+            ask = shared.asks.recv() => {
+                if took(shared, ask).is_none() {
+                    return Ok(Drained::Done);
+                }
+                if !shared.may_apply() {
+                    return Ok(Drained::Held);
+                }
+            }
+            failure = capture.failure(), if capturing => return Err(failure),
+            event = feed.next(&origin) => {
+                let Some(event) = event? else { break };
+                if run.handle(shared, &mut feed, event).await? {
+                    capture.stop().await;
+                    return Ok(Drained::Done);
+                }
+            }
+            () = tokio::time::sleep(LINGER), if run.may_commit() => run.commit(shared, &mut feed).await?,
+        }
+        spool.applied(run.batch.progress.lsn);
+        let left = capture
+            .durable
+            .borrow()
+            .end
+            .bytes_since(run.batch.position());
+        tell(shared, left);
+        if capturing && left < NEARLY_DRAINED {
+            capture.stop().await;
+            capturing = false;
+        }
+    }
+    run.commit(shared, &mut feed).await?;
+    tell(shared, 0);
+    Ok(Drained::Level(Box::new(run)))
+}
+
+fn tell(shared: &Shared, left: u64) {
+    shared.publish.send_if_modified(|seen| {
+        seen.status.spooled_bytes = i64::try_from(left).unwrap_or(i64::MAX);
+        false
+    });
+}
+
+/// Applies what the slot sends, at once.
+async fn live(shared: &mut Shared, mut run: Run) -> Result<Ended, StepError> {
+    let origin = shared.spec.origin.name.clone();
+    let stream = capture::open(&shared.spec, run.batch.progress.lsn).await?;
+    let mut feed = Feed::Live(Box::new(stream));
+    shared.mode(StreamMode::Live);
+    loop {
+        tokio::select! {
+            biased;
+            ask = shared.asks.recv() => {
+                if took(shared, ask).is_none() {
+                    return Ok(Ended::Done);
+                }
+                if !shared.may_apply() && shared.spec.spool.is_some() {
+                    break;
+                }
+            }
+            event = feed.next(&origin) => {
+                let Some(event) = event? else { break };
+                if run.handle(shared, &mut feed, event).await? {
+                    // The apply session ends here; the last report to the slot may take its time.
+                    drop(run);
+                    tokio::spawn(close(feed));
+                    return Ok(Ended::Done);
+                }
+            }
+            () = tokio::time::sleep(LINGER), if run.may_commit() => run.commit(shared, &mut feed).await?,
+        }
+        if is_far_behind(shared, &run) {
+            shared.behind = true;
+            break;
+        }
+    }
+    drop(run);
+    close(feed).await;
+    Ok(Ended::Again)
+}
+
+async fn close(feed: Feed) {
+    if let Feed::Live(stream) = feed {
+        // What was not reported is sent again.
+        let _ = stream.close().await;
+    }
+}
+
+/// The origin would have to keep too much of its log; not in a cutover, which is level.
+fn is_far_behind(shared: &Shared, run: &Run) -> bool {
+    shared.spec.spool.is_some()
+        && shared.stop_at.is_none()
+        && shared
+            .publish
+            .borrow()
+            .written
+            .bytes_since(run.batch.progress.lsn)
+            > shared.spec.spool_beyond
+}
