@@ -3,7 +3,7 @@
 use crate::fixture::{Server, step_name, until};
 use plans::id::MigrationId;
 use plans::names::Direction;
-use plans::wire::Action;
+use plans::wire::{Action, CutoverAnswer, CutoverAsk};
 use serde_json::{Value, json};
 
 /// A server with shards `a`, `b`, `c` and map `tenants`, all keys on `a`.
@@ -52,6 +52,39 @@ async fn owners(server: &Server) -> Vec<(String, String)> {
         (ends, m["shard"].as_str().unwrap().to_owned())
     };
     mappings.map(owner).collect()
+}
+
+/// A second write stop would be in vain: the map changes under it.
+#[tokio::test]
+async fn of_two_cutovers_of_a_map_one_waits_before_it_stops_writes() {
+    let server = three().await;
+    let agent = server.agent("x", "x1");
+    let options = "cutover: automatic, moves_at_once: 2, moves_per_shard: 2";
+    server.submit(&agent, &two_moves(options)).await;
+    let mut cutovers = Vec::new();
+    while cutovers.len() < 2 {
+        let dispatch = agent.next().await;
+        match step_name(&dispatch) {
+            "cutover" => cutovers.push(dispatch),
+            _ => agent.done(&dispatch).await,
+        }
+    }
+    let (first, second) = (&cutovers[0], &cutovers[1]);
+    let direction = Direction::Forward;
+    let begin = || agent.cutover(second, CutoverAsk::Begin { direction });
+    let attempt = agent.begin(first, direction).await;
+    let CutoverAnswer::Refused { reason } = begin().await else {
+        panic!("both began");
+    };
+    assert!(reason.contains(first.migration.as_str()), "{reason}");
+    let view = server.view(&second.migration).await;
+    assert_eq!(view["ownership"], "ready");
+    // What was given up is in nobody's way.
+    let reason = "test".to_owned();
+    let released = agent.cutover(first, CutoverAsk::Release { attempt, reason });
+    assert_eq!(released.await, CutoverAnswer::Released);
+    assert_eq!(agent.flip(second, direction).await, 2);
+    assert_eq!(agent.flip(first, direction).await, 3);
 }
 
 #[tokio::test]

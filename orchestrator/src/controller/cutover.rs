@@ -31,11 +31,20 @@ type Table = BTreeMap<MigrationId, (AttemptNo, Attempt)>;
 
 /// Attempts by migration; lost with the process, and with them every chance to flip.
 #[derive(Debug, Default)]
-pub(super) struct Attempts(Mutex<Table>);
+pub(super) struct Attempts {
+    table: Mutex<Table>,
+    /// Held by the one attempt that is being begun.
+    turn: tokio::sync::Mutex<()>,
+}
 
 impl Attempts {
     fn with<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// One attempt is begun after the other, so that each sees those before it.
+    async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
     }
 
     fn take_sealed(&self, id: &MigrationId, attempt: AttemptNo) -> Option<Box<dyn Sealed>> {
@@ -121,6 +130,12 @@ impl Controller {
         if let Some(error) = stale(&m, epoch) {
             return Err(error);
         }
+        let _turn = self.inner.attempts.turn().await;
+        if let Some(other) = self.rival_cutover(&m).await? {
+            return Ok(refused(&format!(
+                "the cutover of migration {other} is under way, and changes the map first"
+            )));
+        }
         let name = m.plan.map;
         let map = self.inner.store.map(&name).await?;
         let map = map.ok_or_else(|| ControlError::missing("map", name.as_str()))?;
@@ -160,6 +175,20 @@ impl Controller {
             attempt,
             map_version: map.version,
         })
+    }
+
+    /// Another migration of the map whose write stop is under way: one of the two would be in vain, because each
+    /// flips from the version at which it began.
+    async fn rival_cutover(&self, own: &Migration) -> Result<Option<MigrationId>, ControlError> {
+        let now = clock();
+        let others = self.inner.store.unfinished().await?.into_iter();
+        let mut rivals = others.filter(|other| {
+            let m = &other.migration;
+            let fences = matches!(m.ownership, Ownership::Fencing | Ownership::RollbackFencing);
+            let runs = other.running().is_some() && other.live_owner(now).is_some();
+            m.id != own.id && m.plan.map == own.plan.map && fences && runs
+        });
+        Ok(rivals.next().map(|other| other.migration.id))
     }
 
     async fn seal(

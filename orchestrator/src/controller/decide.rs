@@ -143,16 +143,27 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
 }
 
 /// Keys that an interrupted attempt may have left closed are not left so because nobody resumes: an
-/// agent is asked to own the migration, which releases the attempt.
+/// agent is asked to own the migration, which releases the attempt, or opens the new owner.
 fn closed_keys(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
-    let attempted = matches!(
-        snapshot.migration.ownership,
-        Ownership::Fencing | Ownership::RollbackFencing
-    );
-    if attempted && snapshot.running().is_none() && snapshot.live_owner(now).is_none() {
-        return Some(Decision::Offer(None));
+    // An owner that is to begin anew has not taken over since its last attempt.
+    let recovered = snapshot.live_owner(now).is_some() && !snapshot.migration.renew;
+    let asks = !recovered && snapshot.running().is_none() && left_closed(snapshot);
+    asks.then_some(Decision::Offer(None))
+}
+
+/// True when an attempt was begun and its step has not said that the keys are open on one of the shards.
+///
+/// The store knows of a release before the shard does, and of a flip before the new owner opens.
+fn left_closed(snapshot: &Snapshot) -> bool {
+    let m = &snapshot.migration;
+    let open = |kind| snapshot.step_of(kind).is_some_and(|step| !is_over(step));
+    match m.ownership {
+        Ownership::Fencing | Ownership::RollbackFencing => true,
+        Ownership::Ready => m.attempt.0 > 0,
+        Ownership::Flipped => open(StepKind::Cutover) || open(StepKind::Rollback),
+        Ownership::RolledBack => open(StepKind::Rollback),
+        Ownership::Aborted | Ownership::Completed => false,
     }
-    None
 }
 
 fn unwinding(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {

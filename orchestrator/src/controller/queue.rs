@@ -11,6 +11,7 @@ use plans::shard_map::ShardMap;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::step::StepKind;
+use std::collections::BTreeSet;
 
 /// Whether a planned migration may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[Migration]) -> V
         .filter_map(|after| unmet(after, siblings))
         .collect();
     let others: Vec<&Migration> = all.iter().copied().filter(|m| m.id != own.id).collect();
-    reasons.extend(limits(own, &others));
+    reasons.extend(limit(own, &others));
     let older = all.iter().take_while(|m| m.id != own.id).copied();
     let older: Vec<&Migration> = older.collect();
     for other in &others {
@@ -67,7 +68,8 @@ pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[Migration]) -> V
             ));
         }
     }
-    reasons.dedup();
+    let mut said = BTreeSet::new();
+    reasons.retain(|reason| said.insert(reason.clone()));
     reasons
 }
 
@@ -142,25 +144,23 @@ fn unmet(after: &After, siblings: &[Migration]) -> Option<String> {
     }
 }
 
-/// The limits of its own operation.
-fn limits(own: &Migration, others: &[&Migration]) -> Vec<String> {
+/// The first limit of its own operation that is reached: one move may reach several at once.
+fn limit(own: &Migration, others: &[&Migration]) -> Option<String> {
     let options = &own.plan.options;
     let under_way = |touches: &dyn Fn(&Migration) -> bool| {
         let moves = others.iter().filter(|m| m.operation == own.operation);
         moves.filter(|m| is_under_way(m) && touches(m)).count()
     };
-    let mut reasons = Vec::new();
     let all = under_way(&|_| true);
     if reaches(all, options.moves_at_once) {
-        reasons.push(format!("{} under way", moves(all)));
+        return Some(format!("{} under way", moves(all)));
     }
-    for shard in [&own.plan.moving.source, &own.plan.moving.target] {
+    let mut shards = [&own.plan.moving.source, &own.plan.moving.target].into_iter();
+    shards.find_map(|shard| {
         let there = under_way(&|m| touches(m, shard));
-        if reaches(there, options.moves_per_shard) {
-            reasons.push(format!("{} under way on shard {shard}", moves(there)));
-        }
-    }
-    reasons
+        reaches(there, options.moves_per_shard)
+            .then(|| format!("{} under way on shard {shard}", moves(there)))
+    })
 }
 
 fn reaches(count: usize, limit: u32) -> bool {

@@ -3,7 +3,9 @@
 use super::super::samples::{admitted, at, keys, planned};
 use super::*;
 use crate::store::Owner;
+use plans::id::AttemptNo;
 use plans::request::Options;
+use plans::step::FORWARD;
 
 /// A migration in `state` whose first `done` steps are done.
 fn snapshot(state: MigrationState, done: usize) -> Snapshot {
@@ -38,6 +40,41 @@ fn flipped(done: usize) -> Snapshot {
 
 fn offer(step: &str) -> Vec<Decision> {
     vec![Decision::Offer(Some(step.into()))]
+}
+
+#[test]
+fn keys_that_may_be_closed_are_opened_although_nobody_resumes() {
+    use Ownership as O;
+    let cutover = FORWARD
+        .iter()
+        .position(|kind| *kind == StepKind::Cutover)
+        .unwrap();
+    let asks = vec![Decision::Offer(None)];
+    for state in [MigrationState::Paused, MigrationState::Failed] {
+        for (ownership, attempt, done, closed) in [
+            (O::Ready, 0, cutover, false),
+            (O::Ready, 1, cutover, true),
+            (O::Fencing, 1, cutover, true),
+            (O::Flipped, 1, cutover, true),
+            (O::Flipped, 1, cutover + 1, false),
+            (O::RollbackFencing, 2, cutover + 1, true),
+        ] {
+            let mut alone = snapshot(state, done);
+            alone.migration.ownership = ownership;
+            alone.migration.attempt = AttemptNo(attempt);
+            let wanted = if closed { asks.clone() } else { Vec::new() };
+            assert_eq!(
+                decide(&alone, at(1)),
+                wanted,
+                "{ownership} {attempt} {done}"
+            );
+            // Its owner has taken over since, or is to do so.
+            let mut held = owned(alone);
+            assert_eq!(decide(&held, at(1)), []);
+            held.migration.renew = true;
+            assert_eq!(decide(&held, at(1)), wanted, "{ownership} {attempt} {done}");
+        }
+    }
 }
 
 #[test]
