@@ -1,0 +1,114 @@
+//! Explores one model: the correct protocol to the end, each mutant until its property breaks.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use stateright::{Checker, Expectation, HasDiscoveries, Model, Property};
+
+use crate::report::{Killed, ModelReport, PropertyReport};
+
+/// How far a model is explored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// Seconds: part of every test run.
+    Short,
+    /// Minutes: more crashes, attempts and clients.
+    Full,
+}
+
+/// One rule of the protocol left out or bent, and the property that has to notice.
+pub(crate) struct Mutant<R> {
+    pub(crate) rule: R,
+    /// In the words of README.md.
+    pub(crate) name: &'static str,
+    /// The name of an `always` property of the same model.
+    pub(crate) property: &'static str,
+}
+
+/// A model of one part of the protocol, correct or with one rule bent.
+pub(crate) trait Protocol: Model + Send + Sync + 'static
+where
+    Self::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
+    Self::Action: Clone + Debug + PartialEq,
+{
+    const NAME: &'static str;
+    /// The rules that can be bent, one at a time.
+    type Rule: Copy + 'static;
+
+    fn new(size: Size, bent: Option<Self::Rule>) -> Self;
+    /// What limits the exploration, for the report.
+    fn bounds(&self) -> String;
+    fn mutants() -> Vec<Mutant<Self::Rule>>;
+}
+
+/// Explores the correct model and all of its mutants.
+pub(crate) fn check<P: Protocol>(size: Size, threads: usize) -> ModelReport
+where
+    P::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
+    P::Action: Clone + Debug + PartialEq,
+{
+    let checker = P::new(size, None).checker().threads(threads);
+    let checker = checker.spawn_bfs().join();
+    ModelReport {
+        name: P::NAME.to_owned(),
+        bounds: checker.model().bounds(),
+        states: checker.unique_state_count(),
+        transitions: checker.state_count(),
+        depth: checker.max_depth(),
+        properties: checker
+            .model()
+            .properties()
+            .iter()
+            .map(|p| judge(p, &checker))
+            .collect(),
+        mutants: P::mutants()
+            .iter()
+            .map(|m| kill::<P>(size, threads, m))
+            .collect(),
+    }
+}
+
+/// `always` holds without a counterexample, `sometimes` with an example.
+fn judge<P: Protocol>(property: &Property<P>, checker: &impl Checker<P>) -> PropertyReport
+where
+    P::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
+    P::Action: Clone + Debug + PartialEq,
+{
+    let path = checker.discovery(property.name);
+    let sometimes = property.expectation == Expectation::Sometimes;
+    PropertyReport {
+        name: property.name.to_owned(),
+        kind: if sometimes { "sometimes" } else { "always" }.to_owned(),
+        holds: path.is_some() == sometimes,
+        counterexample: match path {
+            Some(path) if !sometimes => words(path.into_actions()),
+            Some(_) | None => Vec::new(),
+        },
+    }
+}
+
+fn kill<P: Protocol>(size: Size, threads: usize, mutant: &Mutant<P::Rule>) -> Killed
+where
+    P::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
+    P::Action: Clone + Debug + PartialEq,
+{
+    let checker = P::new(size, Some(mutant.rule))
+        .checker()
+        .threads(threads)
+        .finish_when(HasDiscoveries::AnyOf(BTreeSet::from([mutant.property])))
+        .spawn_bfs()
+        .join();
+    let path = checker.discovery(mutant.property);
+    Killed {
+        name: mutant.name.to_owned(),
+        property: mutant.property.to_owned(),
+        killed: path.is_some(),
+        states: checker.unique_state_count(),
+        counterexample: path.map_or_else(Vec::new, |path| words(path.into_actions())),
+    }
+}
+
+fn words<A: Debug>(actions: Vec<A>) -> Vec<String> {
+    actions.iter().map(|action| format!("{action:?}")).collect()
+}

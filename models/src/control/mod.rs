@@ -1,0 +1,218 @@
+//! M3: two controllers, each with its agent, of which every lease can end at any moment.
+//!
+//! Whoever waits for an answer may be passed over for as long as it takes: that is a paused process
+//! and a slow network. A request that nobody waits for any more can be served at any later time, or
+//! never: that is a lost answer, a hung session and a zombie. No step looks at a clock (I9).
+//! Absent: clients, streams, drains (M2), duplicated requests (a session sends each once), epochs
+//! that a restored store gives out again.
+
+mod state;
+mod step;
+
+use stateright::{Model, Property};
+
+use crate::check::{Mutant, Protocol, Size};
+use state::{Controller, Ownership, Register, Request, Shard, State, Store};
+use step::Action;
+
+/// The rules that can be bent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    FlipWithoutCas,
+    FlipOfAnyAttempt,
+    ContinueInTheMiddle,
+    EpochOnly,
+    ProofApart,
+    NoWitness,
+    NoWitnessBeforeFence,
+}
+
+/// Bounds and the bent rule, if any.
+pub(crate) struct Control {
+    bent: Option<Rule>,
+    /// Leases that are given out.
+    epochs: u8,
+    attempts: u8,
+    /// Requests that hang.
+    hangs: u8,
+    /// Whether the store may lose its flip, once.
+    restores: bool,
+}
+
+const ONE_OWNER: &str = "I1 at most one register is open, a fence counted as open";
+const ONE_WINS: &str = "I4 an attempt is flipped or given up, never both";
+const SEALED: &str = "I5 flipped means sealed";
+const FLIPPED: &str = "I5 an open target is flipped";
+const PROVEN: &str = "I7 no write under an epoch older than the shard's";
+const ENDS: &str =
+    "I4 in the end it is flipped and open there, or released, or halted by a lost flip";
+
+impl Control {
+    fn is(&self, rule: Rule) -> bool {
+        self.bent == Some(rule)
+    }
+
+    /// Sealed keys are nobody's: that is unavailability, and must not be the end of it.
+    fn is_end(state: &State) -> bool {
+        let halted = state.controllers.iter().any(|c| c.request == Request::Halt);
+        let settled = match state.store.ownership {
+            Ownership::Flipped => state.target.is_open(),
+            Ownership::Ready => state.source.is_open(),
+            Ownership::Fencing => false,
+        };
+        settled || state.restored && (halted || state.target.is_open())
+    }
+}
+
+impl Protocol for Control {
+    const NAME: &'static str = "M3 control";
+    type Rule = Rule;
+
+    fn new(size: Size, bent: Option<Rule>) -> Self {
+        let (epochs, attempts, hangs) = match size {
+            Size::Short => (2, 2, 2),
+            Size::Full => (3, 3, 2),
+        };
+        Self {
+            bent,
+            epochs,
+            attempts,
+            hangs,
+            restores: true,
+        }
+    }
+
+    fn bounds(&self) -> String {
+        let Self {
+            epochs,
+            attempts,
+            hangs,
+            ..
+        } = self;
+        format!(
+            "2 controllers, {epochs} leases, {attempts} attempts, {hangs} hung requests, 1 restore"
+        )
+    }
+
+    fn mutants() -> Vec<Mutant<Rule>> {
+        let mutant = |rule, name, property| Mutant {
+            rule,
+            name,
+            property,
+        };
+        vec![
+            mutant(Rule::FlipWithoutCas, "flip without CAS", ONE_WINS),
+            mutant(Rule::FlipOfAnyAttempt, "flip of another attempt", SEALED),
+            mutant(
+                Rule::ContinueInTheMiddle,
+                "attempt continued in the middle",
+                SEALED,
+            ),
+            mutant(
+                Rule::EpochOnly,
+                "late register write of the same epoch",
+                ONE_OWNER,
+            ),
+            mutant(
+                Rule::ProofApart,
+                "epoch check outside the transaction",
+                PROVEN,
+            ),
+            mutant(
+                Rule::NoWitness,
+                "the store's lost flip is not noticed at the release",
+                ONE_OWNER,
+            ),
+            mutant(
+                Rule::NoWitnessBeforeFence,
+                "the store's lost flip is not noticed before the fence",
+                ONE_OWNER,
+            ),
+        ]
+    }
+}
+
+impl Model for Control {
+    type State = State;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<State> {
+        let shard = |register| Shard {
+            epoch: 0,
+            count: 0,
+            register,
+            flipped: false,
+        };
+        let lease = Controller {
+            request: Request::Lease,
+            epoch: 0,
+            attempt: 0,
+            count: 0,
+            proven: false,
+        };
+        vec![State {
+            store: Store {
+                ownership: Ownership::Ready,
+                attempt: 0,
+                epoch: 0,
+            },
+            source: shard(Register::Open),
+            target: shard(Register::Closed),
+            controllers: [lease; 2],
+            hung: Vec::new(),
+            hangs: 0,
+            restored: false,
+            given_up: 0,
+            flipped_by: None,
+            stale_write: false,
+        }]
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+        self.possible(state, actions);
+    }
+
+    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+        let mut state = last.clone();
+        self.perform(&mut state, action);
+        Some(state)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(ONE_OWNER, |_, s: &State| {
+                !(s.source.is_open() && s.target.is_open())
+            }),
+            Property::always(ONE_WINS, |_, s: &State| {
+                s.flipped_by
+                    .is_none_or(|attempt| s.restored || s.given_up >> attempt & 1 == 0)
+            }),
+            Property::always(SEALED, |_, s: &State| {
+                s.store.ownership != Ownership::Flipped || !s.source.is_open()
+            }),
+            Property::always(FLIPPED, |_, s: &State| {
+                !s.target.is_open() || s.store.ownership == Ownership::Flipped || s.restored
+            }),
+            Property::always(PROVEN, |_, s: &State| !s.stale_write),
+            Property::always(ENDS, |m: &Self, s: &State| {
+                Self::is_end(s) || {
+                    let mut more = Vec::new();
+                    m.possible(s, &mut more);
+                    !more.is_empty()
+                }
+            }),
+            Property::sometimes("the target opens", |_, s: &State| s.target.is_open()),
+            Property::sometimes("a second owner flips", |_, s: &State| {
+                s.target.is_open() && s.target.epoch == 2 && s.flipped_by == Some(2)
+            }),
+            Property::sometimes("the last attempt is given up", |m: &Self, s: &State| {
+                s.given_up >> m.attempts & 1 == 1 && s.source.register == Register::Open
+            }),
+            Property::sometimes("a lost flip halts", |_, s: &State| {
+                s.controllers
+                    .iter()
+                    .any(|controller| controller.request == Request::Halt)
+            }),
+        ]
+    }
+}

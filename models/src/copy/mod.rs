@@ -1,0 +1,208 @@
+//! M1: units of the copy with snapshots of their own, and the replay that completes them.
+//!
+//! Order on the source: a commit enters the log, is flushed, and leaves the proc array, the last two
+//! in any order (asynchronous commits; waits for a standby). Units are copied while writes go on,
+//! changes are spooled meanwhile; replay begins when every unit is DONE.
+//! Absent: keys that change their unit's bounds, TOAST, several lanes, the time that a copy takes.
+
+mod actions;
+mod state;
+mod step;
+
+use stateright::{Model, Property};
+
+use crate::check::{Mutant, Protocol, Size};
+use actions::Action;
+use state::{INITIAL, Source, State, Target, Txn, Unit, is_unique, replay};
+
+/// The rules that can be bent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    NoGate,
+    NoBarrier,
+    StandbySnapshot,
+    LsnFilter,
+    TransactionFilter,
+    IndexBeforeHorizon,
+    FeedbackBeforeDurable,
+    ConfirmBeforeSpool,
+    ProgressApart,
+}
+
+/// Bounds and the bent rule, if any.
+pub(crate) struct Copying {
+    bent: Option<Rule>,
+    /// How many of the transactions run: every choice of so many is explored.
+    transactions: usize,
+    /// Crashes in one run, of the source, the agent or the target.
+    crashes: u8,
+}
+
+const EQUAL: &str = "I2 past the horizon, the target equals the source at its progress";
+const ONE_ROW: &str = "I2 each applied change touches exactly one row";
+const INDEX: &str = "I2 unique values are unique whenever an index may be built";
+const KEPT: &str = "I3 the confirmed position never passes what is durable on our side";
+const ENDS: &str = "I2 the replay ends with every row on the target";
+
+impl Copying {
+    fn is(&self, rule: Rule) -> bool {
+        self.bent == Some(rule)
+    }
+
+    /// Secondary indexes are built once replay has passed H.
+    fn may_index(&self, state: &State) -> bool {
+        state.copied()
+            && (self.is(Rule::IndexBeforeHorizon) || state.target.progress >= state.horizon())
+    }
+}
+
+impl Protocol for Copying {
+    const NAME: &'static str = "M1 copy and replay";
+    type Rule = Rule;
+
+    fn new(size: Size, bent: Option<Rule>) -> Self {
+        let (transactions, crashes) = match size {
+            Size::Short => (2, 1),
+            Size::Full => (3, 1),
+        };
+        Self {
+            bent,
+            transactions,
+            crashes,
+        }
+    }
+
+    fn bounds(&self) -> String {
+        let Self {
+            transactions,
+            crashes,
+            ..
+        } = self;
+        format!(
+            "2 keys in 2 units, any {transactions} of 3 transactions, \
+             {crashes} crashes of source, agent or target"
+        )
+    }
+
+    fn mutants() -> Vec<Mutant<Rule>> {
+        let mutant = |rule, name, property| Mutant {
+            rule,
+            name,
+            property,
+        };
+        vec![
+            mutant(Rule::NoGate, "no gate", EQUAL),
+            mutant(Rule::NoBarrier, "no barrier", EQUAL),
+            mutant(Rule::StandbySnapshot, "standby snapshot", EQUAL),
+            mutant(Rule::LsnFilter, "LSN filter", EQUAL),
+            mutant(Rule::TransactionFilter, "transaction-level filter", EQUAL),
+            mutant(Rule::IndexBeforeHorizon, "index before H", INDEX),
+            mutant(Rule::FeedbackBeforeDurable, "feedback before durable", KEPT),
+            mutant(
+                Rule::ConfirmBeforeSpool,
+                "confirm before the spool is durable",
+                KEPT,
+            ),
+            mutant(
+                Rule::ProgressApart,
+                "progress in a separate transaction",
+                ONE_ROW,
+            ),
+        ]
+    }
+}
+
+impl Model for Copying {
+    type State = State;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<State> {
+        let run = |left_out: usize| {
+            let mut txns = [Txn::Idle; 3];
+            txns.iter_mut()
+                .skip(left_out)
+                .take(3 - self.transactions)
+                .for_each(|t| *t = Txn::Ended);
+            start(txns)
+        };
+        let choices = if self.transactions == 3 { 1 } else { 3 };
+        (0..choices).map(run).collect()
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+        self.possible(state, actions);
+    }
+
+    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+        let mut state = last.clone();
+        self.perform(&mut state, action);
+        Some(state)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(EQUAL, |_, s: &State| {
+                let past = s.copied() && s.target.progress >= s.horizon();
+                !past || s.target.rows == replay(&s.source.log, s.target.progress)
+            }),
+            Property::always(ONE_ROW, |_, s: &State| !s.halted),
+            Property::always(INDEX, |m: &Self, s: &State| {
+                !m.may_index(s) || is_unique(s.target.rows)
+            }),
+            Property::always(KEPT, |_, s: &State| {
+                s.slot.is_none_or(|slot| slot.confirmed <= s.kept())
+            }),
+            Property::always(ENDS, |m: &Self, s: &State| {
+                let equal = s.copied() && s.target.rows == s.source.rows;
+                let mut more = Vec::new();
+                equal || {
+                    m.possible(s, &mut more);
+                    !more.is_empty()
+                }
+            }),
+            Property::sometimes(
+                "one streamed change is in the copy, another is not",
+                |_, s: &State| s.has_streamed(true) && s.has_streamed(false),
+            ),
+            Property::sometimes("units have different snapshots", |_, s: &State| {
+                match (s.units[0], s.units[1]) {
+                    (Unit::Done { snapshot: a, .. }, Unit::Done { snapshot: b, .. }) => a != b,
+                    _ => false,
+                }
+            }),
+            Property::sometimes("the gate refuses a snapshot", |_, s: &State| {
+                s.slot
+                    .is_some_and(|slot| !s.source.snapshot().dominates(slot.snapshot))
+            }),
+            Property::sometimes("a copy survives a crash of the source", |_, s: &State| {
+                !s.slot.is_none_or(|slot| slot.held)
+                    && s.copied()
+                    && s.target.progress == s.source.flushed
+            }),
+        ]
+    }
+}
+
+fn start(txns: [Txn; 3]) -> State {
+    let target = Target {
+        rows: [None; 2],
+        progress: 0,
+    };
+    State {
+        source: Source {
+            txns,
+            log: Vec::new(),
+            flushed: 0,
+            rows: INITIAL,
+            next_xid: 1,
+        },
+        slot: None,
+        units: [Unit::Pending; 2],
+        spooled: 0,
+        applier: 0,
+        target,
+        durable: target,
+        halted: false,
+        crashes: 0,
+    }
+}

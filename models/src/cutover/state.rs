@@ -1,0 +1,207 @@
+//! What clients, shards, store and controller hold.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Register {
+    Open,
+    /// Open as well once the fence has expired.
+    Fenced,
+    /// For good: only a mutant lets it expire.
+    Closed,
+}
+
+/// A record of the source's log; the register is a sequence, so its values are there too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Record {
+    Write(usize),
+    Set(Register),
+    Marker { attempt: u8, round: Round },
+}
+
+/// Wait-out and marker happen behind the fence, and once more behind the seal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Round {
+    Fence,
+    Seal,
+}
+
+/// A client with one write to the moving key; it tries again whenever it was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Client {
+    Idle,
+    /// In a REPEATABLE READ transaction on the source, with the register as its snapshot shows it.
+    Begun {
+        open: bool,
+    },
+    /// Past the guard; holds ROW EXCLUSIVE to its end.
+    Holding,
+    /// Prepared for two-phase commit: its session is gone, its virtual transaction is not.
+    Prepared,
+    /// Its commit record is in the log; lock held, not acknowledged.
+    Logged,
+    OnSource,
+    OnTarget,
+    /// Ended by a crash; a client does not repeat a commit of unknown end.
+    Unknown,
+}
+
+impl Client {
+    pub(super) fn holds_lock(self) -> bool {
+        matches!(self, Self::Holding | Self::Prepared | Self::Logged)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Source {
+    pub(super) log: Vec<Record>,
+    /// Records that survive a crash.
+    pub(super) flushed: u8,
+    /// Records that every standby is known to have: what surely survives a promotion.
+    pub(super) replicated: u8,
+    /// The clock has passed the fence's end.
+    pub(super) expired: bool,
+    /// The standby was promoted: another timeline, and no slots (I10).
+    pub(super) promoted: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Target {
+    /// The writes that it holds, in their order.
+    pub(super) writes: Vec<usize>,
+    /// Records of the source's log that are applied.
+    pub(super) applied: u8,
+    pub(super) open: bool,
+}
+
+/// The ownership row of the control store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Ownership {
+    Ready,
+    Fencing,
+    Flipped,
+}
+
+/// Where the controller and its agent are; lost when they die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Step {
+    Dead,
+    Idle,
+    Fence,
+    List(Round),
+    /// Waits for these clients, as bits.
+    Wait(Round, u8),
+    Mark(Round),
+    /// The position counts for one mutant only.
+    Drain(Round, u8),
+    Seal,
+    Check,
+    Flip,
+    Open,
+    Done,
+    Abort,
+    Release,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct State {
+    pub(super) clients: Vec<Client>,
+    pub(super) source: Source,
+    pub(super) target: Target,
+    pub(super) ownership: Ownership,
+    /// The newest attempt.
+    pub(super) attempt: u8,
+    pub(super) step: Step,
+    pub(super) faults: u8,
+}
+
+/// Lengths and positions in the log fit a byte.
+pub(super) fn position(length: usize) -> u8 {
+    u8::try_from(length).unwrap_or(u8::MAX)
+}
+
+impl Source {
+    pub(super) fn register(&self) -> Register {
+        let value = |record: &Record| match record {
+            Record::Set(register) => Some(*register),
+            Record::Write(_) | Record::Marker { .. } => None,
+        };
+        self.log
+            .iter()
+            .rev()
+            .find_map(value)
+            .unwrap_or(Register::Open)
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        match self.register() {
+            Register::Open => true,
+            Register::Fenced | Register::Closed => self.expired,
+        }
+    }
+
+    /// Ours commit synchronously.
+    pub(super) fn commit(&mut self, record: Record) {
+        if matches!(record, Record::Set(_)) {
+            self.expired = false;
+        }
+        self.log.push(record);
+        self.flushed = position(self.log.len());
+    }
+
+    pub(super) fn writes(&self) -> impl Iterator<Item = usize> {
+        self.log.iter().filter_map(|record| match record {
+            Record::Write(client) => Some(*client),
+            Record::Set(_) | Record::Marker { .. } => None,
+        })
+    }
+
+    pub(super) fn truncate(&mut self, length: u8) {
+        self.log.truncate(usize::from(length));
+        self.flushed = self.flushed.min(length);
+        self.replicated = self.replicated.min(length);
+    }
+}
+
+impl State {
+    /// The target holds the source's writes, then those that it accepted itself; each once.
+    pub(super) fn is_drained(&self) -> bool {
+        let own = self
+            .target
+            .writes
+            .iter()
+            .filter(|&&c| self.clients[c] == Client::OnTarget);
+        self.source
+            .writes()
+            .chain(own.copied())
+            .eq(self.target.writes.iter().copied())
+    }
+
+    /// Records behind this attempt's first marker.
+    fn behind_fence(&self) -> impl Iterator<Item = &Record> {
+        let first = Record::Marker {
+            attempt: self.attempt,
+            round: Round::Fence,
+        };
+        self.source
+            .log
+            .iter()
+            .skip_while(move |record| **record != first)
+    }
+
+    /// A write behind the first marker was not compared: the fence had expired before the seal.
+    pub(super) fn has_slipped(&self) -> bool {
+        self.behind_fence()
+            .any(|record| matches!(record, Record::Write(_)))
+    }
+
+    /// The same, as the stream shows it when the second marker arrives.
+    pub(super) fn shows_slipped(&self) -> bool {
+        let second = Record::Marker {
+            attempt: self.attempt,
+            round: Round::Seal,
+        };
+        let mut between = self
+            .behind_fence()
+            .take_while(move |record| **record != second);
+        between.any(|record| matches!(record, Record::Write(_)))
+    }
+}
