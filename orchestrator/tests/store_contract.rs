@@ -386,3 +386,21 @@ async fn what_follows_a_call_that_was_given_up_is_durable() {
     let other = database.store().await;
     assert_eq!(other.shards().await.unwrap().len(), 202);
 }
+
+/// Sessions that go back to the pool in good order leave no warning.
+#[tokio::test]
+async fn the_servers_log_stays_quiet() {
+    let database = Database::alone().await;
+    let store = database.led().await;
+    let made = seeded(&store).await;
+    for _ in 0..20 {
+        store.load(&made.migration.id).await.unwrap();
+        store.unfinished().await.unwrap();
+    }
+    let log = std::fs::read_to_string(database.cluster.log_file()).unwrap();
+    let warnings: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("WARNING"))
+        .collect();
+    assert!(warnings.is_empty(), "{warnings:?}");
+}
