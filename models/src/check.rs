@@ -112,3 +112,55 @@ where
 fn words<A: Debug>(actions: Vec<A>) -> Vec<String> {
     actions.iter().map(|action| format!("{action:?}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+    use std::hash::{BuildHasher, RandomState};
+
+    use super::*;
+
+    /// What "in the end" means rests on this: no run goes on for ever.
+    fn assert_every_run_ends<P: Protocol>()
+    where
+        P::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
+        P::Action: Clone + Debug + PartialEq,
+    {
+        let model = P::new(Size::Short, None);
+        let (hasher, mut waiting) = (RandomState::new(), model.init_states());
+        let mut arrivals: HashMap<u64, u32> = HashMap::new();
+        let mut seen: HashSet<u64> = HashSet::new();
+        // First how often each state is arrived at, then whether all of them can be used up.
+        while let Some(state) = waiting.pop() {
+            if !seen.insert(hasher.hash_one(&state)) {
+                continue;
+            }
+            for next in model.next_states(&state) {
+                *arrivals.entry(hasher.hash_one(&next)).or_default() += 1;
+                waiting.push(next);
+            }
+        }
+        let (mut waiting, mut ended) = (model.init_states(), 0);
+        while let Some(state) = waiting.pop() {
+            ended += 1;
+            for next in model.next_states(&state) {
+                let left = arrivals
+                    .get_mut(&hasher.hash_one(&next))
+                    .expect("was arrived at");
+                *left -= 1;
+                if *left == 0 {
+                    waiting.push(next);
+                }
+            }
+        }
+        assert_eq!(ended, seen.len(), "{} has a cycle", P::NAME);
+    }
+
+    #[test]
+    fn every_run_ends() {
+        assert_every_run_ends::<crate::copy::Copying>();
+        assert_every_run_ends::<crate::cutover::Cutover>();
+        assert_every_run_ends::<crate::control::Control>();
+        assert_every_run_ends::<crate::reverse::Reverse>();
+    }
+}

@@ -9,7 +9,7 @@ pub(crate) enum Action {
     Serve(usize),
     /// The same; an interrupted attempt that the answer shows is given up.
     ServeAndUnwind(usize),
-    /// The controller waits no longer, for the request or for its lost answer, and reads again.
+    /// The controller waits no longer, for the request or for its lost answer, and takes over anew.
     Hang(usize),
     /// A request that hung is served; nobody learns of it.
     ServeHung(usize),
@@ -75,11 +75,13 @@ impl Control {
             Action::Hang(index) => {
                 state.hangs += 1;
                 let mut hung = state.controllers[index];
-                hung.proven = self.is(Rule::ProofApart);
+                let is_current = [state.source, state.target]
+                    .iter()
+                    .all(|s| s.epoch == hung.epoch);
+                hung.proven = is_current && self.is(Rule::ProofApart);
                 state.hung.push(hung);
                 state.hung.sort_unstable();
-                let Controller { epoch, .. } = hung;
-                state.controllers[index] = at(Request::Read, epoch, 0);
+                state.controllers[index] = at(Request::TakeSource, hung.epoch, 0);
             }
             Action::ServeHung(index) => {
                 let hung = state.hung.remove(index);
@@ -177,7 +179,7 @@ impl Control {
         let (Some(count), true) = (count, proven) else {
             return Answer::Refused;
         };
-        *stale |= shard.epoch != asked.epoch;
+        *stale |= shard.epoch > asked.epoch;
         shard.count = count;
         write(shard);
         Answer::Served(count)
@@ -189,7 +191,9 @@ impl Control {
         let go = |request| at(request, epoch, attempt);
         let count = match answer {
             Answer::Served(count) => *count,
-            Answer::Refused if state.store.epoch == epoch => return at(Request::Read, epoch, 0),
+            Answer::Refused if state.store.epoch == epoch => {
+                return at(Request::TakeSource, epoch, 0);
+            }
             Answer::Refused => return at(Request::Lease, 0, 0),
             Answer::FlipLost => return at(Request::Halt, epoch, 0),
         };
