@@ -8,6 +8,7 @@ use fail_point::Injected;
 use plans::failure::{Failure, RetryClass};
 use plans::names::SQLSTATE_SUPERSEDED;
 use plans::step::StepKind;
+use plans::table::MovingTable;
 
 use crate::controller::ControllerError;
 use crate::pg::replication::ReplicationError;
@@ -24,6 +25,16 @@ pub enum StepError {
     /// The controller, or a newer owner, wants it to stop.
     #[error("interrupted")]
     Interrupted,
+    /// Both shards have the tables in a new form, which the move can go on with.
+    #[error("the moving tables have changed on both shards: {}", .changes.join("; "))]
+    Reshaped {
+        /// The tables as they are now.
+        tables: Vec<MovingTable>,
+        /// The fingerprint of both sides.
+        fingerprint: String,
+        /// What is different from the plan.
+        changes: Vec<String>,
+    },
     /// What an earlier step promised is gone.
     #[error("{} must run again: {}", .to, .failure.message)]
     Rewind {
@@ -83,7 +94,7 @@ impl StepError {
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Failed(failure) | Self::Rewind { failure, .. } => Some(failure),
-            Self::Interrupted => None,
+            Self::Interrupted | Self::Reshaped { .. } => None,
         }
     }
 }

@@ -191,7 +191,8 @@ impl Context {
     /// The tables that a stream carries: a reference table is kept the same on a new target until the flip.
     pub(crate) fn captured(&self, direction: Direction) -> impl Iterator<Item = &MovingTable> {
         let tables = self.dispatch.tables.iter();
-        tables.filter(move |table| direction == Direction::Forward || !table.is_reference())
+        let first = direction == Direction::Forward && !self.is_done(StepKind::Cutover);
+        tables.filter(move |table| first || !table.is_reference())
     }
 
     /// True while the application goes on writing to the moving keys.
@@ -209,6 +210,12 @@ impl Context {
         let message = message.into();
         tracing::info!(migration = %self.dispatch.migration, "{message}");
         self.owned.update(|progress| progress.message = message);
+    }
+
+    /// Whether a step is done.
+    pub(crate) fn is_done(&self, kind: StepKind) -> bool {
+        let id = StepId::from(kind.name());
+        self.dispatch.outputs.contains_key(&id)
     }
 
     /// The output of a step that is done.

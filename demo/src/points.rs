@@ -45,6 +45,7 @@ pub(crate) fn of_step(step: StepKind) -> Point {
         StepKind::DropOld => "drop_old.batch_deleted",
         StepKind::Rollback => "rollback.fenced",
         StepKind::Unwind => "unwind.started",
+        StepKind::HoldBack => "hold_back.started",
         StepKind::DropNew => "drop_new.started",
     };
     Point {

@@ -5,7 +5,8 @@ mod operation;
 pub use operation::{MoveView, OperationView, Totals};
 
 use crate::controller::Figures;
-use crate::store::{HoldEnd, Migration, Snapshot, Step};
+use crate::controller::decide::hold_limit;
+use crate::store::{CancelAsk, HoldEnd, Migration, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
 use plans::id::{
@@ -95,6 +96,12 @@ pub struct MigrationView {
     pub approved: bool,
     /// How the hold was ended.
     pub hold_end: Option<HoldEnd>,
+    /// When the hold that runs ends by itself, and with it the way back.
+    #[serde(default)]
+    pub hold_ends_at: Option<DateTime<Utc>>,
+    /// Writers in the way of the cutover that the operator is asked about.
+    #[serde(default)]
+    pub cancel: Option<CancelAsk>,
     /// The steps in order.
     pub steps: Vec<StepView>,
     /// The change stream, if one runs.
@@ -193,6 +200,8 @@ impl MigrationView {
             owner,
             approved: m.approved,
             hold_end: m.hold_end,
+            hold_ends_at: hold_limit(snapshot),
+            cancel: m.cancel.clone(),
             steps: snapshot
                 .steps
                 .iter()

@@ -66,6 +66,9 @@ async fn a_roll_back_makes_the_map_name_the_source_again() {
     assert_eq!(rollback.stream, Some(Direction::Reverse));
     assert_eq!(agent.flip(&rollback, Direction::Reverse).await, 3);
     agent.done(&rollback).await;
+    let held = agent.take("hold_back").await;
+    assert_eq!(server.command(&id, "finish").await.status(), 200);
+    agent.done(&held).await;
     agent.done(&agent.take("drop_new").await).await;
     let view = until("ended", || async {
         let view = server.view(&id).await;

@@ -11,3 +11,4 @@ mod lifecycle;
 mod maps;
 mod operations;
 mod store_contract;
+mod ways;

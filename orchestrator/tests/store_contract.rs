@@ -121,6 +121,7 @@ async fn flip(store: &dyn Store, id: &MigrationId) -> MapVersion {
 
 fn change(snapshot: &Snapshot) -> Change {
     Change {
+        reshaped: false,
         from_revision: snapshot.migration.revision,
         migration: snapshot.migration.clone(),
         steps: Vec::new(),

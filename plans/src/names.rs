@@ -85,6 +85,12 @@ impl MigrationId {
         format!("guard_truncate_{self}")
     }
 
+    /// The event trigger that refuses changes of the moving tables, and its function in [`SCHEMA`]; `event` = end or drop.
+    #[must_use]
+    pub fn ddl_guard(&self, event: &str) -> String {
+        format!("{REPLICATION_PREFIX}ddl_{self}_{event}")
+    }
+
     /// A guard trigger on a moving table, for `event` = insert, update, delete or truncate.
     #[must_use]
     pub fn trigger(&self, event: &str) -> String {

@@ -300,6 +300,9 @@ pub struct Options {
     /// What is done about a change of the moving tables' definitions.
     #[serde(skip_serializing_if = "is_usual")]
     pub ddl: Ddl,
+    /// Standbys, by `application_name`, that a cutover does not wait for: they must not be promoted afterwards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignore_standbys: Vec<String>,
     /// Oldest snapshot that the copy may hold on the source, seconds (10 to 86400); a table that takes longer is copied in ranges of its key.
     #[schemars(range(min = 10, max = 86_400))]
     pub snapshot_age_s: u32,
@@ -330,6 +333,7 @@ impl Default for Options {
             dual_write: DualWrite::Asynchronous,
             long_writers: LongWriters::Wait,
             ddl: Ddl::Halt,
+            ignore_standbys: Vec::new(),
             snapshot_age_s: 600,
             wal_cap_mb: 4096,
             override_rules: None,

@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 use crate::id::{
-    AgentName, AttemptNo, Epoch, InstanceId, MapName, MapVersion, MigrationId, StepId,
+    AgentName, AttemptNo, Epoch, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId,
 };
 use crate::inspection::{Inspected, InspectionTask};
 use crate::key::KeyType;
@@ -287,6 +287,15 @@ pub enum Outcome {
     },
     /// Stopped on request.
     Interrupted,
+    /// The tables have another definition than the plan says, the same on both shards; the move can go on with it.
+    Reshaped {
+        /// The tables as they are now.
+        tables: Vec<MovingTable>,
+        /// The fingerprint of both sides.
+        fingerprint: String,
+        /// What is different from the plan, line by line.
+        changes: Vec<String>,
+    },
     /// What an earlier step promised is gone (a snapshot, a slot); go on from there.
     Rewind {
         /// The step to run again.
@@ -305,6 +314,25 @@ pub struct CutoverCall {
     pub epoch: Epoch,
     /// What it asks.
     pub ask: CutoverAsk,
+}
+
+/// A transaction of somebody else that has written to the moving tables and does not end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LongWriter {
+    /// The shard.
+    pub shard: ShardName,
+    /// Its server process.
+    pub pid: i32,
+    /// When the process began, as the server prints it: a pid alone may be somebody else's by now.
+    pub backend_start: String,
+    /// Who.
+    pub user: String,
+    /// `application_name`, of letters that can be printed.
+    pub application: String,
+    /// Since when its transaction is open, as the server prints it.
+    pub since: String,
+    /// Its last statement, every literal replaced by `?`.
+    pub query: String,
 }
 
 /// What the cutover asks.
@@ -326,6 +354,11 @@ pub enum CutoverAsk {
         /// The attempt.
         attempt: AttemptNo,
     },
+    /// C1: may these writers be ended, which keep the cutover from starting? An empty list: nobody is in the way any more.
+    Cancel {
+        /// The writers, by how long they have been open.
+        writers: Vec<LongWriter>,
+    },
     /// The attempt is given up; asked before the source is reopened.
     Release {
         /// The attempt.
@@ -346,8 +379,10 @@ pub enum CutoverAnswer {
         /// The map version that is valid now.
         map_version: MapVersion,
     },
-    /// Sealing is allowed.
+    /// What was asked is allowed.
     Granted,
+    /// The operator has not answered yet.
+    Asked,
     /// The map names the new owner.
     Flipped {
         /// The new version.

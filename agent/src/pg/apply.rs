@@ -11,11 +11,11 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
-use plans::table::{MovingTable, TableName, quote_ident};
+use plans::table::{MovingTable, quote_ident};
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Statement};
 
-use super::decode::{OldRow, Relation, Tuple, Value};
+use super::decode::{Column, OldRow, Relation, Tuple, Value};
 use crate::error::{At, StepError};
 
 /// A value in its type's text form, for a parameter of any type.
@@ -76,10 +76,25 @@ struct Target {
     table: usize,
     /// Position in the tuple of each primary key column.
     key: Vec<usize>,
+    /// Columns of the tuple that the plan has; others were dropped since, on both shards.
+    carried: Vec<bool>,
     /// Columns of the tuple that an UPDATE may set.
     settable: Vec<bool>,
     relation: Relation,
 }
+
+/// A column of the destination.
+#[derive(Debug)]
+struct Known {
+    name: String,
+    /// An identity column GENERATED ALWAYS, which no UPDATE may set.
+    always: bool,
+    type_oid: u32,
+    typmod: i32,
+}
+
+/// Types from here on are the user's: their numbers differ from server to server.
+const FIRST_USER_OID: u32 = 16_384;
 
 /// A statement on its way; its output is the number of rows it touched.
 type Execution<'a> = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'a>>;
@@ -89,8 +104,8 @@ type Execution<'a> = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Err
 pub(crate) struct Applier {
     shard: String,
     tables: Vec<MovingTable>,
-    /// Identity columns GENERATED ALWAYS, which no UPDATE may set.
-    always: Vec<Vec<String>>,
+    /// What the destination's columns are.
+    columns: Vec<Vec<Known>>,
     targets: HashMap<u32, Target>,
     statements: HashMap<String, Statement>,
 }
@@ -102,66 +117,110 @@ impl Applier {
         tables: &[MovingTable],
         shard: &str,
     ) -> Result<Self, StepError> {
-        let mut always = Vec::with_capacity(tables.len());
+        let mut columns = Vec::with_capacity(tables.len());
         for table in tables {
             let rows = client
                 .query(
-                    "select attname::text from pg_catalog.pg_attribute
-                     where attrelid = pg_catalog.to_regclass($1) and attidentity = 'a' and not attisdropped",
+                    "select attname::text, attidentity = 'a', atttypid, atttypmod from pg_catalog.pg_attribute
+                     where attrelid = pg_catalog.to_regclass($1) and attnum > 0 and not attisdropped",
                     &[&table.table.sql()],
                 )
                 .await
                 .at(format_args!("shard {shard}: reading columns of {}", table.table))?;
-            always.push(rows.iter().map(|row| row.get(0)).collect());
+            let known = rows.iter().map(|row| Known {
+                name: row.get(0),
+                always: row.get(1),
+                type_oid: row.get(2),
+                typmod: row.get(3),
+            });
+            columns.push(known.collect());
         }
         Ok(Self {
             shard: shard.to_owned(),
             tables: tables.to_vec(),
-            always,
+            columns,
             targets: HashMap::new(),
             statements: HashMap::new(),
         })
     }
 
-    /// Takes a relation's shape; refuses one whose columns are not those of the plan.
-    pub(crate) fn relation(&mut self, relation: Relation) -> Result<(), StepError> {
-        let name = TableName {
-            schema: relation.namespace.clone(),
-            name: relation.name.clone(),
+    /// The table of the plan that a relation's shape is not the one of; `None`: it is as planned.
+    ///
+    /// # Errors
+    /// `capture.table` when the plan does not have the table.
+    pub(crate) fn unlike(&self, relation: &Relation) -> Result<Option<usize>, StepError> {
+        let table = self.table_of(relation)?;
+        let mut planned = self.tables[table].written_columns();
+        let known = |name: &str| {
+            self.columns[table]
+                .iter()
+                .find(|column| column.name == name)
         };
-        let Some(table) = self.tables.iter().position(|t| t.table == name) else {
-            return Err(StepError::refused(
+        let same = relation.columns.iter().all(|found| {
+            let there = known(&found.name);
+            planned
+                .next()
+                .is_some_and(|column| column.name == found.name)
+                && there.is_some_and(|there| same_type(there, found))
+        });
+        Ok((!same || planned.next().is_some()).then_some(table))
+    }
+
+    fn table_of(&self, relation: &Relation) -> Result<usize, StepError> {
+        let is = |table: &MovingTable| {
+            table.table.schema == relation.namespace && table.table.name == relation.name
+        };
+        self.tables.iter().position(is).ok_or_else(|| {
+            StepError::refused(
                 "capture.table",
-                format!("the stream carries table {name}, which is not part of the plan"),
-                "abort the migration and plan it again",
-            ));
-        };
-        let plan = &self.tables[table];
-        let expected: Vec<&str> = plan.written_columns().map(|c| c.name.as_str()).collect();
-        let found: Vec<&str> = relation.columns.iter().map(|c| c.name.as_str()).collect();
-        if expected != found {
-            return Err(StepError::refused(
-                "schema.drift",
                 format!(
-                    "table {name} has other columns than the plan: {found:?}, planned {expected:?}"
+                    "the stream carries table {}.{}, which is not part of the plan",
+                    relation.namespace, relation.name
                 ),
-                "take the change of the table back, or abort the migration and plan it again",
-            ));
-        }
-        let key = plan
+                "abort the migration and plan it again",
+            )
+        })
+    }
+
+    /// Takes a relation's shape. Columns that the plan does not have are left out, those that are not in the
+    /// shape yet take their defaults.
+    pub(crate) fn relation(&mut self, relation: Relation) -> Result<(), StepError> {
+        let table = self.table_of(&relation)?;
+        let plan = &self.tables[table];
+        let found: Vec<&str> = relation.columns.iter().map(|c| c.name.as_str()).collect();
+        let key: Vec<usize> = plan
             .primary_key
             .iter()
             .filter_map(|column| found.iter().position(|name| name == column))
             .collect();
-        let settable = found
+        if key.len() != plan.primary_key.len() {
+            return Err(StepError::refused(
+                "schema.drift",
+                format!(
+                    "table {}: the stream carries rows without its primary key",
+                    plan.table
+                ),
+                "abort the migration and plan it again",
+            ));
+        }
+        let carried: Vec<bool> = found
             .iter()
-            .map(|name| !self.always[table].iter().any(|column| column == name))
+            .map(|name| plan.written_columns().any(|column| column.name == *name))
+            .collect();
+        let always = |name: &str| {
+            let mut known = self.columns[table].iter();
+            known.any(|column| column.always && column.name == name)
+        };
+        let settable = found.iter().zip(&carried);
+        let settable = settable
+            .map(|(name, carried)| *carried && !always(name))
             .collect();
         self.targets.insert(
             relation.id,
             Target {
                 table,
                 key,
+                carried,
                 settable,
                 relation,
             },
@@ -185,17 +244,16 @@ impl Applier {
     pub(crate) fn insert(&self, relation: u32, new: &Tuple) -> Result<RowChange, StepError> {
         let target = self.target(relation)?;
         let mut params = Vec::with_capacity(new.0.len());
-        for value in &new.0 {
+        let mut columns = Vec::with_capacity(new.0.len());
+        for (index, value) in new.0.iter().enumerate() {
+            if !target.carried[index] {
+                continue;
+            }
+            columns.push(quote_ident(&target.relation.columns[index].name));
             // A row that an UPDATE moved into the set arrives as INSERT without its unchanged
             // out-of-line values: writing NULL for them would lose data.
             params.push(sent(value).ok_or_else(|| self.incomplete(target))?);
         }
-        let columns: Vec<String> = target
-            .relation
-            .columns
-            .iter()
-            .map(|c| quote_ident(&c.name))
-            .collect();
         let places: Vec<String> = (1..=columns.len()).map(|n| format!("${n}")).collect();
         let sql = format!(
             "insert into {} ({}) overriding system value values ({})",
@@ -236,7 +294,8 @@ impl Applier {
         let mut matched = self.where_key(target, before, &mut params)?;
         for (index, column) in target.relation.columns.iter().enumerate() {
             // It may have changed by SET .. = DEFAULT, which cannot be repeated: then no row matches.
-            if let (false, Some(value)) = (target.settable[index], sent(&new.0[index])) {
+            let compared = target.carried[index] && !target.settable[index];
+            if let (true, Some(value)) = (compared, sent(&new.0[index])) {
                 params.push(value);
                 let column = quote_ident(&column.name);
                 matched.push_str(&format!(" and {column} = ${}", params.len()));
@@ -396,6 +455,12 @@ impl Applier {
             "keep the application from changing the shard key of existing rows during the migration, or set REPLICA IDENTITY FULL on the table; then abort and plan again",
         )
     }
+}
+
+/// Whether values of one type are values of the other; the user's own types are known by their names only.
+fn same_type(known: &Known, found: &Column) -> bool {
+    let users = known.type_oid >= FIRST_USER_OID && found.type_oid >= FIRST_USER_OID;
+    users || (known.type_oid, known.typmod) == (found.type_oid, found.typmod)
 }
 
 /// The value as a parameter; `None` when the stream did not carry it.

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use plans::id::{Epoch, MapVersion, MigrationId};
-use plans::names::SQLSTATE_SUPERSEDED;
+use plans::names::{BYPASS_SETTING, SQLSTATE_SUPERSEDED};
 use plans::table::quote_literal;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -35,7 +35,7 @@ async fn lock(client: &Client, token: &Token, how: &str) -> Result<(), tokio_pos
     let key = lock_key(&token.migration);
     client
         .batch_execute(&format!(
-            "begin; set local shardwright.bypass = 'on'; select pg_catalog.{how}({key})"
+            "begin; set local {BYPASS_SETTING} = 'on'; select pg_catalog.{how}({key})"
         ))
         .await
 }
@@ -69,7 +69,10 @@ pub(crate) async fn execute(
     sql: &str,
 ) -> Result<(), tokio_postgres::Error> {
     let done = client
-        .batch_execute(&format!("begin; {}; {sql}; commit", proof_sql(token)))
+        .batch_execute(&format!(
+            "begin; set local {BYPASS_SETTING} = 'on'; {}; {sql}; commit",
+            proof_sql(token)
+        ))
         .await;
     if done.is_err() {
         rollback(client).await;

@@ -16,6 +16,7 @@ use plans::table::{MovingTable, TableKey, quote_ident, quote_literal};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
+use super::ddl_guard;
 use super::epoch::{self, Token};
 use crate::error::{At, StepError};
 
@@ -200,15 +201,12 @@ pub(crate) fn triggers_sql(
     sql
 }
 
-/// How many triggers the guard has on these tables.
-fn triggers_on(tables: &[MovingTable]) -> usize {
-    tables
-        .iter()
-        .map(|table| match table.key {
-            TableKey::Columns(_) | TableKey::Through(_) => 4,
-            TableKey::Reference => 1,
-        })
-        .sum()
+/// The events that the guard of a table is for.
+fn events_on(table: &MovingTable) -> &'static [&'static str] {
+    match table.key {
+        TableKey::Columns(_) | TableKey::Through(_) => &["insert", "update", "delete", "truncate"],
+        TableKey::Reference => &["truncate"],
+    }
 }
 
 /// Puts the guard on every table, each for a moment's lock.
@@ -275,6 +273,7 @@ pub(crate) async fn with_short_locks(
 /// Drops every trigger, function and register of the migration, which must be enrolled on this shard.
 pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
     let migration = &token.migration;
+    ddl_guard::drop(client, token, shard).await?;
     let what = format!("shard {shard}: dropping guards");
     let rows = client
         .query(
@@ -332,6 +331,36 @@ pub(crate) async fn standing(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
+/// Guard triggers that a moving table lacks, or that are not `ENABLE ALWAYS`: `trigger on table`.
+pub(crate) async fn missing(
+    client: &Client,
+    migration: &MigrationId,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<Vec<String>, StepError> {
+    let expected: Vec<(String, String)> = tables
+        .iter()
+        .flat_map(|table| {
+            let events = events_on(table).iter();
+            events.map(|event| (table.table.sql(), migration.trigger(event)))
+        })
+        .collect();
+    let (on, names): (Vec<String>, Vec<String>) = expected.into_iter().unzip();
+    let rows = client
+        .query(
+            "select pg_catalog.format('%s on %s', e.trigger, e.name)
+             from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) e (name, trigger)
+             where not exists (
+               select from pg_catalog.pg_trigger t
+               where t.tgrelid = pg_catalog.to_regclass(e.name) and t.tgname = e.trigger and t.tgenabled = 'A')
+             order by 1",
+            &[&on, &names],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading guards"))?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
 /// Refuses unless every moving table has its triggers, all `ENABLE ALWAYS`.
 pub(crate) async fn check(
     client: &Client,
@@ -339,18 +368,16 @@ pub(crate) async fn check(
     tables: &[MovingTable],
     shard: &str,
 ) -> Result<Vec<String>, StepError> {
-    let standing = standing(client, migration, shard).await?;
-    let expected = triggers_on(tables);
-    let always = standing
-        .iter()
-        .filter(|line| line.split(' ').nth(1) == Some("A"))
-        .count();
-    if always == expected && standing.len() == always {
-        return Ok(standing);
+    let missing = missing(client, migration, tables, shard).await?;
+    if missing.is_empty() {
+        return standing(client, migration, shard).await;
     }
     Err(StepError::refused(
         "guard.changed",
-        format!("shard {shard}: {always} of {expected} guard triggers stand and are ENABLE ALWAYS"),
-        "someone dropped or disabled guard triggers: abort the migration and plan it again",
+        format!(
+            "shard {shard}: guard triggers were dropped or disabled: {}",
+            missing.join(", ")
+        ),
+        "find out who did it, then `resume`: before the flip the guards are put back and every row is compared again",
     ))
 }

@@ -12,7 +12,7 @@ use crate::error::{At, StepError};
 pub(crate) struct Progress {
     /// End of the last applied transaction.
     pub(crate) lsn: Lsn,
-    /// Reverse: the open marker was seen.
+    /// What arrives is the application's: the open marker was seen, or none is waited for.
     pub(crate) opened: bool,
     pub(crate) transactions: i64,
     pub(crate) changes: i64,

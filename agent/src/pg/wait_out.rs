@@ -67,35 +67,3 @@ pub(crate) async fn wait_out(
     }
     Ok(())
 }
-
-/// What keeps a cutover from starting: old writers and prepared transactions (C1).
-///
-/// Returns a sentence for each, empty when none is in the way.
-pub(crate) async fn obstacles(
-    client: &Client,
-    tables: &[MovingTable],
-    budget_ms: u32,
-    shard: &str,
-) -> Result<Vec<String>, StepError> {
-    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
-    let rows = client
-        .query(
-            "select pg_catalog.format('a writer (pid %s) has been open for %s ms', a.pid,
-                      (extract(epoch from pg_catalog.clock_timestamp() - a.xact_start) * 1000)::bigint)
-             from pg_catalog.pg_stat_activity a
-             where a.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => $2::float8 / 1000)
-               and not (a.usename = session_user and a.application_name like 'shardwright/%')
-               and exists (
-                 select 1 from pg_catalog.pg_locks l
-                 where l.pid = a.pid and l.locktype = 'relation' and l.granted
-                   and l.relation = any (select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)
-                   and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'))
-             union all
-             select pg_catalog.format('prepared transaction %L waits for its second phase', gid)
-             from pg_catalog.pg_prepared_xacts where database = pg_catalog.current_database()",
-            &[&names, &f64::from(budget_ms)],
-        )
-        .await
-        .at(format_args!("shard {shard}: looking for old writers"))?;
-    Ok(rows.iter().map(|row| row.get(0)).collect())
-}

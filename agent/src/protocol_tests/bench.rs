@@ -168,7 +168,7 @@ impl Bench {
         let session = self.ours(on).await;
         let progress = Progress {
             lsn,
-            opened: false,
+            opened: direction == Direction::Forward,
             transactions: 0,
             changes: 0,
         };

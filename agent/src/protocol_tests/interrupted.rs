@@ -23,7 +23,7 @@ use crate::steps;
 const CLOSED: i64 = i64::MAX;
 
 /// `step` of the bench's migration, dispatched again; these steps ask nothing of the controller.
-fn again(bench: &Bench, step: StepKind) -> Context {
+pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
     let shard = |name: &str, number: i32, database: &Database| ShardRef {
         name: name.into(),
         number,

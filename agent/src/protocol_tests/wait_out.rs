@@ -7,7 +7,8 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, code, pid};
 use super::shard::{LIMIT, until};
-use crate::pg::wait_out::{obstacles, wait_out, writers};
+use crate::pg::long_writers::obstacles;
+use crate::pg::wait_out::{wait_out, writers};
 
 /// Waits until a session has asked for the writers, from the beginning, after now.
 async fn until_polled(observer: &Client, waiter: i32) {

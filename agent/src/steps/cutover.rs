@@ -5,8 +5,11 @@
 //! An attempt that fails before the flip is released: the store first, then the witness, then the
 //! source's register. After the flip there is only forward.
 
+mod clear_way;
 mod gate;
 mod offline;
+pub(super) mod spare;
+mod way_back;
 mod window;
 
 use std::time::Duration;
@@ -19,7 +22,6 @@ use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall};
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
-use super::open_capture;
 use super::verify::Sides;
 use crate::error::StepError;
 use crate::owned::Context;
@@ -65,13 +67,17 @@ pub(super) async fn run(context: &Context, direction: Direction) -> Result<CutOv
     if !context.online() {
         return offline::run(context, parties).await;
     }
-    if direction == Direction::Reverse {
-        open_way_forward(context).await?;
-    }
     if let Recovered::Flipped(attempt, version) = recover(context, &parties).await? {
         return finish_flipped(context, parties, attempt, version).await;
     }
-    let facts = gate::pass(context, &parties).await?;
+    if direction == Direction::Reverse {
+        way_back::check(context).await?;
+    }
+    let mut facts = gate::pass(context, &parties).await?;
+    if direction == Direction::Reverse {
+        way_back::open(context).await?;
+        facts = gate::pass(context, &parties).await?;
+    }
     match begin(context, &mut parties).await? {
         Begun::Attempt(attempt) => {
             match window::attempt(context, &parties, attempt, &facts).await {
@@ -83,25 +89,6 @@ pub(super) async fn run(context: &Context, direction: Direction) -> Result<CutOv
             finish_flipped(context, parties, attempt, version).await
         }
     }
-}
-
-/// I6 for the way back: the slot that would bring the keys to the target again, before the fence.
-async fn open_way_forward(context: &Context) -> Result<(), StepError> {
-    let source = context.source()?;
-    let session = source.session("capture").await?;
-    let there = session
-        .query_opt(
-            "select 1 from pg_catalog.pg_replication_slots where slot_name = $1",
-            &[&context.dispatch.migration.slot(Direction::Forward)],
-        )
-        .await;
-    if matches!(there, Ok(Some(_))) {
-        return Ok(());
-    }
-    open_capture::record(context, &source.name, Direction::Forward).await?;
-    open_capture::publish(&session, context, Direction::Forward, &source.name).await?;
-    open_capture::create_slot(context, &source, Direction::Forward).await?;
-    Ok(())
 }
 
 enum Begun {
@@ -352,17 +339,16 @@ pub(super) async fn tell_former(
         .map(|_| ())
 }
 
-/// C11: the stream in the other direction runs; after a roll back none does.
+/// C11: the stream in the other direction runs; after a roll back the forward one, for another cutover.
 pub(super) async fn follow(context: &Context, parties: &Parties) -> Result<(), StepError> {
     context.owned.stop_stream().await;
-    match parties.direction {
-        Direction::Forward if context.online() => {
-            context
-                .ensure_stream_under(Direction::Reverse, parties.token_after())
-                .await
-        }
-        Direction::Forward | Direction::Reverse => Ok(()),
+    if !context.online() {
+        return Ok(());
     }
+    let other = spare::opposite(parties.direction);
+    context
+        .ensure_stream_under(other, parties.token_after())
+        .await
 }
 
 /// After a take-over outside of a cutover step: keys that an interrupted attempt left closed are
@@ -376,9 +362,11 @@ pub(crate) async fn recover_register(context: &Context) -> Result<(), StepError>
                 | StepKind::Rollback
                 | StepKind::Unwind
                 | StepKind::DropOld
+                | StepKind::HoldBack
                 | StepKind::DropNew
         )
-    ) {
+    ) || context.is_done(StepKind::Rollback)
+    {
         return Ok(());
     }
     let flipped = StepId::from(StepKind::Cutover.name());

@@ -10,10 +10,12 @@ mod dirty;
 mod drop_new;
 mod drop_old;
 mod hold;
+mod hold_back;
 mod open_capture;
 mod open_reverse;
 mod preflight;
 mod set_read_only;
+pub(crate) mod shape;
 mod unwind;
 mod verify;
 
@@ -25,6 +27,7 @@ use crate::error::StepError;
 use crate::owned::Context;
 pub(crate) use copy::keep_snapshot;
 pub(crate) use cutover::recover_register;
+pub(crate) use cutover::spare::let_log_go;
 use plans::names::Direction;
 
 /// Performs one step to its end and returns its output.
@@ -44,6 +47,7 @@ pub(crate) async fn run(context: &Context, kind: StepKind) -> Result<Value, Step
         StepKind::DropOld => output(drop_old::run(context).await?),
         StepKind::Unwind => output(unwind::run(context).await?),
         StepKind::Rollback => output(cutover::run(context, Direction::Reverse).await?),
+        StepKind::HoldBack => output(hold_back::run(context).await?),
         StepKind::DropNew => output(drop_new::run(context).await?),
     }
 }

@@ -62,6 +62,7 @@ pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
         context,
         Direction::Forward,
         slot.consistent_point,
+        true,
         &context.target()?,
     )
     .await?;
@@ -209,18 +210,20 @@ pub(super) async fn unpublish(
         .at(format_args!("shard {shard}: dropping publication {name}"))
 }
 
-/// Writes the first progress row on the shard that the stream will write to.
+/// Writes the first progress row on the shard that the stream will write to; `opened`: its changes are the
+/// application's from the beginning, no open marker comes before them.
 pub(super) async fn start_progress(
     context: &Context,
     direction: Direction,
     from: Lsn,
+    opened: bool,
     destination: &Shard,
 ) -> Result<(), StepError> {
     let session = destination.session("progress").await?;
     let token = context.token_for_cleanup();
     let progress = Progress {
         lsn: from,
-        opened: false,
+        opened,
         transactions: 0,
         changes: 0,
     };

@@ -17,6 +17,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     let (slot, _session) = create_slot(context, &target, Direction::Reverse).await?;
     fail_point::hit("open_reverse.slot_created").await?;
     let source = context.source()?;
-    start_progress(context, Direction::Reverse, slot.consistent_point, &source).await?;
+    let from = slot.consistent_point;
+    start_progress(context, Direction::Reverse, from, false, &source).await?;
     Ok(json!({ "consistent_point": slot.consistent_point.to_string() }))
 }

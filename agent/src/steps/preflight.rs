@@ -1,6 +1,7 @@
 //! Preflight: the survey once more, at the moment of truth, and who the two servers are.
 
 use plans::failure::Severity;
+use plans::request::Ddl;
 use plans::shard_map::MapSettings;
 use plans::step::preflight::{Identity, Preflighted};
 use plans::survey::SurveyTask;
@@ -8,6 +9,7 @@ use plans::survey::SurveyTask;
 use crate::error::{At, StepError};
 use crate::inspect::survey;
 use crate::owned::Context;
+use crate::pg::ddl_guard;
 use crate::pg::replication::ReplicationSession;
 use crate::pg::shard::Shard;
 
@@ -35,6 +37,7 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
             "abort the migration and plan it again",
         ));
     }
+    refuse_needs_rights(context).await?;
     let refused: Vec<String> = survey
         .findings
         .iter()
@@ -56,6 +59,27 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
         source,
         target,
     })
+}
+
+/// `ddl: refuse` takes event triggers, which only a superuser may create.
+async fn refuse_needs_rights(context: &Context) -> Result<(), StepError> {
+    if context.dispatch.options.ddl != Ddl::Refuse {
+        return Ok(());
+    }
+    for shard in [context.source()?, context.target()?] {
+        let session = shard.session("preflight").await?;
+        if !ddl_guard::may_refuse(&session, &shard.name).await? {
+            return Err(StepError::refused(
+                "preflight.ddl",
+                format!(
+                    "shard {}: `ddl: refuse` takes event triggers, which our role must be superuser to create",
+                    shard.name
+                ),
+                "make the role superuser and `resume`; or abort, and plan with `ddl: halt`, which notices changes",
+            ));
+        }
+    }
+    Ok(())
 }
 
 async fn identity(shard: &Shard) -> Result<Identity, StepError> {

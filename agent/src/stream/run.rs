@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use plans::names::Direction;
 use tokio::sync::oneshot;
 
 use super::batch::Batch;
@@ -11,7 +10,8 @@ use super::visible::Visible;
 use super::{Ask, Shared};
 use crate::error::{At, StepError};
 use crate::pg::apply::RowChange;
-use crate::pg::decode::{Begin, Change, Message, OldRow, Tuple};
+use crate::pg::ddl;
+use crate::pg::decode::{Begin, Change, Message, OldRow, Relation, Tuple};
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::replication::{ChangeStream, StreamEvent};
@@ -138,22 +138,22 @@ impl Run {
     ) -> Result<bool, StepError> {
         match change {
             Change::Begin(begin) => self.begin(shared, feed, begin).await?,
-            Change::Relation(relation) => self.batch.applier().relation(relation)?,
+            Change::Relation(relation) => self.relation(shared, relation).await?,
             Change::Insert { relation, new } => {
-                if self.wanted(shared) && !self.held(relation, &new)? {
+                if self.wanted() && !self.held(relation, &new)? {
                     let change = self.batch.applier().insert(relation, &new)?;
                     self.push(shared, change).await?;
                 }
             }
             Change::Update { relation, old, new } => {
-                if self.wanted(shared)
+                if self.wanted()
                     && let Some(change) = self.update(relation, &old, &new)?
                 {
                     self.push(shared, change).await?;
                 }
             }
             Change::Delete { relation, old } => {
-                if self.wanted(shared) && !self.held_old(relation, &old)? {
+                if self.wanted() && !self.held_old(relation, &old)? {
                     let change = self.batch.applier().delete(relation, &old)?;
                     self.push(shared, change).await?;
                 }
@@ -164,6 +164,22 @@ impl Run {
             Change::Origin { .. } | Change::Type(_) => {}
         }
         Ok(false)
+    }
+
+    /// A shape that is not the plan's must be history: both shards have the plan's by now.
+    async fn relation(&mut self, shared: &Shared, relation: Relation) -> Result<(), StepError> {
+        if let Some(table) = self.batch.applier().unlike(&relation)? {
+            let (origin, destination) = (&shared.spec.origin, &shared.spec.destination);
+            let here = origin.session("shape").await?;
+            let there = destination.session("shape").await?;
+            let table = &shared.spec.tables[table];
+            let sides = (
+                (&*here, origin.name.as_str()),
+                (&*there, destination.name.as_str()),
+            );
+            ddl::is_history(table, sides.0, sides.1).await?;
+        }
+        self.batch.applier().relation(relation)
     }
 
     /// An UPDATE may take a row from a unit whose copy holds it to one whose copy does not, and back.
@@ -254,11 +270,10 @@ impl Run {
     }
 
     /// Whether changes that arrive now are to be applied. Before the open marker the shard that a
-    /// reverse stream reads from was closed: all that arrives from that time was ours (C11).
-    fn wanted(&self, shared: &Shared) -> bool {
+    /// stream back, or again, reads from was closed: all that arrives from that time was ours (C11).
+    fn wanted(&self) -> bool {
         let skip = self.arriving.as_ref().is_none_or(|tx| tx.skip);
-        let opened = shared.spec.direction == Direction::Forward || self.batch.progress.opened;
-        !skip && opened
+        !skip && self.batch.progress.opened
     }
 
     async fn push(&mut self, shared: &Shared, change: RowChange) -> Result<(), StepError> {

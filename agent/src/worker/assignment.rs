@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use plans::failure::Failure;
 use plans::id::StepId;
+use plans::names::Direction;
 use plans::step::StepKind;
 use plans::wire::{Dispatch, Outcome, Report, StepReport};
 use tokio::task::JoinHandle;
@@ -23,6 +24,8 @@ use crate::steps;
 
 /// Between two tries to take a migration over while no step waits for it.
 const KEEP_PAUSE: Duration = Duration::from_secs(1);
+/// A slot that nobody reads is moved along this often.
+const SPARE_EVERY: Duration = Duration::from_secs(10);
 
 /// A migration that this process owns, with what it does for it right now.
 #[derive(Debug)]
@@ -150,6 +153,18 @@ async fn perform(context: Context) {
             context.owned.spool_only().await;
             Outcome::Interrupted
         }
+        Err(StepError::Reshaped {
+            tables,
+            fingerprint,
+            changes,
+        }) => {
+            context.owned.stop_stream().await;
+            Outcome::Reshaped {
+                tables,
+                fingerprint,
+                changes,
+            }
+        }
         Err(StepError::Rewind { to, failure }) => {
             context.owned.stop_stream().await;
             Outcome::Rewind { to, failure }
@@ -181,6 +196,7 @@ fn begins_again(failure: &Failure, kind: StepKind) -> bool {
 
 /// Runs the step beside the change stream: it fails with the stream, and stops when it is told to.
 async fn run(context: &Context, kind: StepKind) -> Result<serde_json::Value, StepError> {
+    steps::shape::check(context, kind).await?;
     let stream = context.dispatch.stream.filter(|_| context.online());
     if let Some(direction) = stream.filter(|_| needs_stream(kind)) {
         context.ensure_stream(direction).await?;
@@ -203,7 +219,8 @@ fn needs_stream(kind: StepKind) -> bool {
         | StepKind::BuildIndexes
         | StepKind::Verify
         | StepKind::OpenReverse
-        | StepKind::Hold => true,
+        | StepKind::Hold
+        | StepKind::HoldBack => true,
         // The cutover starts the stream at its gate: behind the flip there is none to start.
         StepKind::Cutover
         | StepKind::Rollback
@@ -229,11 +246,28 @@ async fn keep(context: &Context) {
             }
         };
         match kept.await {
-            Ok(()) => return,
+            Ok(()) => return spare_log(context).await,
             Err(error) if error.is_superseded() => return,
             Err(error) => tracing::warn!(%error, "the migration could not be kept going yet"),
         }
         tokio::time::sleep(KEEP_PAUSE).await;
+    }
+}
+
+/// While the cutover waits for its approval the target keeps no log for the stream back, which nobody reads yet.
+async fn spare_log(context: &Context) {
+    let waits = context.is_done(StepKind::OpenReverse) && !context.is_done(StepKind::Cutover);
+    if !waits || !context.online() {
+        return;
+    }
+    loop {
+        tokio::select! {
+            () = context.cancel.cancelled() => return context.owned.stop_stream().await,
+            () = tokio::time::sleep(SPARE_EVERY) => {}
+        }
+        if let Err(error) = steps::let_log_go(context, Direction::Reverse).await {
+            tracing::warn!(%error, "the slot of the way back could not be moved along");
+        }
     }
 }
 

@@ -114,6 +114,7 @@ impl Run<'_> {
             .await?;
         self.acknowledged(self.ledger.tally().acknowledged + self.goal(20))
             .await?;
+        follower.command("finish").await?;
         let migration = follower
             .until("the end", |m| m.is_done(StepKind::DropNew))
             .await?;

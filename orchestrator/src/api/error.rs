@@ -249,6 +249,8 @@ impl From<ControlError> for ApiError {
             E::MovedOffline { map, from, to, .. } => new(S::CONFLICT, "migration.offline").hint(
                 format!("plan a move back: shardwright plan move {map} --from {to} --to {from}"),
             ),
+            E::NoWayBack { .. } => new(S::CONFLICT, "rollback.impossible")
+                .hint("the target keeps the keys: finish, or plan a move back once this is mended"),
             E::RulesBroken { .. } => new(S::UNPROCESSABLE_ENTITY, "rules.broken")
                 .hint("plan again; with --override-rules REASON it is allowed and written down"),
             E::NoTables { map } => new(S::UNPROCESSABLE_ENTITY, "map.no_tables").hint(format!(

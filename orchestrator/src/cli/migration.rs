@@ -9,7 +9,9 @@ use crate::controller::Command;
 use crate::controller::operations::OperationState;
 use crate::view::{MigrationView, OperationView, StepView};
 use clap::{Args, Subcommand};
+use plans::render::bytes;
 use plans::state::migration::MigrationState;
+use plans::wire::StreamStatus;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::cell::RefCell;
@@ -34,8 +36,10 @@ pub(super) enum Verb {
     Watch(watch::Watch),
     /// Wait until an operation or a migration is in a state.
     Wait(Wait),
-    /// Let the cutover begin.
+    /// Let the cutover begin; after a roll back, once more.
     Approve(Order),
+    /// Let the agent end the writers that keep the cutover from starting, those that it named.
+    ApproveCancel(Order),
     /// Stop at the next safe point.
     Pause(Order),
     /// Go on after a pause or a failure.
@@ -46,7 +50,7 @@ pub(super) enum Verb {
     Abort(Order),
     /// Give the keys back to the source; possible from the flip to `finish`.
     Rollback(Order),
-    /// End the hold: the old rows go.
+    /// End the hold: the old rows go; after a roll back, the copy.
     Finish(Order),
     /// Print the evidence of an operation or a migration.
     Report {
@@ -101,6 +105,7 @@ impl Verb {
             Self::Watch(watch) => watch.run(client).await,
             Self::Wait(wait) => wait.run(client).await,
             Self::Approve(order) => order.give(client, Command::Approve).await,
+            Self::ApproveCancel(order) => order.give(client, Command::ApproveCancel).await,
             Self::Pause(order) => order.give(client, Command::Pause).await,
             Self::Resume(order) => order.give(client, Command::Resume).await,
             Self::Retry(order) => order.give(client, Command::Retry).await,
@@ -223,8 +228,30 @@ pub(super) fn show_text(view: &MigrationView) -> String {
     if let Some(hint) = m.failure.as_ref().and_then(|failure| failure.hint.as_ref()) {
         text += &format!("hint: {hint}\n");
     }
+    if let Some(stream) = &view.stream {
+        text += &stream_line(stream);
+    }
+    if let Some(at) = view.hold_ends_at {
+        text += &format!("hold ends at {}\n", at.format("%Y-%m-%d %H:%M:%S UTC"));
+    }
     let rows: Vec<_> = view.steps.iter().map(step_row).collect();
     text + "\n" + &table(&["STEP", "STATE", "ATTEMPT", "TOOK", ""], &rows)
+}
+
+/// How far behind a stream is, and what log it costs its origin.
+fn stream_line(stream: &StreamStatus) -> String {
+    let mut line = format!(
+        "{} stream: {} ms and {} behind",
+        stream.direction,
+        stream.lag_ms,
+        bytes(stream.lag_bytes)
+    );
+    let log = &stream.retained;
+    if !log.wal_status.is_empty() {
+        let (now, most) = (bytes(log.bytes), bytes(log.peak_bytes));
+        line += &format!("; log kept {now}, at most {most} ({})", log.wal_status);
+    }
+    line + "\n"
 }
 
 fn step_row(step: &StepView) -> Vec<String> {

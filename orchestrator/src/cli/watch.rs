@@ -98,7 +98,8 @@ fn end(view: &MigrationView, until: &[OperationState]) -> Option<u8> {
 /// True while only the operator can end the hold.
 fn holds(view: &MigrationView) -> bool {
     let mut steps = view.steps.iter();
-    let running = steps.any(|s| s.kind == StepKind::Hold && s.state == StepState::Running);
+    let holds = |kind| matches!(kind, StepKind::Hold | StepKind::HoldBack);
+    let running = steps.any(|s| holds(s.kind) && s.state == StepState::Running);
     running && view.hold_end.is_none() && view.plan.options.hold == Hold::UntilFinish
 }
 
@@ -109,7 +110,14 @@ fn tell_end(view: &MigrationView) {
         .as_ref()
         .filter(|_| m.state == MigrationState::Waiting);
     match approval {
+        Some(what) if view.cancel.is_some() => {
+            eprintln!("waiting for {what}: shardwright approve-cancel {}", m.id);
+        }
         Some(what) => eprintln!("waiting for {what}: shardwright approve {}", m.id),
+        None if holds(view) && m.state == MigrationState::RolledBack => eprintln!(
+            "the map names {} again; drop the copy: shardwright finish {} (or approve, for another cutover)",
+            m.source, m.id
+        ),
         None if holds(view) => eprintln!(
             "the map names {}; end the hold: shardwright finish {} (or rollback)",
             m.target, m.id

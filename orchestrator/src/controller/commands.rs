@@ -4,20 +4,25 @@ use super::decide::needs_approval;
 use super::draft::Draft;
 use super::{ControlError, Controller};
 use crate::store::{HoldEnd, Migration, Snapshot};
+use plans::failure::Failure;
 use plans::id::{MigrationId, StepId};
+use plans::names::Direction;
 use plans::request::{Cutover, Mode};
 use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
+use plans::wire::StreamStatus;
 use serde_json::{Value, json};
 use std::fmt;
 
 /// An order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Let the cutover begin.
+    /// Let the cutover begin; after a roll back, once more.
     Approve,
+    /// Let the agent end the writers that it named, which keep the cutover from starting.
+    ApproveCancel,
     /// Stop at the next safe point.
     Pause,
     /// Go on after a pause or a failure.
@@ -34,8 +39,9 @@ pub enum Command {
 
 impl Command {
     /// Every order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Approve,
+        Self::ApproveCancel,
         Self::Pause,
         Self::Resume,
         Self::Retry,
@@ -49,6 +55,7 @@ impl Command {
     pub fn name(self) -> &'static str {
         match self {
             Self::Approve => "approve",
+            Self::ApproveCancel => "approve-cancel",
             Self::Pause => "pause",
             Self::Resume => "resume",
             Self::Retry => "retry",
@@ -94,7 +101,11 @@ impl Command {
             Self::Rollback | Self::Finish if !flipped => {
                 "the map still names the source: use abort to take the migration back"
             }
+            Self::Approve if m.cancel.is_some() => {
+                "it waits for leave to cancel writers: approve-cancel"
+            }
             Self::Approve => "a migration is approved while it is waiting for it",
+            Self::ApproveCancel => "it asks for no leave to cancel a writer",
             Self::Pause if m.started_at.is_none() => {
                 "it has not begun: abort takes it back at once"
             }
@@ -108,6 +119,9 @@ impl Command {
         Some(hint.to_owned())
     }
 }
+
+/// Failures after which both sides are compared once more, whatever the operator mended.
+const LOOK_AGAIN: [&str; 2] = ["schema.drift", "guard.changed"];
 
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -128,6 +142,9 @@ impl Controller {
         reason: Option<&str>,
     ) -> Result<Snapshot, ControlError> {
         let data = json!({ "reason": reason });
+        if command == Command::Rollback {
+            self.check_way_back(id).await?;
+        }
         let edit = |draft: &mut Draft| {
             let illegal = illegal(draft, command);
             obey(draft, command, data.clone()).and_then(|done| done.ok_or(illegal))
@@ -136,6 +153,60 @@ impl Controller {
         tracing::info!(migration = %id, %command, actor, "command");
         Ok(after)
     }
+}
+
+impl Controller {
+    /// Refuses a roll back that cannot be made, as far as the stream back has said so.
+    async fn check_way_back(&self, id: &MigrationId) -> Result<(), ControlError> {
+        let m = self.load(id).await?.migration;
+        if m.ownership != Ownership::Flipped {
+            return Ok(());
+        }
+        let figures = self.figures(id);
+        let stream = figures.as_ref().and_then(|f| f.stream.as_ref());
+        match no_way_back(&m, stream) {
+            None => Ok(()),
+            Some(reason) => Err(ControlError::NoWayBack {
+                migration: id.clone(),
+                reason,
+            }),
+        }
+    }
+}
+
+/// Lag of the stream back over which the roll back would only wait, milliseconds.
+const BEHIND_MS: i64 = 30_000;
+
+/// Failures of the stream back that no resumption mends.
+const STREAM_IS_LOST: [&str; 5] = [
+    "server.changed",
+    "slot.missing",
+    "slot.lost",
+    "slot.gap",
+    "stream.progress",
+];
+
+/// Why the keys cannot go back now.
+fn no_way_back(m: &Migration, stream: Option<&StreamStatus>) -> Option<String> {
+    let stream = stream.filter(|stream| stream.direction == Direction::Reverse);
+    let failures = [
+        m.failure.as_ref(),
+        stream.and_then(|stream| stream.failure.as_ref()),
+    ];
+    let lost = |failure: &&Failure| STREAM_IS_LOST.contains(&failure.code.as_str());
+    if let Some(failure) = failures.into_iter().flatten().find(lost) {
+        return Some(failure.message.clone());
+    }
+    let stream = stream?;
+    if stream.retained.wal_status == "lost" {
+        return Some("the log that the stream back needs is gone".to_owned());
+    }
+    (stream.lag_ms > BEHIND_MS).then(|| {
+        format!(
+            "the stream back is {} s behind; wait until it is level",
+            stream.lag_ms / 1000
+        )
+    })
 }
 
 /// The command that plans the way back of a migration that keeps no stream.
@@ -199,12 +270,17 @@ pub(super) fn obey(
 ) -> Result<Option<()>, ControlError> {
     match command {
         Command::Approve => {
-            if draft.snapshot().migration.state != MigrationState::Waiting {
+            let m = &draft.snapshot().migration;
+            if m.ownership == Ownership::RolledBack {
+                return end_hold(draft, HoldEnd::Again, data);
+            }
+            if m.state != MigrationState::Waiting || m.cancel.is_some() {
                 return Ok(None);
             }
             draft.migration().approved = true;
             Ok(draft.migrate(MigrationEvent::Approved, data).ok())
         }
+        Command::ApproveCancel => super::cancel::approve(draft, &data),
         Command::Pause => Ok(draft.migrate(MigrationEvent::Paused, data).ok()),
         Command::Resume => resume(draft, data),
         Command::Retry if draft.snapshot().migration.state == MigrationState::Failed => {
@@ -232,6 +308,10 @@ fn resume(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
     }
     for id in resting(draft) {
         draft.step(&id, StepEvent::Retried, json!({}))?;
+    }
+    let failed = draft.snapshot().migration.failure.as_ref();
+    if failed.is_some_and(|failure| LOOK_AGAIN.contains(&failure.code.as_str())) {
+        super::ways::compare_again(draft)?;
     }
     // A pause stopped the stream; where no step is due, a new dispatch starts it again.
     let idle = needs_approval(draft.snapshot());
@@ -272,7 +352,7 @@ fn abort(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
         // Nothing was created, so that no agent is needed.
         return super::settle::end(draft).map(Some);
     }
-    draft.append(&[StepKind::Unwind]);
+    draft.append(&[StepKind::Unwind])?;
     let m = draft.migration();
     m.failure = None;
     m.renew = true;
@@ -281,13 +361,26 @@ fn abort(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
 
 fn end_hold(draft: &mut Draft, end: HoldEnd, data: Value) -> Result<Option<()>, ControlError> {
     let m = &draft.snapshot().migration;
-    if m.ownership != Ownership::Flipped || m.hold_end.is_some() {
+    let possible = match end {
+        HoldEnd::Finish => matches!(m.ownership, Ownership::Flipped | Ownership::RolledBack),
+        HoldEnd::Rollback => m.ownership == Ownership::Flipped && m.plan.mode == Mode::Online,
+        HoldEnd::Again => m.ownership == Ownership::RolledBack,
+    };
+    if !possible || m.finished_at.is_some() {
         return Ok(None);
     }
-    if end == HoldEnd::Rollback && m.plan.mode == Mode::Offline {
+    if end == HoldEnd::Finish && super::ways::may_withdraw(draft) {
+        super::ways::withdraw(draft)?;
+    }
+    let m = &draft.snapshot().migration;
+    if m.hold_end.is_some() {
         return Ok(None);
     }
-    if m.state != MigrationState::Flipped && resume(draft, data.clone())?.is_none() {
+    let goes = matches!(
+        m.state,
+        MigrationState::Flipped | MigrationState::RolledBack
+    );
+    if !goes && resume(draft, data.clone())?.is_none() {
         return Ok(None);
     }
     draft.migration().hold_end = Some(end);

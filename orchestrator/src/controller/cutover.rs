@@ -70,6 +70,7 @@ impl Controller {
             CutoverAsk::Begin { direction } => self.begin(id, call.epoch, *direction).await?,
             CutoverAsk::Seal { attempt } => self.seal(id, call.epoch, *attempt).await?,
             CutoverAsk::Flip { attempt } => self.flip(id, call.epoch, *attempt).await?,
+            CutoverAsk::Cancel { writers } => self.ask_cancel(id, call.epoch, writers).await?,
             CutoverAsk::Release { attempt, reason } => {
                 self.release(id, call.epoch, *attempt, reason).await?
             }
@@ -328,7 +329,11 @@ fn draft_flip(draft: &mut Draft, back: bool, version: MapVersion) -> Result<(), 
     if back {
         draft.own(OwnershipEvent::FlipBack, data.clone())?;
         draft.migrate(MigrationEvent::RolledBack, data)?;
-        draft.migration().map_version_back = Some(version);
+        let m = draft.migration();
+        m.map_version_back = Some(version);
+        m.hold_end = None;
+        // Nothing kept them the same on the target since the flip.
+        m.plan.moving.tables.retain(|table| !table.is_reference());
     } else {
         draft.own(OwnershipEvent::Flip, data.clone())?;
         draft.migrate(MigrationEvent::Flipped, data)?;

@@ -32,6 +32,10 @@ pub enum Decision {
     Complete,
     /// Add the steps of the way back.
     GoBack,
+    /// After a roll back: nothing is to be tried again, so that the copy may go.
+    LetGo,
+    /// After a roll back: take the steps to another cutover.
+    GoAgain,
     /// Nothing is left to do.
     End,
     /// An agent may take this step; `None`: an agent is needed to keep the migration going.
@@ -93,8 +97,17 @@ pub fn stream(snapshot: &Snapshot) -> Option<Direction> {
     match snapshot.migration.ownership {
         Ownership::Ready | Ownership::Fencing => captured.then_some(Direction::Forward),
         Ownership::Flipped | Ownership::RollbackFencing => Some(Direction::Reverse),
-        Ownership::Aborted | Ownership::RolledBack | Ownership::Completed => None,
+        Ownership::RolledBack => is_held_back(snapshot).then_some(Direction::Forward),
+        Ownership::Aborted | Ownership::Completed => None,
     }
+}
+
+/// True from the end of the roll back until the copy is dropped, or the cutover begins again.
+fn is_held_back(snapshot: &Snapshot) -> bool {
+    snapshot
+        .step_of(StepKind::HoldBack)
+        .is_some_and(|step| !is_over(step))
+        && snapshot.step_of(StepKind::Rollback).is_some_and(is_over)
 }
 
 /// The first step that is neither done nor skipped.
@@ -128,7 +141,17 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         match m.hold_end {
             Some(HoldEnd::Finish) if past_cutover => return Some(Decision::Complete),
             Some(HoldEnd::Rollback) if past_hold => return Some(Decision::GoBack),
-            Some(HoldEnd::Finish | HoldEnd::Rollback) | None => {}
+            Some(HoldEnd::Finish | HoldEnd::Rollback | HoldEnd::Again) | None => {}
+        }
+    }
+    if m.ownership == Ownership::RolledBack {
+        let held = step.kind == StepKind::HoldBack;
+        match m.hold_end {
+            Some(HoldEnd::Finish) if held => return Some(Decision::LetGo),
+            Some(HoldEnd::Again) if held || step.kind == StepKind::DropNew => {
+                return Some(Decision::GoAgain);
+            }
+            Some(HoldEnd::Finish | HoldEnd::Rollback | HoldEnd::Again) | None => {}
         }
     }
     if needs_approval(snapshot) {
@@ -205,14 +228,16 @@ fn is_over(step: &Step) -> bool {
 }
 
 /// When a hold that runs ends by itself.
-fn hold_limit(snapshot: &Snapshot) -> Option<DateTime<Utc>> {
+#[must_use]
+pub fn hold_limit(snapshot: &Snapshot) -> Option<DateTime<Utc>> {
     let m = &snapshot.migration;
     let Hold::Seconds(seconds) = m.plan.options.hold else {
         return None;
     };
-    let hold = snapshot.step_of(StepKind::Hold)?;
-    let waits = hold.state == StepState::Running && m.hold_end.is_none();
-    let began = hold.started_at.filter(|_| waits)?;
+    let hold = snapshot
+        .running()
+        .filter(|step| matches!(step.kind, StepKind::Hold | StepKind::HoldBack))?;
+    let began = hold.started_at.filter(|_| m.hold_end.is_none())?;
     Some(began + TimeDelta::seconds(i64::from(seconds)))
 }
 

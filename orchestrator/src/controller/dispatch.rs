@@ -10,6 +10,7 @@ use super::{ControlError, Controller, clock, delta, fail_points, is_missing};
 use crate::store::{Migration, Owner, ShardRecord, Snapshot};
 use plans::id::{MigrationId, ShardName, StepId};
 use plans::plan::ShardRef;
+use plans::state::cutover::Ownership;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
 use plans::wire::{Claim, Dispatch, PROTOCOL, Work};
@@ -140,7 +141,16 @@ impl Controller {
             attempt: held.map_or(0, |row| row.attempt),
             stream: stream(snapshot),
             map: m.plan.map.clone(),
-            map_version: m.map_version_before,
+            // After a roll back the shards know the version that it made.
+            map_version: match m.ownership {
+                Ownership::RolledBack => m.map_version_back.unwrap_or(m.map_version_before),
+                Ownership::Ready
+                | Ownership::Fencing
+                | Ownership::Aborted
+                | Ownership::Flipped
+                | Ownership::RollbackFencing
+                | Ownership::Completed => m.map_version_before,
+            },
             source: shard_ref(&shards, &m.plan.moving.source)?,
             target: shard_ref(&shards, &m.plan.moving.target)?,
             keys: m.plan.moving.keys.clone(),

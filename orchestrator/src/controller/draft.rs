@@ -8,7 +8,7 @@ use plans::failure::Failure;
 use plans::id::StepId;
 use plans::state::IllegalTransition;
 use plans::state::cutover::OwnershipEvent;
-use plans::state::migration::MigrationEvent;
+use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
 use serde_json::{Value, json};
@@ -92,6 +92,18 @@ impl Draft {
         data: Value,
     ) -> Result<&mut Step, IllegalTransition> {
         self.note(&format!("step.{}", word(event)), Some(id), data);
+        let at_gate = |step: &&Step| matches!(step.kind, StepKind::Cutover | StepKind::Rollback);
+        let ended = event != StepEvent::Dispatched;
+        if ended
+            && self
+                .after
+                .steps
+                .iter()
+                .filter(at_gate)
+                .any(|step| &step.id == id)
+        {
+            self.clear_cancel()?;
+        }
         let epoch = self.after.migration.epoch;
         let now = self.now;
         let steps = &mut self.after.steps;
@@ -120,7 +132,7 @@ impl Draft {
                 step.attempt = 0;
                 step.next_at = None;
             }
-            StepEvent::Rewound => {
+            StepEvent::Rewound | StepEvent::Restored => {
                 step.output = None;
                 step.started_at = None;
                 step.finished_at = None;
@@ -132,13 +144,68 @@ impl Draft {
         Ok(step)
     }
 
-    /// Adds steps behind the last one.
-    pub(crate) fn append(&mut self, kinds: &[StepKind]) {
-        let last = self.after.steps.iter().map(|step| step.ordinal).max();
-        let next = last.map_or(0, |ordinal| ordinal + 1);
-        let steps = kinds.iter().zip(next..);
-        let steps = steps.map(|(kind, ordinal)| Step::new(*kind, ordinal));
-        self.after.steps.extend(steps);
+    /// Who causes this change.
+    pub(crate) fn actor(&self) -> &str {
+        &self.actor
+    }
+
+    /// Adds steps behind the last one; one that is there, and was left out, is taken after all.
+    pub(crate) fn append(&mut self, kinds: &[StepKind]) -> Result<(), IllegalTransition> {
+        for kind in kinds {
+            if self.after.step_of(*kind).is_some() {
+                self.restore(*kind)?;
+                continue;
+            }
+            let last = self.after.steps.iter().map(|step| step.ordinal).max();
+            let next = last.map_or(0, |ordinal| ordinal + 1);
+            self.after.steps.push(Step::new(*kind, next));
+        }
+        Ok(())
+    }
+
+    /// The step is to be done, whether it was done before or left out.
+    pub(crate) fn restore(&mut self, kind: StepKind) -> Result<(), IllegalTransition> {
+        let Some(step) = self.after.step_of(kind).cloned() else {
+            return Ok(());
+        };
+        let event = match step.state {
+            StepState::Done => StepEvent::Rewound,
+            StepState::Skipped => StepEvent::Restored,
+            StepState::Pending | StepState::Running | StepState::Backoff | StepState::Failed => {
+                return Ok(());
+            }
+        };
+        let row = self.step(&step.id, event, json!({}))?;
+        row.attempt = 0;
+        row.failure = None;
+        Ok(())
+    }
+
+    /// The step is left out, whether it was done before or not.
+    pub(crate) fn leave(&mut self, kind: StepKind) -> Result<(), IllegalTransition> {
+        let Some(step) = self.after.step_of(kind).cloned() else {
+            return Ok(());
+        };
+        if step.state == StepState::Done {
+            self.step(&step.id, StepEvent::Rewound, json!({}))?;
+        }
+        if step.state != StepState::Skipped {
+            self.step(&step.id, StepEvent::Dropped, json!({}))?;
+        }
+        Ok(())
+    }
+
+    /// Nobody is in the way of the cutover any more, or it is not at its gate.
+    pub(crate) fn clear_cancel(&mut self) -> Result<(), IllegalTransition> {
+        if self.after.migration.cancel.take().is_none() {
+            return Ok(());
+        }
+        self.note("cancel.cleared", None, json!({}));
+        self.after.migration.waiting_for = None;
+        if self.after.migration.state == MigrationState::Waiting {
+            self.migrate(MigrationEvent::Cleared, json!({}))?;
+        }
+        Ok(())
     }
 
     /// The migration fails and keeps everything else.
@@ -188,6 +255,7 @@ impl Draft {
         migration.revision = from_revision + 1;
         Some(Change {
             from_revision,
+            reshaped: self.before.migration.plan != migration.plan,
             migration,
             steps,
             lease_until: self.after.lease_until.filter(|_| self.lease_changed),

@@ -142,6 +142,14 @@ pub enum ControlError {
         /// Where they are.
         to: ShardName,
     },
+    /// The keys cannot go back.
+    #[error("migration {migration} cannot be rolled back: {reason}")]
+    NoWayBack {
+        /// The migration.
+        migration: MigrationId,
+        /// Why.
+        reason: String,
+    },
     /// The plan breaks rules of the map and gives no reason.
     #[error("the plan breaks rules of the map: {}", broken.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     RulesBroken {

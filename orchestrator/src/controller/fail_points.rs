@@ -16,7 +16,7 @@ macro_rules! every_step {
             Preflight "preflight", CreateTarget "create_target", OpenCapture "open_capture", SetReadOnly "set_read_only",
             Copy "copy", CatchUp "catch_up", BuildIndexes "build_indexes", Verify "verify",
             OpenReverse "open_reverse", Cutover "cutover", Hold "hold", DropOld "drop_old",
-            Unwind "unwind", Rollback "rollback", DropNew "drop_new")
+            Unwind "unwind", Rollback "rollback", HoldBack "hold_back", DropNew "drop_new")
     };
 }
 

@@ -3,7 +3,7 @@
 //! A heartbeat touches no row that a cutover holds.
 
 use super::{ControlError, Controller, clock, delta};
-use crate::store::{HoldEnd, Snapshot};
+use crate::store::Snapshot;
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::failure::RetryClass;
 use plans::id::{MigrationId, StepId};
@@ -196,7 +196,7 @@ fn action(snapshot: &Snapshot) -> Action {
         | MigrationState::Flipped
         | MigrationState::RolledBack
         | MigrationState::Unwinding => match (running, m.hold_end) {
-            (Some(StepKind::Hold), Some(HoldEnd::Finish | HoldEnd::Rollback)) => Action::EndHold,
+            (Some(StepKind::Hold | StepKind::HoldBack), Some(_)) => Action::EndHold,
             _ => Action::Continue,
         },
         MigrationState::Unwound | MigrationState::Completed => Action::Release,

@@ -6,6 +6,7 @@
 //! Every change: load, draft, compare-and-set; on a lost race again.
 
 mod admission;
+mod cancel;
 mod check;
 mod commands;
 mod counters;
@@ -29,6 +30,7 @@ mod recover;
 mod samples;
 mod settle;
 mod shards;
+mod ways;
 
 pub use check::{FailedPart, MapCheck, MendOutcome};
 pub use commands::Command;

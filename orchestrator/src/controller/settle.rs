@@ -4,7 +4,7 @@ use super::decide::{Decision, decide};
 use super::dispatch::{check_epoch, kind_of};
 use super::draft::Draft;
 use super::queue::Gate;
-use super::{ControlError, Controller, delta, fail_points};
+use super::{ControlError, Controller, delta, fail_points, ways};
 use crate::store::{HoldEnd, Step};
 use plans::failure::{Failure, RetryClass};
 use plans::id::StepId;
@@ -49,15 +49,11 @@ pub(super) fn settle_next(draft: &mut Draft, gate: Option<&Gate>) -> Result<(), 
             skip(draft, held)?;
             draft.own(OwnershipEvent::Complete, json!({}))?;
         }
-        Some(Decision::GoBack) => go_back(draft)?,
+        Some(Decision::GoBack) => ways::go_back(draft)?,
+        Some(Decision::LetGo) => draft.leave(StepKind::HoldBack)?,
+        Some(Decision::GoAgain) => ways::go_again(draft)?,
         Some(Decision::End) => end(draft)?,
     }
-    Ok(())
-}
-
-fn go_back(draft: &mut Draft) -> Result<(), ControlError> {
-    skip(draft, |step| step.kind == StepKind::DropOld)?;
-    draft.append(&[StepKind::Rollback, StepKind::DropNew]);
     Ok(())
 }
 
@@ -136,7 +132,8 @@ fn settle(
     check_epoch(draft, &report.migration, report.epoch)?;
     match &report.outcome {
         Outcome::Done { output } => {
-            if step.kind == StepKind::Hold && draft.snapshot().migration.hold_end.is_none() {
+            let holds = matches!(step.kind, StepKind::Hold | StepKind::HoldBack);
+            if holds && draft.snapshot().migration.hold_end.is_none() {
                 draft.step(id, StepEvent::Interrupted, json!({}))?;
                 return Ok(true);
             }
@@ -147,6 +144,14 @@ fn settle(
         }
         Outcome::Interrupted => {
             draft.step(id, StepEvent::Interrupted, json!({}))?;
+        }
+        Outcome::Reshaped {
+            tables,
+            fingerprint,
+            changes,
+        } => ways::reshape(draft, &step, tables, fingerprint, changes)?,
+        Outcome::Failed { failure } if ways::is_impossible(draft, &step, failure) => {
+            ways::refuse_rollback(draft, failure)?;
         }
         Outcome::Failed { failure } => failed(draft, &step, failure, settings)?,
         Outcome::Rewind { to, failure } => rewind(draft, &step, *to, failure, settings)?,
@@ -217,13 +222,18 @@ fn pause_after(
     failure: &Failure,
     settings: &super::Settings,
 ) -> Option<Duration> {
-    let pause = settings.retry.pause(failure.retry, attempt);
+    // A gate that is not met yet is waited for as long as it takes, with growing pauses.
+    let waits = matches!(step.kind, StepKind::Cutover | StepKind::Rollback)
+        && failure.retry == RetryClass::Fixed;
+    let class = if waits {
+        RetryClass::Exponential
+    } else {
+        failure.retry
+    };
+    let pause = settings.retry.pause(class, attempt);
     if step.kind == StepKind::Unwind {
         return Some(pause.unwrap_or(settings.unwind_pause));
     }
-    // A gate that is not met yet is waited for as long as it takes.
-    let waits = matches!(step.kind, StepKind::Cutover | StepKind::Rollback)
-        && failure.retry == RetryClass::Fixed;
     let m = &draft.snapshot().migration;
     let spent = attempt >= m.plan.options.max_attempts;
     pause.filter(|_| waits || !spent || may_be_closed(step.kind, m.ownership))

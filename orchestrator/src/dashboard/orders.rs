@@ -50,6 +50,7 @@ impl Order {
         let label = match (command, whose) {
             (Command::Approve, "operation") => "Approve the cutovers",
             (Command::Approve, _) => "Approve the cutover",
+            (Command::ApproveCancel, _) => "Cancel the writers",
             (Command::Pause, _) => "Pause",
             (Command::Resume, _) => "Resume",
             (Command::Retry, _) => "Retry now",
@@ -96,6 +97,14 @@ fn effect(command: Command, m: &Migration) -> String {
             "Writes to the moving keys are refused for some milliseconds, never over {} ms, then {target} owns them.",
             m.plan.options.write_stop_budget_ms
         ),
+        Command::ApproveCancel => {
+            let pids = m.cancel.iter().flat_map(|ask| &ask.writers);
+            let pids: Vec<String> = pids.map(|writer| writer.pid.to_string()).collect();
+            format!(
+                "Ends the transactions of server process {} and rolls them back, so that the cutover can begin.",
+                pids.join(", ")
+            )
+        }
         Command::Pause => {
             "Stops at the next safe point and keeps everything that was done.".to_owned()
         }
@@ -106,6 +115,11 @@ fn effect(command: Command, m: &Migration) -> String {
         }
         Command::Rollback => {
             format!("Gives the keys back to {source}, with what was written on {target} since.")
+        }
+        Command::Finish if m.map_version_back.is_some() => {
+            format!(
+                "Drops the copy on {target} and everything that was created; {source} keeps the keys."
+            )
         }
         Command::Finish => {
             format!("Deletes the old rows from {source}; no roll back is possible afterwards.")
@@ -131,14 +145,16 @@ fn effect_offline(command: Command, m: &Migration) -> String {
         Command::Finish => {
             format!("Deletes the old rows, which nobody reads any more, from {source}.")
         }
-        Command::Resume | Command::Retry | Command::Rollback => effect(command, m),
+        Command::Resume | Command::Retry | Command::Rollback | Command::ApproveCancel => {
+            effect(command, m)
+        }
     }
 }
 
 fn is_grave(command: Command) -> bool {
     matches!(
         command,
-        Command::Abort | Command::Rollback | Command::Finish
+        Command::Abort | Command::Rollback | Command::Finish | Command::ApproveCancel
     )
 }
 

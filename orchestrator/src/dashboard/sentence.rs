@@ -17,7 +17,8 @@ pub(super) fn current(view: &MigrationView) -> Option<&StepView> {
 
 /// True while only the operator can end the hold.
 pub(super) fn holds(view: &MigrationView) -> bool {
-    let held = |s: &StepView| s.kind == StepKind::Hold && s.state == StepState::Running;
+    let holds = |kind| matches!(kind, StepKind::Hold | StepKind::HoldBack);
+    let held = |s: &StepView| holds(s.kind) && s.state == StepState::Running;
     view.steps.iter().any(held)
         && view.hold_end.is_none()
         && view.plan.options.hold == Hold::UntilFinish
@@ -49,6 +50,9 @@ pub(super) fn of_view(view: &MigrationView) -> String {
         MigrationState::Waiting if m.mode == Mode::Offline => format!(
             "Copied and verified; {source} owns {keys}, and the moving keys are read-only until the flip, which you approve."
         ),
+        MigrationState::Waiting if view.cancel.is_some() => format!(
+            "A writer that does not end keeps the cutover from starting; {source} owns {keys}."
+        ),
         MigrationState::Waiting => format!(
             "Copied, verified and kept in step; {source} owns {keys} until you approve the cutover."
         ),
@@ -77,6 +81,9 @@ pub(super) fn of_view(view: &MigrationView) -> String {
         MigrationState::RolledBack if m.finished_at.is_some() => {
             format!("Rolled back: {source} owns {keys} again, with what was written on {target}.")
         }
+        MigrationState::RolledBack if view.hold_end.is_none() => format!(
+            "{source} owns {keys} again; the copy on {target} is kept in step until you finish, or approve another cutover."
+        ),
         MigrationState::RolledBack => {
             format!("{source} owns {keys} again; the copy on {target} is being removed.")
         }
@@ -127,6 +134,8 @@ fn flipped(view: &MigrationView) -> String {
             format!("{target} owns {keys}; the old rows are being removed from {source}.")
         }
         Some(HoldEnd::Rollback) => format!("{target} owns {keys}; they go back to {source}."),
+        // Only after a roll back.
+        Some(HoldEnd::Again) => format!("{target} owns {keys}."),
         None if m.mode == Mode::Offline => format!(
             "{target} owns {keys} and takes writes; the old rows stay on {source}{}, without a stream back.",
             if holds(view) {

@@ -19,7 +19,8 @@ pub use fleet::{
 pub use leader::{Candidate, Leader, News, Term};
 pub use operation::{NewOperation, Operation};
 pub use records::{
-    AgentRecord, Change, CleanupRecord, Event, HoldEnd, Migration, NewEvent, Owner, Snapshot, Step,
+    AgentRecord, CancelAsk, Change, CleanupRecord, Event, HoldEnd, Migration, NewEvent, Owner,
+    Snapshot, Step,
 };
 
 use chrono::{DateTime, Utc};

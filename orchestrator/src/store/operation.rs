@@ -87,6 +87,7 @@ impl NewOperation {
             approved: false,
             hold_end: None,
             waiting_for: None,
+            cancel: None,
             failure: None,
             map_version_before: plan.map_version,
             map_version_after: None,

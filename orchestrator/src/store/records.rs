@@ -12,6 +12,7 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use plans::wire::LongWriter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -32,6 +33,8 @@ pub enum HoldEnd {
     Finish,
     /// The keys go back.
     Rollback,
+    /// After a roll back: the keys go to the target once more.
+    Again,
 }
 
 impl HoldEnd {
@@ -41,7 +44,40 @@ impl HoldEnd {
         match self {
             Self::Finish => "finish",
             Self::Rollback => "rollback",
+            Self::Again => "again",
         }
+    }
+
+    /// The end called `name`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Finish, Self::Rollback, Self::Again]
+            .into_iter()
+            .find(|end| end.name() == name)
+    }
+}
+
+/// Writers that keep a cutover from starting, and whether they may be ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelAsk {
+    /// The writers, as the agent named them.
+    pub writers: Vec<LongWriter>,
+    /// When it asked.
+    pub asked_at: DateTime<Utc>,
+    /// Who allowed it.
+    pub approved_by: Option<String>,
+}
+
+impl CancelAsk {
+    /// True when every one of `writers` was named.
+    #[must_use]
+    pub fn names(&self, writers: &[LongWriter]) -> bool {
+        let same = |a: &LongWriter, b: &LongWriter| {
+            (&a.shard, a.pid, &a.backend_start) == (&b.shard, b.pid, &b.backend_start)
+        };
+        writers
+            .iter()
+            .all(|writer| self.writers.iter().any(|known| same(known, writer)))
     }
 }
 
@@ -76,6 +112,8 @@ pub struct Migration {
     pub hold_end: Option<HoldEnd>,
     /// What it waits for.
     pub waiting_for: Option<String>,
+    /// Writers in the way of the cutover that the operator was asked about.
+    pub cancel: Option<CancelAsk>,
     /// Why it failed.
     pub failure: Option<Failure>,
     /// The map's version when the last forward attempt began; the plan's before that.
@@ -260,6 +298,8 @@ pub struct Change {
     pub from_revision: i64,
     /// The migration afterwards; its revision is `from_revision + 1`.
     pub migration: Migration,
+    /// The plan's tables follow a change that was made on both shards.
+    pub reshaped: bool,
     /// Steps that are new or changed.
     pub steps: Vec<Step>,
     /// The owner's lease, if it changed.

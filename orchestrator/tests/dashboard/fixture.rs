@@ -130,6 +130,7 @@ impl Dashboard {
         let from_revision = snapshot.migration.revision;
         edit(&mut snapshot);
         let change = Change {
+            reshaped: false,
             from_revision,
             migration: snapshot.migration,
             steps: snapshot.steps,

@@ -44,6 +44,8 @@ pub enum OwnershipEvent {
     ReleaseBack,
     /// The map names the source again.
     FlipBack,
+    /// After a roll back: another cutover is wanted; no attempt of it is under way.
+    Again,
     /// The way back is given up.
     Complete,
 }
@@ -63,6 +65,7 @@ impl Ownership {
             (S::Flipped | S::RollbackFencing, E::FenceBack) => Ok(S::RollbackFencing),
             (S::RollbackFencing, E::ReleaseBack) => Ok(S::Flipped),
             (S::RollbackFencing, E::FlipBack) => Ok(S::RolledBack),
+            (S::RolledBack, E::Again) => Ok(S::Ready),
             (S::Flipped | S::Completed, E::Complete) => Ok(S::Completed),
             (state, event) => Err(IllegalTransition {
                 machine: "ownership",

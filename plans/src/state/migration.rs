@@ -42,6 +42,8 @@ pub enum MigrationEvent {
     Held,
     /// The operator approves.
     Approved,
+    /// What it asked the operator about has gone away.
+    Cleared,
     /// The operator stops it.
     Paused,
     /// The operator lets it go on; it had not begun.
@@ -62,6 +64,8 @@ pub enum MigrationEvent {
     Flipped,
     /// The flip back was committed.
     RolledBack,
+    /// The operator wants another cutover after a roll back.
+    Again,
     /// The last step is done.
     Completed,
 }
@@ -76,7 +80,7 @@ impl MigrationState {
         match (self, event) {
             (S::Planned, E::Started) => Ok(S::Running),
             (S::Running, E::Held) => Ok(S::Waiting),
-            (S::Waiting, E::Approved) => Ok(S::Running),
+            (S::Waiting, E::Approved | E::Cleared) => Ok(S::Running),
             (S::Planned | S::Running | S::Waiting | S::Flipped | S::RolledBack, E::Paused) => {
                 Ok(S::Paused)
             }
@@ -95,6 +99,7 @@ impl MigrationState {
             (S::Running, E::Flipped) => Ok(S::Flipped),
             (S::Flipped, E::RolledBack) => Ok(S::RolledBack),
             (S::Flipped, E::Completed) => Ok(S::Completed),
+            (S::RolledBack, E::Again) => Ok(S::Running),
             (S::RolledBack, E::Completed) => Ok(S::RolledBack),
             (state, event) => Err(IllegalTransition {
                 machine: "migration",

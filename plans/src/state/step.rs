@@ -44,6 +44,8 @@ pub enum StepEvent {
     Rewound,
     /// Not needed any more.
     Dropped,
+    /// Needed after all: the migration takes the way that it had left.
+    Restored,
 }
 
 impl StepState {
@@ -64,6 +66,7 @@ impl StepState {
                 Ok(S::Pending)
             }
             (S::Pending | S::Running | S::Backoff | S::Failed, E::Dropped) => Ok(S::Skipped),
+            (S::Skipped, E::Restored) => Ok(S::Pending),
             (state, event) => Err(IllegalTransition {
                 machine: "step",
                 state: format!("{state:?}").to_lowercase(),

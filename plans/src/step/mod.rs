@@ -50,6 +50,8 @@ pub enum StepKind {
     Unwind,
     /// After the flip: the cutover in the other direction.
     Rollback,
+    /// After a roll back: keeps the target's copy in step until the operator finishes or lets the cutover begin again.
+    HoldBack,
     /// After a roll back: drops the target's copy and what the migration created.
     DropNew,
 }
@@ -84,7 +86,7 @@ pub const OFFLINE: [StepKind; 9] = [
 
 impl StepKind {
     /// Every kind: the forward steps, then those of the ways back.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Preflight,
         Self::CreateTarget,
         Self::OpenCapture,
@@ -99,6 +101,7 @@ impl StepKind {
         Self::DropOld,
         Self::Unwind,
         Self::Rollback,
+        Self::HoldBack,
         Self::DropNew,
     ];
 
@@ -126,6 +129,7 @@ impl StepKind {
             Self::DropOld => "drop_old",
             Self::Unwind => "unwind",
             Self::Rollback => "rollback",
+            Self::HoldBack => "hold_back",
             Self::DropNew => "drop_new",
         }
     }
@@ -150,6 +154,7 @@ impl StepKind {
             Self::DropOld => "delete the moved rows from the source, remove what is left",
             Self::Unwind => "take back everything that was created",
             Self::Rollback => "give the keys back to the source",
+            Self::HoldBack => "keep the target's copy in step; another cutover is possible",
             Self::DropNew => "drop the target's copy",
         }
     }
@@ -176,7 +181,8 @@ impl StepKind {
             | Self::CatchUp
             | Self::BuildIndexes
             | Self::OpenReverse
-            | Self::Hold => "none",
+            | Self::Hold
+            | Self::HoldBack => "none",
         }
     }
 }

@@ -9,7 +9,7 @@ const STEP_STATES: [StepState; 6] = {
     use StepState::*;
     [Pending, Running, Backoff, Failed, Done, Skipped]
 };
-const STEP_EVENTS: [StepEvent; 8] = {
+const STEP_EVENTS: [StepEvent; 9] = {
     use StepEvent::*;
     [
         Dispatched,
@@ -20,6 +20,7 @@ const STEP_EVENTS: [StepEvent; 8] = {
         Retried,
         Rewound,
         Dropped,
+        Restored,
     ]
 };
 const MIGRATION_STATES: [MigrationState; 10] = {
@@ -29,12 +30,13 @@ const MIGRATION_STATES: [MigrationState; 10] = {
         RolledBack,
     ]
 };
-const MIGRATION_EVENTS: [MigrationEvent; 13] = {
+const MIGRATION_EVENTS: [MigrationEvent; 15] = {
     use MigrationEvent::*;
     [
         Started,
         Held,
         Approved,
+        Cleared,
         Paused,
         Resumed,
         ResumedFlipped,
@@ -44,6 +46,7 @@ const MIGRATION_EVENTS: [MigrationEvent; 13] = {
         Unwound,
         Flipped,
         RolledBack,
+        Again,
         Completed,
     ]
 };
@@ -59,7 +62,7 @@ const OWNERSHIPS: [Ownership; 7] = {
         Completed,
     ]
 };
-const OWNERSHIP_EVENTS: [OwnershipEvent; 8] = {
+const OWNERSHIP_EVENTS: [OwnershipEvent; 9] = {
     use OwnershipEvent::*;
     [
         Fence,
@@ -69,6 +72,7 @@ const OWNERSHIP_EVENTS: [OwnershipEvent; 8] = {
         FenceBack,
         ReleaseBack,
         FlipBack,
+        Again,
         Complete,
     ]
 };
@@ -103,13 +107,16 @@ fn reachable<S: Copy + PartialEq>(from: S, edges: &[(S, S)]) -> Vec<S> {
 }
 
 #[test]
-fn every_step_state_is_reached_and_skipped_is_the_end() {
+fn every_step_state_is_reached_and_a_skipped_one_is_only_restored() {
     let edges = edges(&STEP_STATES, &STEP_EVENTS, StepState::next);
     assert_eq!(
         reachable(StepState::Pending, &edges).len(),
         STEP_STATES.len()
     );
-    assert_eq!(reachable(StepState::Skipped, &edges), [StepState::Skipped]);
+    for event in STEP_EVENTS {
+        let next = StepState::Skipped.next(event);
+        assert_eq!(next.is_ok(), event == StepEvent::Restored, "{event:?}");
+    }
 }
 
 #[test]
@@ -153,18 +160,15 @@ fn only_a_running_migration_flips_and_only_a_flipped_one_completes_or_goes_back(
 fn ownership_never_leaves_its_ends() {
     let edges = edges(&OWNERSHIPS, &OWNERSHIP_EVENTS, Ownership::next);
     assert_eq!(reachable(Ownership::Ready, &edges).len(), OWNERSHIPS.len());
-    for end in [
-        Ownership::Aborted,
-        Ownership::RolledBack,
-        Ownership::Completed,
-    ] {
+    for end in [Ownership::Aborted, Ownership::Completed] {
         assert_eq!(reachable(end, &edges), [end]);
     }
 }
 
 #[test]
-fn after_the_flip_nothing_leads_back_before_it() {
-    let edges = edges(&OWNERSHIPS, &OWNERSHIP_EVENTS, Ownership::next);
+fn after_the_flip_only_a_flip_back_leads_before_it() {
+    let mut edges = edges(&OWNERSHIPS, &OWNERSHIP_EVENTS, Ownership::next);
+    edges.retain(|(_, to)| *to != Ownership::RolledBack);
     let later = reachable(Ownership::Flipped, &edges);
     for early in [Ownership::Ready, Ownership::Fencing, Ownership::Aborted] {
         assert!(!later.contains(&early), "{early}");

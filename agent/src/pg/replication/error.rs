@@ -199,13 +199,13 @@ impl ReplicationError {
             Self::SlotMissing { .. } => SLOT_MISSING,
             Self::SlotLost { .. } => SLOT_LOST,
             Self::Gap { .. } => SLOT_GAP,
+            Self::SystemChanged { .. } => "server.changed",
             Self::Connect(_)
             | Self::InvalidName { .. }
             | Self::Timeout { .. }
             | Self::SlotExists { .. }
             | Self::SlotBusy { .. }
             | Self::PublicationMissing { .. }
-            | Self::SystemChanged { .. }
             | Self::Refused { .. }
             | Self::Query { .. }
             | Self::Broken { .. }

@@ -5,16 +5,23 @@ use std::time::Duration;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::preflight::{Identity, Preflighted};
+use tokio::time::Instant;
 use tokio_postgres::Client;
 
-use super::Parties;
+use super::clear_way::Way;
+use super::{Parties, spare};
 use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pg::{catalog, guard, sequences, wait_out};
-use crate::steps::catch_up;
+use crate::pg::{guard, sequences};
+use crate::steps::shape;
 
-/// Pause between two looks at what stands in the way.
+/// Pause between the first two looks at what stands in the way; each one after that is half as long again.
 const PAUSE: Duration = Duration::from_millis(200);
+/// Longest pause between two looks.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3);
+/// A slot that nobody reads is moved along this often.
+const SPARE_EVERY: Duration = Duration::from_secs(10);
+
 /// What was seen at the gate and must still be so right before the flip (R10).
 pub(super) struct Facts {
     pub(super) fingerprint: String,
@@ -28,42 +35,25 @@ pub(super) async fn pass(context: &Context, parties: &Parties) -> Result<Facts, 
     let losing = parties.sides.origin.session("gate").await?;
     let gaining = parties.sides.destination.session("gate").await?;
     share_out(context, parties, &losing, &gaining).await?;
+    let mut way = Way::new(context, parties, &losing);
+    let mut pause = PAUSE;
+    let mut spared = Instant::now();
     loop {
         let facts = facts(context, parties, &losing, &gaining).await?;
-        match obstacle(context, parties, &losing).await? {
+        match way.obstacle().await? {
             None => return Ok(facts),
             Some(reason) => context.say(format!("the cutover waits: {reason}")),
         }
-        if context.cancel.is_cancelled() {
-            return Err(StepError::Interrupted);
+        if spared.elapsed() >= SPARE_EVERY {
+            spare::let_log_go(context, spare::opposite(parties.direction)).await?;
+            spared = Instant::now();
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::select! {
+            () = context.cancel.cancelled() => return Err(StepError::Interrupted),
+            () = tokio::time::sleep(pause) => {}
+        }
+        pause = pause.mul_f32(1.5).min(LONGEST_PAUSE);
     }
-}
-
-/// What keeps the cutover from starting now, if anything does.
-async fn obstacle(
-    context: &Context,
-    parties: &Parties,
-    losing: &Client,
-) -> Result<Option<String>, StepError> {
-    let options = &context.dispatch.options;
-    let tables = &context.keyed();
-    let budget = options.write_stop_budget_ms;
-    let shard = parties.sides.origin.name.as_str();
-    let obstacles = wait_out::obstacles(losing, tables, budget, shard).await?;
-    if let Some(first) = obstacles.first() {
-        return Ok(Some(first.clone()));
-    }
-    let lag = catch_up::probe(context, parties.direction).await?;
-    let level = catch_up::level(context);
-    Ok((lag > level).then(|| {
-        format!(
-            "a marker takes {} ms, more than {} ms",
-            lag.as_millis(),
-            level.as_millis()
-        )
-    }))
 }
 
 /// Sequence values are shared out before anything is refused: afterwards neither shard issues the other's.
@@ -92,25 +82,22 @@ pub(super) async fn facts(
     let tables = &context.dispatch.tables;
     let id = &context.dispatch.migration;
     let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
-    let fingerprint = catalog::fingerprint(losing, tables, &origin.name).await?;
-    let other = catalog::fingerprint(gaining, tables, &destination.name).await?;
-    let planned = &context.dispatch.schema_fingerprint;
-    for (found, shard) in [(&fingerprint, &origin.name), (&other, &destination.name)] {
-        if found != planned {
-            return Err(StepError::refused(
-                "schema.drift",
-                format!("shard {shard}: the moving tables are not as the plan describes them"),
-                "make both sides equal again and `resume`, or abort the migration and plan it again",
-            ));
-        }
-    }
+    let sides = [
+        (losing, origin.name.as_str()),
+        (gaining, destination.name.as_str()),
+    ];
+    shape::compare(
+        context,
+        &shape::of_sides(parties.direction, sides[0], sides[1]),
+    )
+    .await?;
     guard::check(gaining, id, tables, &destination.name).await?;
     check_identity(context, losing, &origin.name, parties.direction).await?;
     let mut names = sequences::names(gaining, &destination.name).await?;
     let there = sequences::names(losing, &origin.name).await?;
     names.retain(|name| there.contains(name));
     Ok(Facts {
-        fingerprint,
+        fingerprint: context.dispatch.schema_fingerprint.clone(),
         guards: guard::check(losing, id, tables, &origin.name).await?,
         sequences: names,
     })
@@ -128,20 +115,7 @@ pub(super) async fn check_identity(
         Direction::Forward => known.source,
         Direction::Reverse => known.target,
     };
-    let row = session
-        .query_one(
-            "select system_identifier::text,
-                    pg_catalog.substring(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8)
-             from pg_catalog.pg_control_system()",
-            &[],
-        )
-        .await
-        .at(format_args!("shard {shard}: identifying the server"))?;
-    let timeline: String = row.get(1);
-    let found = Identity {
-        system: row.get(0),
-        timeline: i32::from_str_radix(&timeline, 16).unwrap_or(0),
-    };
+    let found = identity(session, shard).await?;
     if found == expected {
         return Ok(());
     }
@@ -152,4 +126,22 @@ pub(super) async fn check_identity(
         ),
         "abort the migration and plan it again",
     ))
+}
+
+/// Which server a session is on, and its timeline.
+pub(super) async fn identity(session: &Client, shard: &str) -> Result<Identity, StepError> {
+    let row = session
+        .query_one(
+            "select system_identifier::text,
+                    pg_catalog.substring(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8)
+             from pg_catalog.pg_control_system()",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: identifying the server"))?;
+    let timeline: String = row.get(1);
+    Ok(Identity {
+        system: row.get(0),
+        timeline: i32::from_str_radix(&timeline, 16).unwrap_or(0),
+    })
 }

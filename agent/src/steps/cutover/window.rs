@@ -14,13 +14,12 @@ use super::gate::{self, Facts};
 use super::{
     Parties, ask_controller, ask_until_answered, follow, millis, open, refused, tell_former,
 };
-use crate::error::{At, StepError};
+use crate::error::StepError;
 use crate::owned::Context;
 use crate::pg::epoch;
-use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
-use crate::pg::{catalog, guard, sequences, wait_out};
+use crate::pg::{catalog, guard, sequences, standbys, wait_out};
 use crate::steps::dirty::{self, Both};
 use crate::steps::verify;
 use crate::stream::Stream;
@@ -309,7 +308,8 @@ pub(super) async fn last_look(
     deadline: Instant,
 ) -> Result<(), StepError> {
     let shard = parties.sides.origin.name.as_str();
-    standbys_flushed(losing, shard, deadline).await?;
+    let ignored = &context.dispatch.options.ignore_standbys;
+    standbys_flushed(losing, ignored, shard, deadline).await?;
     // One connection, three questions at once.
     let (now, fingerprint, ()) = tokio::try_join!(
         guard::standing(losing, &context.dispatch.migration, shard),
@@ -328,35 +328,21 @@ pub(super) async fn last_look(
 /// A standby that lacks the seal could be promoted and take writes to the moved keys.
 async fn standbys_flushed(
     client: &Client,
+    ignored: &[String],
     shard: &str,
     deadline: Instant,
 ) -> Result<(), StepError> {
-    let what = format!("shard {shard}: asking how far its standbys are");
-    let row = client
-        .query_one("select pg_catalog.pg_current_wal_flush_lsn()", &[])
-        .await
-        .at(&what)?;
-    let flushed: Lsn = row.get(0);
+    let flushed = standbys::flushed(client, shard).await?;
     loop {
-        let behind = client
-            .query(
-                "select application_name from pg_catalog.pg_stat_replication r
-                 where not exists (select from pg_catalog.pg_replication_slots s
-                                   where s.active_pid = r.pid and s.slot_type = 'logical')
-                   and r.state = 'streaming' and coalesce(r.flush_lsn < $1, true)",
-                &[&flushed],
-            )
-            .await
-            .at(&what)?;
+        let behind = standbys::behind(client, flushed, ignored, shard).await?;
         let Some(first) = behind.first() else {
             return Ok(());
         };
         if Instant::now() >= deadline {
-            let name: String = first.get(0);
             return Err(StepError::not_yet(
                 "standby.behind",
                 format!(
-                    "shard {shard}: standby {name} has not flushed the seal within the write-stop budget"
+                    "shard {shard}: a standby lacks the seal when the write-stop budget is over: {first}"
                 ),
             ));
         }

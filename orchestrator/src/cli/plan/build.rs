@@ -100,6 +100,9 @@ fn options(flags: &Flags) -> Options {
         write_stop_budget_ms: flags
             .write_stop_budget_ms
             .unwrap_or(usual.write_stop_budget_ms),
+        long_writers: flags.long_writers.unwrap_or_default(),
+        ddl: flags.ddl.unwrap_or_default(),
+        ignore_standbys: flags.ignore_standbys.clone(),
         moves_at_once: flags.moves_at_once.unwrap_or(usual.moves_at_once),
         moves_per_shard: flags.moves_per_shard.unwrap_or(usual.moves_per_shard),
         ..usual

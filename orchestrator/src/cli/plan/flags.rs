@@ -3,7 +3,7 @@
 use super::Print;
 use crate::cli::keys::pair;
 use clap::{Args, Subcommand};
-use plans::request::{Hold, Measure};
+use plans::request::{Ddl, Hold, LongWriters, Measure};
 
 /// Operations from flags; `shardwright plan FILE` takes every request.
 #[derive(Debug, Subcommand)]
@@ -156,6 +156,15 @@ pub(super) struct Flags {
     /// Longest time that writes may be refused in one cutover, milliseconds.
     #[arg(long, value_name = "MILLISECONDS")]
     pub(super) write_stop_budget_ms: Option<u32>,
+    /// Writers that do not end: wait for them, or ask for leave to cancel them: cancel-after=TIME.
+    #[arg(long, value_name = "wait|cancel-after=TIME", value_parser = long_writers)]
+    pub(super) long_writers: Option<LongWriters>,
+    /// Changes of the moving tables' definitions: halt until both sides are equal, or refuse them.
+    #[arg(long, value_name = "halt|refuse", value_parser = ddl)]
+    pub(super) ddl: Option<Ddl>,
+    /// A standby, by its application_name, that cutovers do not wait for; may be given several times.
+    #[arg(long = "ignore-standby", value_name = "NAME")]
+    pub(super) ignore_standbys: Vec<String>,
     /// Moves that are under way at once.
     #[arg(long)]
     pub(super) moves_at_once: Option<u32>,
@@ -213,6 +222,28 @@ pub(in crate::cli) fn measure(text: &str) -> Result<Measure, String> {
         other => Err(format!(
             "{other:?} is none of rows, bytes, writes, and no SELECT"
         )),
+    }
+}
+
+/// wait, or cancel-after with a time.
+fn long_writers(text: &str) -> Result<LongWriters, String> {
+    if text == "wait" {
+        return Ok(LongWriters::Wait);
+    }
+    let time = text.strip_prefix("cancel-after=").ok_or_else(|| {
+        format!("{text:?} is neither wait nor cancel-after=TIME, for example cancel-after=30s")
+    })?;
+    let time = humantime::parse_duration(time).map_err(|error| error.to_string())?;
+    let seconds = u32::try_from(time.as_secs()).map_err(|_| "that is too long".to_owned())?;
+    Ok(LongWriters::CancelAfter(seconds))
+}
+
+/// halt or refuse.
+fn ddl(text: &str) -> Result<Ddl, String> {
+    match text {
+        "halt" => Ok(Ddl::Halt),
+        "refuse" => Ok(Ddl::Refuse),
+        other => Err(format!("{other:?} is neither halt nor refuse")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! How far the work is: the tables of a step, and the change stream.
 
-use super::super::figures::{bytes, count, millis, percent, seconds};
+use super::super::figures::{bytes, count, millis, moment, percent, seconds};
 use super::super::sentence::{current, share_of};
 use crate::view::{MigrationView, StepView};
 use askama::Template;
@@ -8,7 +8,7 @@ use plans::failure::Failure;
 use plans::names::Direction;
 use plans::request::Mode;
 use plans::state::step::StepState;
-use plans::wire::{Progress, TableProgress};
+use plans::wire::{Progress, Retained, TableProgress};
 
 /// What the step did to each table.
 #[derive(Template)]
@@ -95,6 +95,18 @@ fn table_row(table: &TableProgress) -> TableRow {
     }
 }
 
+fn retained(log: &Retained) -> Option<String> {
+    let known = !log.wal_status.is_empty();
+    known.then(|| {
+        format!(
+            "{} now, {} at most, {}",
+            bytes(log.bytes),
+            bytes(log.peak_bytes),
+            log.wal_status
+        )
+    })
+}
+
 /// The change stream.
 #[derive(Template)]
 #[template(path = "migration/stream.html")]
@@ -110,6 +122,10 @@ struct Flow {
     behind: String,
     transactions: String,
     changes: String,
+    /// Log that the origin keeps for the stream, where any is.
+    retained: Option<String>,
+    /// When the hold, and with it the stream, ends by itself.
+    ends: Option<String>,
     failure: Option<Failure>,
 }
 
@@ -125,6 +141,8 @@ impl Stream {
             behind: bytes(stream.lag_bytes),
             transactions: count(stream.transactions),
             changes: count(stream.changes),
+            retained: retained(&stream.retained),
+            ends: view.hold_ends_at.map(moment),
             failure: stream.failure.clone(),
         });
         Self {

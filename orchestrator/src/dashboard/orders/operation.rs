@@ -36,6 +36,9 @@ fn order(operation: &Operation, command: Command) -> Order {
         Command::Approve => {
             "Each move cuts over as soon as it is verified, those that wait for it at once."
         }
+        Command::ApproveCancel => {
+            "Ends the writers that keep cutovers from starting, each of those that were named."
+        }
         Command::Pause => {
             "Each move stops at its next safe point and keeps everything that was done."
         }

@@ -1,7 +1,8 @@
 //! Rows as SQL returns them, and their way into records.
 
 use crate::store::{
-    CleanupRecord, Event, HoldEnd, Migration, Operation, Owner, Snapshot, Step, StoreError,
+    CancelAsk, CleanupRecord, Event, HoldEnd, Migration, Operation, Owner, Snapshot, Step,
+    StoreError,
 };
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
@@ -32,6 +33,7 @@ pub(super) struct MigrationRow {
     approved: bool,
     hold_end: Option<String>,
     waiting_for: Option<String>,
+    cancel: Option<Json<CancelAsk>>,
     failure: Option<Json<Failure>>,
     map_version_before: i64,
     map_version_after: Option<i64>,
@@ -127,9 +129,7 @@ impl MigrationRow {
         let owner = self.agent.zip(self.instance);
         let hold_end = match self.hold_end.as_deref() {
             None => None,
-            Some("finish") => Some(HoldEnd::Finish),
-            Some("rollback") => Some(HoldEnd::Rollback),
-            Some(other) => return Err(unknown("hold end", other)),
+            Some(name) => Some(HoldEnd::parse(name).ok_or_else(|| unknown("hold end", name))?),
         };
         Ok(Migration {
             id: MigrationId(self.id),
@@ -151,6 +151,7 @@ impl MigrationRow {
             approved: self.approved,
             hold_end,
             waiting_for: self.waiting_for,
+            cancel: self.cancel.map(|json| json.0),
             failure: self.failure.map(|json| json.0),
             map_version_before: MapVersion(self.map_version_before),
             map_version_after: self.map_version_after.map(MapVersion),

@@ -1,0 +1,57 @@
+//! Physical standbys of a shard: one that lacks the seal could be promoted and take writes to the moved keys (R6).
+//!
+//! A receiver that never says how far it is on disk counts as behind: nothing can be known of it.
+
+use plans::table::quote_literal;
+use tokio_postgres::Client;
+
+use super::lsn::Lsn;
+use crate::error::{At, StepError};
+
+/// How far the shard's own log is on its disk.
+pub(crate) async fn flushed(client: &Client, shard: &str) -> Result<Lsn, StepError> {
+    let row = client
+        .query_one("select pg_catalog.pg_current_wal_flush_lsn()", &[])
+        .await
+        .at(format_args!("shard {shard}: reading its log position"))?;
+    Ok(row.get(0))
+}
+
+/// A sentence for each standby that has not `flushed` that much, besides those that the request names.
+pub(crate) async fn behind(
+    client: &Client,
+    flushed: Lsn,
+    ignored: &[String],
+    shard: &str,
+) -> Result<Vec<String>, StepError> {
+    let rows = client
+        .query(
+            "select r.application_name::text, r.state::text,
+                    pg_catalog.pg_wal_lsn_diff($1, r.flush_lsn)::bigint
+             from pg_catalog.pg_stat_replication r
+             where not exists (select from pg_catalog.pg_replication_slots s
+                               where s.active_pid = r.pid and s.slot_type = 'logical')
+               and r.state in ('streaming', 'catchup')
+               and coalesce(r.flush_lsn < $1, true)
+               and r.application_name <> all ($2)
+             order by 1",
+            &[&flushed, &ignored],
+        )
+        .await
+        .at(format_args!(
+            "shard {shard}: asking how far its standbys are"
+        ))?;
+    let sentence = |name: String, state: String, bytes: Option<i64>| {
+        let name = quote_literal(&name);
+        match bytes {
+            Some(bytes) => format!("standby {name} is {bytes} bytes of log behind ({state})"),
+            None => format!(
+                "standby {name} never says what it has on disk (pg_receivewal does with --synchronous); `ignore_standbys` leaves it out"
+            ),
+        }
+    };
+    Ok(rows
+        .iter()
+        .map(|row| sentence(row.get(0), row.get(1), row.get(2)))
+        .collect())
+}

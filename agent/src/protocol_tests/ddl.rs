@@ -1,0 +1,351 @@
+//! Changes of the moving tables: found, told, carried where both sides have them, or refused.
+
+use std::sync::Arc;
+
+use plans::names::Direction;
+use plans::step::StepKind;
+use plans::step::create_target::TargetCreated;
+use plans::table::MovingTable;
+use tokio_postgres::Client;
+
+use super::bench::{Bench, ITEM, code, state, tables};
+use super::interrupted::again;
+use crate::error::StepError;
+use crate::owned::Context;
+use crate::pg::{catalog, ddl_guard, guard};
+use crate::steps::shape;
+use crate::stream::failure_of;
+
+const FORWARD: Direction = Direction::Forward;
+
+/// `step`, as it is dispatched with a plan of the tables as the bench found them.
+async fn dispatched(bench: &Bench, step: StepKind) -> Context {
+    let mut context = again(bench, step);
+    let session = bench.ours(&bench.source).await;
+    let dispatch = Arc::make_mut(&mut context.dispatch);
+    let live = TargetCreated {
+        created: false,
+        objects: 0,
+    };
+    dispatch.outputs.insert(
+        StepKind::CreateTarget.name().into(),
+        serde_json::to_value(live).expect("json"),
+    );
+    dispatch.tables = bench.tables.to_vec();
+    dispatch.schema_fingerprint = catalog::fingerprint(&session, &bench.tables, "s")
+        .await
+        .expect("a fingerprint");
+    context
+}
+
+async fn run(session: &Client, sql: &str) {
+    session.batch_execute(sql).await.expect(sql);
+}
+
+/// The failure of a look at both shards.
+async fn drift(context: &Context) -> String {
+    match shape::check(context, StepKind::CatchUp).await {
+        Err(StepError::Failed(failure)) => {
+            assert_eq!(failure.code, "schema.drift");
+            failure.message
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The tables that both shards have now.
+async fn reshaped(context: &Context) -> (Vec<MovingTable>, String) {
+    match shape::check(context, StepKind::CatchUp).await {
+        Err(StepError::Reshaped {
+            tables,
+            fingerprint,
+            ..
+        }) => (tables, fingerprint),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_difference_is_told_line_by_line_and_a_change_of_both_sides_is_carried() {
+    let bench = Bench::new("drifts", ITEM).await;
+    let context = dispatched(&bench, StepKind::CatchUp).await;
+    let (here, there) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.target).await,
+    );
+    shape::check(&context, StepKind::CatchUp)
+        .await
+        .expect("as planned");
+
+    run(
+        &here,
+        "alter table public.item add column note text default 'none'",
+    )
+    .await;
+    run(&here, "create index item_note on public.item (note)").await;
+    let message = drift(&context).await;
+    for line in [
+        "public.item, column note: on shard source place 4 text",
+        "on shard target missing",
+        "public.item, index item_note: on shard source CREATE INDEX item_note",
+    ] {
+        assert!(message.contains(line), "{message}");
+    }
+    run(
+        &there,
+        "alter table public.item add column note text default 'none'",
+    )
+    .await;
+    let message = drift(&context).await;
+    assert!(!message.contains("column note"), "{message}");
+    run(&there, "create index item_note on public.item (note)").await;
+    let (tables, fingerprint) = reshaped(&context).await;
+    let names: Vec<&str> = tables[0].columns.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["tenant_id", "id", "v", "note"]);
+
+    let mut context = context;
+    let dispatch = Arc::make_mut(&mut context.dispatch);
+    (dispatch.tables, dispatch.schema_fingerprint) = (tables, fingerprint);
+    shape::check(&context, StepKind::CatchUp)
+        .await
+        .expect("the plan follows");
+}
+
+#[tokio::test]
+async fn what_captured_rows_cannot_follow_is_refused_on_both_sides_too() {
+    for (name, change, words) in [
+        (
+            "retyped",
+            "alter table public.item alter v type varchar(9)",
+            "its type went from text",
+        ),
+        (
+            "renamed",
+            "alter table public.item rename v to w",
+            "dropped or renamed",
+        ),
+        (
+            "volatile",
+            "alter table public.item add at timestamptz default now()",
+            "older rows",
+        ),
+        (
+            "computed",
+            "alter table public.item add n int generated always as (1) stored",
+            "older rows",
+        ),
+    ] {
+        let bench = Bench::new(name, ITEM).await;
+        let context = dispatched(&bench, StepKind::CatchUp).await;
+        for database in [&bench.source, &bench.target] {
+            run(&*bench.ours(database).await, change).await;
+        }
+        let message = drift(&context).await;
+        assert!(message.contains(words), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_halts_at_a_column_of_one_side_and_goes_on_where_both_have_it() {
+    let mut bench = Bench::new("addscolumn", ITEM).await;
+    bench.capture(FORWARD).await;
+    let (app, there) = (
+        bench.source.session().await,
+        bench.ours(&bench.target).await,
+    );
+    let insert = |id: i64| format!("insert into public.item values (100, {id}, 'before')");
+    run(&app, &insert(1)).await;
+    let stream = bench.stream(FORWARD).await;
+    bench.drain(&stream).await.expect("drained");
+    stream.stop().await;
+
+    // In flight: a row of the old shape, one of the new shape, and a change of the old row.
+    run(&app, &insert(2)).await;
+    run(
+        &app,
+        "alter table public.item add column note text default 'none'",
+    )
+    .await;
+    run(
+        &app,
+        "insert into public.item values (100, 3, 'after', 'new')",
+    )
+    .await;
+    run(&app, "update public.item set note = 'changed' where id = 1").await;
+    let stream = bench.stream(FORWARD).await;
+    let failure = failure_of(stream.watch()).await;
+    let failure = failure.failure().expect("a failure").clone();
+    assert_eq!(failure.code, "schema.drift");
+    assert!(
+        failure.message.contains("column note"),
+        "{}",
+        failure.message
+    );
+    drop(stream);
+
+    run(
+        &there,
+        "alter table public.item add column note text default 'none'",
+    )
+    .await;
+    bench.tables = Arc::new(tables(&*bench.ours(&bench.source).await).await);
+    let stream = bench.stream(FORWARD).await;
+    bench.drain(&stream).await.expect("it goes on from there");
+    assert_eq!(bench.assert_equal().await, 3);
+}
+
+#[tokio::test]
+async fn a_column_that_came_and_went_is_history() {
+    let bench = Bench::new("cameandwent", ITEM).await;
+    bench.capture(FORWARD).await;
+    let app = bench.source.session().await;
+    run(&app, "insert into public.item values (100, 1, 'before')").await;
+    run(&app, "alter table public.item add column note text").await;
+    run(
+        &app,
+        "insert into public.item values (100, 2, 'between', 'gone')",
+    )
+    .await;
+    run(
+        &app,
+        "update public.item set v = 'changed', note = 'gone' where id = 1",
+    )
+    .await;
+    run(&app, "alter table public.item drop column note").await;
+    run(&app, "insert into public.item values (100, 3, 'after')").await;
+    let stream = bench.stream(FORWARD).await;
+    bench
+        .drain(&stream)
+        .await
+        .expect("nothing is missing today");
+    assert_eq!(bench.assert_equal().await, 3);
+}
+
+#[tokio::test]
+async fn another_type_halts_the_stream() {
+    let bench = Bench::new("retypes", ITEM).await;
+    bench.capture(FORWARD).await;
+    let app = bench.source.session().await;
+    run(&app, "alter table public.item alter v type varchar(9)").await;
+    run(&app, "insert into public.item values (100, 1, 'x')").await;
+    let stream = bench.stream(FORWARD).await;
+    let failure = failure_of(stream.watch()).await;
+    let message = failure.failure().expect("a failure").message.clone();
+    assert!(
+        message.contains("column v: on shard s place 3 character varying(9)"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn a_guard_that_was_dropped_is_named_and_put_back_before_the_comparison() {
+    let bench = Bench::new("unguarded", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    bench.guard(&bench.target, i64::MAX).await;
+    let context = dispatched(&bench, StepKind::Verify).await;
+    let there = bench.ours(&bench.target).await;
+    let id = &bench.token.migration;
+    for sql in [
+        format!("drop trigger {} on public.item", id.trigger("update")),
+        format!(
+            "alter table public.item disable trigger {}",
+            id.trigger("truncate")
+        ),
+    ] {
+        run(&there, &sql).await;
+    }
+    let refused = guard::check(&there, id, &bench.tables, "t").await;
+    let message = refused.as_ref().expect_err("refused").to_string();
+    assert!(
+        message.contains(&id.trigger("update")) && message.contains(&id.trigger("truncate")),
+        "{message}"
+    );
+    assert_eq!(code(refused), "guard.changed");
+    shape::check(&context, StepKind::Verify)
+        .await
+        .expect("put back");
+    guard::check(&there, id, &bench.tables, "t")
+        .await
+        .expect("they stand");
+    let app = bench.target.session().await;
+    assert_eq!(
+        state(app.batch_execute("truncate public.item").await),
+        "SM003"
+    );
+}
+
+#[tokio::test]
+async fn changes_are_refused_while_the_migration_is_under_way() {
+    let bench = Bench::new("refuses", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    let (ours, app) = (
+        bench.ours(&bench.source).await,
+        bench.source.session().await,
+    );
+    run(
+        &app,
+        "create index item_v on public.item (v); create table public.other (id int)",
+    )
+    .await;
+    ddl_guard::put(&ours, &bench.token, &bench.tables, "s")
+        .await
+        .expect("put");
+    let guard_trigger = bench.token.migration.trigger("insert");
+    for change in [
+        "alter table public.item add column note text".to_owned(),
+        "alter table public.item rename to thing".to_owned(),
+        "alter table public.item disable trigger all".to_owned(),
+        "create index on public.item (v, id)".to_owned(),
+        "alter index public.item_v rename to item_w".to_owned(),
+        "drop index public.item_v".to_owned(),
+        "drop table public.item".to_owned(),
+        format!(
+            "drop function shardwright.{}() cascade",
+            bench.token.migration.guard_function()
+        ),
+        format!("drop trigger {guard_trigger} on public.item"),
+        "create rule r as on delete to public.item do instead nothing".to_owned(),
+        "alter schema public rename to private".to_owned(),
+        "truncate public.item".to_owned(),
+    ] {
+        let Err(error) = app.batch_execute(&change).await else {
+            panic!("{change} passes")
+        };
+        let code = error.code().map(|code| code.code());
+        assert_eq!(code, Some("SM003"), "{change}: {error}");
+    }
+    let refused = app
+        .batch_execute("alter table public.item add column note text")
+        .await;
+    let message = refused
+        .expect_err("refused")
+        .as_db_error()
+        .expect("from the server")
+        .message()
+        .to_owned();
+    assert!(
+        message.contains("ALTER TABLE of public.item is refused while migration refuses"),
+        "{message}"
+    );
+    for other in [
+        "alter table public.other add column note text",
+        "comment on table public.item is 'x'",
+        "create table public.third (id int)",
+        "drop table public.third",
+    ] {
+        run(&app, other).await;
+    }
+    // Ours pass, and nothing is left behind.
+    guard::put(&ours, &bench.token, &bench.keys, &bench.tables, "s")
+        .await
+        .expect("put again");
+    guard::drop_all(&ours, &bench.token, "s")
+        .await
+        .expect("dropped");
+    assert!(
+        !ddl_guard::stands(&ours, &bench.token.migration, "s")
+            .await
+            .expect("read")
+    );
+    run(&app, "alter table public.item add column note text").await;
+}

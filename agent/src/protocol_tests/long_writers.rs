@@ -1,0 +1,133 @@
+//! Who keeps a cutover from starting is named without a value of his, and ended only as he was named (C1).
+
+use plans::wire::LongWriter;
+
+use super::bench::{Bench, ITEM, pid};
+use super::shard::until;
+use crate::pg::long_writers::{Obstacle, end, obstacles};
+
+/// The writers in the way of the bench's source, older than a millisecond.
+async fn in_the_way(bench: &Bench) -> Vec<Obstacle> {
+    let session = bench.ours(&bench.source).await;
+    obstacles(&session, &bench.tables, 1, "s")
+        .await
+        .expect("listed")
+}
+
+async fn only_writer(bench: &Bench) -> LongWriter {
+    let all = in_the_way(bench).await;
+    let [Obstacle::Writer { writer, .. }] = all.as_slice() else {
+        panic!("{all:?}")
+    };
+    writer.clone()
+}
+
+#[tokio::test]
+async fn a_writer_is_named_by_its_statement_without_literals_and_only_he_is_ended() {
+    let bench = Bench::new("longwriter", ITEM).await;
+    let (writer, other) = (bench.source.session().await, bench.source.session().await);
+    let id = pid(&writer).await;
+    writer
+        .batch_execute("begin; insert into public.item values (100, 7, 'secret')")
+        .await
+        .expect("open");
+    other
+        .batch_execute("begin; select from public.item")
+        .await
+        .expect("a reader");
+    until("the writer is old enough", || async {
+        !in_the_way(&bench).await.is_empty()
+    })
+    .await;
+    let named = only_writer(&bench).await;
+    assert_eq!(named.pid, id);
+    assert_eq!(
+        named.query,
+        "begin; insert into public.item values (?, ?, ?)"
+    );
+
+    let session = bench.ours(&bench.source).await;
+    let stranger = LongWriter {
+        backend_start: "2001-01-01 00:00:00.000000".to_owned(),
+        ..named.clone()
+    };
+    let gone = end(&session, &bench.token, &stranger, true).await;
+    assert!(
+        !gone.expect("asked"),
+        "the same pid of another time is left alone"
+    );
+    assert_eq!(only_writer(&bench).await, named);
+    let ended = end(&session, &bench.token, &named, false).await;
+    assert!(
+        ended.expect("asked"),
+        "an idle transaction ends with its session"
+    );
+    until("he is gone", || async {
+        in_the_way(&bench).await.is_empty()
+    })
+    .await;
+    other
+        .batch_execute("commit")
+        .await
+        .expect("the reader lives");
+}
+
+#[tokio::test]
+async fn a_statement_is_cancelled_before_its_session_is_ended() {
+    let bench = Bench::new("longstatement", ITEM).await;
+    let writer = bench.source.session().await;
+    let id = pid(&writer).await;
+    let busy = tokio::spawn(async move {
+        let sleeping = writer
+            .batch_execute("insert into public.item select 100, 1, pg_sleep(600)::text")
+            .await;
+        (sleeping, writer)
+    });
+    until("it is in the way", || async {
+        !in_the_way(&bench).await.is_empty()
+    })
+    .await;
+    let named = only_writer(&bench).await;
+    assert_eq!(named.pid, id);
+    let session = bench.ours(&bench.source).await;
+    end(&session, &bench.token, &named, false)
+        .await
+        .expect("cancelled");
+    let (sleeping, writer) = busy.await.expect("no panic");
+    let state = sleeping
+        .expect_err("cancelled")
+        .code()
+        .map(|c| c.code().to_owned());
+    assert_eq!(state.as_deref(), Some("57014"));
+    writer
+        .batch_execute("select 1")
+        .await
+        .expect("the session lives");
+}
+
+#[tokio::test]
+async fn a_prepared_transaction_is_named_and_one_of_other_tables_is_not_in_the_way() {
+    let bench = Bench::new("orphaned", ITEM).await;
+    let session = bench.source.session().await;
+    for sql in [
+        "create table public.other (id int)",
+        "begin; insert into public.other values (1); prepare transaction 'other'",
+        "begin; insert into public.item values (100, 1, 'x'); prepare transaction 'the orphan'",
+    ] {
+        session.batch_execute(sql).await.expect("done");
+    }
+    let all = in_the_way(&bench).await;
+    let [prepared @ Obstacle::Prepared { gid, .. }] = all.as_slice() else {
+        panic!("{all:?}")
+    };
+    assert_eq!(gid, "the orphan");
+    let sentence = prepared.sentence();
+    assert!(
+        sentence.contains("rollback prepared 'the orphan'"),
+        "{sentence}"
+    );
+    for gid in ["other", "the orphan"] {
+        let sql = format!("rollback prepared '{gid}'");
+        session.batch_execute(&sql).await.expect("ended");
+    }
+}

@@ -1,0 +1,83 @@
+//! A receiver that does not follow is seen before the fence, not only behind the seal (C1, R6).
+
+use std::process::{Child, Command, Stdio};
+
+use super::shard::{Shard, until};
+use crate::pg::standbys::{behind, flushed};
+
+/// A `pg_receivewal` under its own name; it ends with this.
+struct Receiver(Child);
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn receive(shard: &Shard, name: &str, more: &[&str]) -> Receiver {
+    let cluster = &shard.cluster;
+    let dir = cluster.dir().join(format!("received_{name}"));
+    std::fs::create_dir(&dir).expect("a folder");
+    let password = std::fs::read_to_string(cluster.password_file()).expect("a password");
+    let child = Command::new(cluster.binaries().dir().join("pg_receivewal"))
+        .args(["-h", cluster.host(), "-U", "postgres", "-D"])
+        .arg(&dir)
+        .args(["-p", &cluster.port().to_string(), "--no-loop"])
+        .args(more)
+        .env("PGAPPNAME", name)
+        .env("PGPASSWORD", password.trim())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("started");
+    Receiver(child)
+}
+
+#[tokio::test]
+async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out() {
+    let shard = Shard::with_settings("standbys", &[]).await;
+    let session = shard.session().await;
+    let now = flushed(&session, "s").await.expect("a position");
+    assert!(
+        behind(&session, now, &[], "s")
+            .await
+            .expect("none")
+            .is_empty()
+    );
+
+    let quiet = receive(&shard, "quiet", &[]);
+    until("it streams", || async {
+        !behind(&session, now, &[], "s")
+            .await
+            .expect("listed")
+            .is_empty()
+    })
+    .await;
+    let list = behind(&session, now, &[], "s").await.expect("listed");
+    assert!(list[0].contains("standby 'quiet' never says"), "{list:?}");
+    let waived = [String::from("quiet")];
+    let list = behind(&session, now, &waived, "s").await.expect("listed");
+    assert!(list.is_empty(), "{list:?}");
+
+    let honest = receive(&shard, "honest", &["--synchronous"]);
+    until("it follows", || async {
+        let read = "select count(*) = 1 from pg_stat_replication \
+                    where application_name = 'honest' and flush_lsn is not null";
+        session.query_one(read, &[]).await.expect("read").get(0)
+    })
+    .await;
+    session
+        .batch_execute("select pg_logical_emit_message(false, 'test', 'x'); checkpoint")
+        .await
+        .expect("logged");
+    let now = flushed(&session, "s").await.expect("a position");
+    until("it has flushed it", || async {
+        behind(&session, now, &waived, "s")
+            .await
+            .expect("listed")
+            .is_empty()
+    })
+    .await;
+    drop((quiet, honest));
+}

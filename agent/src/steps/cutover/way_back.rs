@@ -1,0 +1,108 @@
+//! Before a roll back: that it can be made at all, and the slot that would bring the keys to the target again (I6).
+//!
+//! The slot is made when the gate has been passed, so that the source keeps no log for it while somebody is waited
+//! for. Its stream begins at the open marker of this roll back: what lies before it came from the target.
+
+use plans::names::Direction;
+use plans::step::StepKind;
+use plans::step::preflight::{Identity, Preflighted};
+use tokio_postgres::Client;
+
+use super::gate;
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::progress;
+use crate::pg::shard::Shard;
+use crate::steps::open_capture;
+
+/// Refuses a roll back that would only hang, or lose what was written since the flip.
+///
+/// # Errors
+/// `rollback.impossible` with the reason.
+pub(super) async fn check(context: &Context) -> Result<(), StepError> {
+    let known: Preflighted = context.output(StepKind::Preflight)?;
+    let (source, target) = (context.source()?, context.target()?);
+    let there = target.session("gate").await?;
+    let here = source.session("gate").await?;
+    same_server(&there, &target, &known.target).await?;
+    same_server(&here, &source, &known.source).await?;
+    let slot = context.dispatch.migration.slot(Direction::Reverse);
+    let row = there
+        .query_opt(
+            "select coalesce(wal_status, '') from pg_catalog.pg_replication_slots where slot_name = $1",
+            &[&slot],
+        )
+        .await
+        .at(format_args!("shard {}: reading slot {slot}", target.name))?;
+    let status: Option<String> = row.map(|row| row.get(0));
+    match status.as_deref() {
+        None => Err(impossible(format!(
+            "shard {}: replication slot {slot} of the stream back is gone",
+            target.name
+        ))),
+        Some("lost") => Err(impossible(format!(
+            "shard {}: the log that the stream back needs is gone",
+            target.name
+        ))),
+        Some(_) => Ok(()),
+    }
+}
+
+async fn same_server(session: &Client, shard: &Shard, known: &Identity) -> Result<(), StepError> {
+    let found = gate::identity(session, &shard.name).await?;
+    if &found == known {
+        return Ok(());
+    }
+    let what = if found.system == known.system {
+        format!(
+            "was promoted from timeline {} to {}",
+            known.timeline, found.timeline
+        )
+    } else {
+        "is another server".to_owned()
+    };
+    Err(impossible(format!(
+        "shard {} {what} since the capture was opened",
+        shard.name
+    )))
+}
+
+fn impossible(reason: String) -> StepError {
+    StepError::refused(
+        "rollback.impossible",
+        reason,
+        "the target keeps the keys: `finish`, or plan a move back",
+    )
+}
+
+/// I6: the slot that would bring the keys to the target again, before the fence.
+///
+/// A slot that is there is used again only where its stream has not begun.
+pub(super) async fn open(context: &Context) -> Result<(), StepError> {
+    let forward = Direction::Forward;
+    let (source, target) = (context.source()?, context.target()?);
+    let session = source.session("capture").await?;
+    let slot = context.dispatch.migration.slot(forward);
+    let there = session
+        .query_opt(
+            "select 1 from pg_catalog.pg_replication_slots where slot_name = $1",
+            &[&slot],
+        )
+        .await
+        .at(format_args!("shard {}: reading slot {slot}", source.name))?;
+    let applied = target.session("progress").await?;
+    let token = context.token_after_flip();
+    let known = progress::read(&applied, &token, forward, &target.name).await?;
+    if there.is_some() && known.is_some_and(|progress| !progress.opened) {
+        return Ok(());
+    }
+    context.say("creating the stream that would bring the keys to the target again");
+    open_capture::record(context, &source.name, forward).await?;
+    open_capture::drop_slot(&session, context, forward, &source.name).await?;
+    open_capture::publish(&session, context, forward, &source.name).await?;
+    let (slot, _session) = open_capture::create_slot(context, &source, forward).await?;
+    // What an agent kept of the stream before the flip is not followed by this one.
+    context.spool().remove().await?;
+    let from = slot.consistent_point;
+    open_capture::start_progress(context, forward, from, false, &target).await
+}
