@@ -61,12 +61,14 @@ pub(crate) async fn hand_on(
     }
 }
 
-/// The load of a map is measured by agents, who speak to the leader; where a key is, is read.
+/// What only agents can answer, or what only the leader's process knows, is asked of the leader; where a key is, is read.
 fn reads(method: &Method, path: &str) -> bool {
+    let asks_leader = || {
+        let ends = ["/load", "/verify", "/fleet"];
+        path.starts_with("/api/v1/") && ends.iter().any(|end| path.ends_with(end))
+    };
     match *method {
-        Method::GET | Method::HEAD => {
-            !(path.starts_with("/api/v1/maps/") && path.ends_with("/load"))
-        }
+        Method::GET | Method::HEAD => !asks_leader(),
         Method::POST => path.starts_with("/api/v1/maps/") && path.ends_with("/locate"),
         _ => false,
     }
