@@ -118,7 +118,7 @@ async fn progress_that_lies_behind_the_slot_is_a_gap() {
     stream.stop().await;
     bench.set_progress(&bench.target, FORWARD, start).await;
     let (code, message) = halted(&bench.stream(FORWARD).await).await;
-    assert_eq!(code, "replication", "{message}");
+    assert_eq!(code, "slot.gap", "{message}");
     assert!(message.contains("beyond our progress"), "{message}");
 }
 
