@@ -4,22 +4,26 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use plans::id::{Epoch, MapVersion, MigrationId, StepId};
+use plans::inspection::inventory::About;
 use plans::names::Direction;
 use plans::request::Mode;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::step::preflight::{Identity, Preflighted};
-use plans::table::MovingTable;
+use plans::table::{MovingTable, quote_literal};
 use plans::wire::{Dispatch, Progress, StreamStatus};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
+use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::controller::Controller;
-use crate::error::StepError;
-use crate::pg::epoch::Token;
+use crate::dual_write::{DualWrite, Program};
+use crate::error::{At, StepError};
+use crate::pg::epoch::{self, Token};
 use crate::pg::replication::SystemIdentity;
 use crate::pg::shard::Shard;
 use crate::pg::snapshot::Holders;
@@ -212,6 +216,32 @@ impl Context {
         self.owned.update(|progress| progress.message = message);
     }
 
+    /// Creates the migration's row on a shard, or takes it over; it says what moves from where to where.
+    pub(crate) async fn enrol(
+        &self,
+        session: &Client,
+        role: &str,
+        shard: &str,
+    ) -> Result<(), StepError> {
+        let (dispatch, token) = (&self.dispatch, self.token());
+        epoch::enrol(session, &token, role, dispatch.map.as_str(), shard).await?;
+        let about = About {
+            incarnation: dispatch.incarnation.clone(),
+            source: dispatch.source.name.clone(),
+            target: dispatch.target.name.clone(),
+            keys: dispatch.keys.clone(),
+            tables: dispatch.tables.clone(),
+        };
+        let sql = format!(
+            "update shardwright.move set about = {} where migration = {}",
+            quote_literal(&serde_json::json!(about).to_string()),
+            quote_literal(dispatch.migration.as_str())
+        );
+        epoch::execute(session, &token, &sql).await.at(format_args!(
+            "shard {shard}: recording what the migration is about"
+        ))
+    }
+
     /// Whether a step is done.
     pub(crate) fn is_done(&self, kind: StepKind) -> bool {
         let id = StepId::from(kind.name());
@@ -282,13 +312,11 @@ impl Context {
         )
     }
 
-    /// From the verification on, the key of each change is kept for the comparison in the cutover.
+    /// From before the first point of the verification on, the key of each change is kept for the comparison
+    /// in the cutover: also while `verify` waits for its next attempt, since chunks that it has compared count.
     fn verifying(&self) -> bool {
-        let done = self
-            .dispatch
-            .outputs
-            .contains_key(&StepId::from(StepKind::Verify.name()));
-        done || matches!(&self.dispatch.step, Some((_, StepKind::Verify)))
+        let before = StepId::from(StepKind::BuildIndexes.name());
+        self.dispatch.outputs.contains_key(&before)
     }
 
     fn stream_spec(&self, direction: Direction, token: Token) -> Result<StreamSpec, StepError> {
@@ -305,8 +333,18 @@ impl Context {
             token,
             tables: Arc::new(self.dispatch.tables.clone()),
             spool: (direction == Direction::Forward).then(|| self.spool()),
+            dual_write: self.dual_write(),
             spool_beyond: u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20) / 4,
             max_attempts: self.dispatch.options.max_attempts,
+        })
+    }
+
+    /// How commits are to wait for both shards, if the request wants that.
+    fn dual_write(&self) -> Option<DualWrite> {
+        let options = &self.dispatch.options;
+        (options.dual_write == plans::request::DualWrite::Synchronous).then(|| DualWrite {
+            limit: Duration::from_millis(u64::from(options.dual_write_limit_ms)),
+            watchdog: Program::agent(),
         })
     }
 

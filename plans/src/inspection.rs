@@ -10,7 +10,7 @@ pub mod sweep;
 pub use directory::{Directory, DirectoryTask, MOST_ROWS};
 pub use load::{ItemLoad, KeyLoad, Load, LoadTask};
 
-use crate::step::verify::{DifferenceReport, ReportTask};
+use crate::step::verify::{Differences, ReportTask};
 use crate::survey::{Survey, SurveyTask};
 use check::{CheckTask, Checked, MendTask, Mended};
 use inventory::{Inventory, InventoryTask};
@@ -70,5 +70,5 @@ pub enum Inspected {
     /// Answer to [`Inspection::Sweep`] and [`Inspection::Close`].
     Swept(Swept),
     /// Answer to [`Inspection::Differences`].
-    Differences(Vec<DifferenceReport>),
+    Differences(Differences),
 }

@@ -15,6 +15,7 @@ use crate::plan::ShardRef;
 use crate::request::{Mode, Options};
 use crate::shard_map::Sequences;
 use crate::step::StepKind;
+use crate::step::verify::VerifyRun;
 use crate::table::MovingTable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -71,6 +72,9 @@ pub struct Dispatch {
     pub stream: Option<Direction>,
     /// The map.
     pub map: MapName,
+    /// Random id of the control store.
+    #[serde(default)]
+    pub incarnation: String,
     /// The version of the map before the flip.
     pub map_version: MapVersion,
     /// Where the keys are.
@@ -97,6 +101,9 @@ pub struct Dispatch {
     pub options: Options,
     /// Outputs of the steps that are done, by step id.
     pub outputs: BTreeMap<StepId, serde_json::Value>,
+    /// The comparison that `verify` is to make, or that was ordered of `hold`.
+    #[serde(default)]
+    pub verify: Option<VerifyRun>,
 }
 
 /// A sign of life with progress, about every second.
@@ -171,6 +178,9 @@ pub struct StreamStatus {
     /// Log that the origin keeps for the stream's slot.
     #[serde(default)]
     pub retained: Retained,
+    /// Whether writes are acknowledged once they are on both shards.
+    #[serde(default)]
+    pub dual_write: DualWriteState,
     /// Log bytes between what was written and what was applied.
     pub lag_bytes: i64,
     /// Age of the newest applied commit while changes are pending, milliseconds; 0 when level.
@@ -194,6 +204,24 @@ pub enum StreamMode {
     Spooling,
     /// The spool is being applied while new changes still go into it.
     Draining,
+}
+
+/// Whether a write is acknowledged only once it is on both shards.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DualWriteState {
+    /// The other shard follows within milliseconds; also before a synchronous one begins.
+    #[default]
+    Asynchronous,
+    /// Every acknowledged write is on both shards.
+    Synchronous,
+    /// It was synchronous, and is asynchronous for now.
+    Degraded {
+        /// Since when, milliseconds since 1970.
+        since_ms: i64,
+        /// Why.
+        why: String,
+    },
 }
 
 /// Log that a server keeps for a replication slot, as it was seen last.

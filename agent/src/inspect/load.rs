@@ -8,14 +8,27 @@ mod sample;
 mod tally;
 mod watch;
 
+use plans::inspection::sweep::Swept;
 use plans::inspection::{Load, LoadTask};
 use plans::key::{Key, accept};
+use plans::plan::ShardRef;
 use plans::request::Measure;
 use plans::table::{KeyColumn, TableName};
 use tokio_postgres::Row;
 
 use crate::error::StepError;
 use tally::Tally;
+
+/// Drops publications whose maker is gone.
+pub(super) async fn sweep(reference: &ShardRef, swept: &mut Swept) -> Result<(), StepError> {
+    let session = super::session(reference, "sweep").await?;
+    let shard = reference.name.as_str();
+    watch::sweep(&session, shard).await?;
+    swept.done.push(format!(
+        "shard {shard}: dropped publications of looks that have ended"
+    ));
+    Ok(())
+}
 
 /// A sharded table of the task.
 #[derive(Debug)]

@@ -1,15 +1,20 @@
 //! Looks at shards outside of migrations: for a plan, for the load, for an import, for a check.
 //!
-//! Everything here only reads, but for the mends that an operator has asked for.
+//! Everything here only reads, but for mends and sweeps that an operator has asked for, and for the closing of keys
+//! on a shard that is older than the map.
 
 mod check;
+mod close;
+mod differences;
 mod directory;
+mod inventory;
 mod keys;
 mod load;
 mod mend;
 mod reference;
 mod sorted;
 pub(crate) mod survey;
+mod sweep;
 
 use connect::Connected;
 use plans::failure::{Failure, RetryClass};
@@ -28,6 +33,13 @@ pub(crate) async fn run(inspection: &Inspection) -> Result<Inspected, Failure> {
         Inspection::Directory(task) => directory::run(task).await.map(Inspected::Directory),
         Inspection::Check(task) => check::run(task).await.map(Inspected::Check),
         Inspection::Mend(task) => mend::run(task).await.map(Inspected::Mend),
+        Inspection::Differences(task) => differences::run(task).await.map(Inspected::Differences),
+        Inspection::Inventory(task) => {
+            let seen = inventory::run(task).await;
+            seen.map(|inventory| Inspected::Inventory(Box::new(inventory)))
+        }
+        Inspection::Sweep(task) => sweep::run(task).await.map(Inspected::Swept),
+        Inspection::Close(task) => close::run(task).await.map(Inspected::Swept),
     };
     seen.map_err(|error| failure(&error))
 }
@@ -41,9 +53,12 @@ fn failure(error: &StepError) -> Failure {
     })
 }
 
+/// What stands in the place of a migration in the names of sessions that look.
+const INSPECT: &str = "inspect";
+
 /// A shard outside of any migration.
 fn shard(reference: &ShardRef) -> Result<Shard, StepError> {
-    Shard::new(reference, &MigrationId("inspect".to_owned()), Epoch(0))
+    Shard::new(reference, &MigrationId(INSPECT.to_owned()), Epoch(0))
 }
 
 /// A session on a shard outside of any migration.

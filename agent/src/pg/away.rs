@@ -34,6 +34,7 @@ impl Away<'_> {
             None => self.keys.clone(),
         };
         self.write(client, &refused, version).await?;
+        self.testify(client, version).await?;
         self.put(client, &refused, true).await?;
         self.unlock(client).await
     }
@@ -135,6 +136,41 @@ impl Away<'_> {
             .at(self.what("recording keys that were given away"))
     }
 
+    /// Writes down who took the keys, for a control store that loses the flip; older lines speak of the rest.
+    async fn testify(&self, client: &Client, version: i64) -> Result<(), StepError> {
+        let what = self.what("recording who took the keys");
+        let map = quote_literal(self.map.as_str());
+        let older = client
+            .query(
+                "select version, keys from shardwright.given where map = $1 and version < $2",
+                &[&self.map.0, &version],
+            )
+            .await
+            .at(&what)?;
+        let mut sql = format!(
+            "insert into {SCHEMA}.given (map, version, keys, shard, migration) \
+             select {map}, {version}, {keys}, about ->> 'target', migration from {SCHEMA}.move \
+             where migration = {id} and role = 'source' and about is not null on conflict do nothing",
+            keys = quote_literal(&serde_json::json!(self.keys).to_string()),
+            id = quote_literal(self.token.migration.as_str()),
+        );
+        for row in older {
+            let (number, keys): (i64, KeySet) = (row.get(0), readable(row.get(1), &what)?);
+            if !keys.overlaps(self.keys) {
+                continue;
+            }
+            let rest = keys.minus(self.keys);
+            let line = format!("where map = {map} and version = {number}");
+            sql.push_str(&if rest.is_empty() {
+                format!("; delete from {SCHEMA}.given {line}")
+            } else {
+                let rest = quote_literal(&serde_json::json!(rest).to_string());
+                format!("; update {SCHEMA}.given set keys = {rest} {line}")
+            });
+        }
+        epoch::execute(client, self.token, &sql).await.at(&what)
+    }
+
     async fn remember(&self, client: &Client, back: Option<&KeySet>) -> Result<(), StepError> {
         let back = back.map_or_else(
             || "null".to_owned(),
@@ -211,7 +247,7 @@ impl Away<'_> {
 }
 
 /// What is locked while a map's guard changes.
-pub(super) fn lock_name(map: &MapName) -> String {
+pub(crate) fn lock_name(map: &MapName) -> String {
     format!("shardwright:away:{map}")
 }
 
@@ -232,7 +268,7 @@ pub(super) fn function_sql(map: &MapName) -> String {
     )
 }
 
-pub(super) fn readable(keys: serde_json::Value, what: &str) -> Result<KeySet, StepError> {
+pub(crate) fn readable(keys: serde_json::Value, what: &str) -> Result<KeySet, StepError> {
     serde_json::from_value(keys).map_err(|error| {
         StepError::refused(
             "away.unreadable",

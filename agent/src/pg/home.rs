@@ -22,6 +22,8 @@ create table if not exists shardwright.move (
     drop_script text,
     loaded boolean not null default false,
     away jsonb,
+    about jsonb,
+    owns boolean,
     created_at timestamptz not null default now()
 );
 comment on column shardwright.move.epoch is 'only the owner under this epoch may write for the migration';
@@ -30,6 +32,8 @@ comment on column shardwright.move.read_only is 'the keys are read-only from the
 comment on column shardwright.move.drop_script is 'target: drops the tables that the migration created; null where it created none';
 comment on column shardwright.move.loaded is 'target: rows of the moving keys are here because of the migration alone';
 comment on column shardwright.move.away is 'target: those of the moving keys that this shard had given away before';
+comment on column shardwright.move.about is 'what moves from where to where, so that the shard can speak for a control store that was lost';
+comment on column shardwright.move.owns is 'we opened the keys here last, and were not told of a flip since';
 comment on column shardwright.move.flipped is 'the map version that last changed the owner of the keys, told after the flip';
 create table if not exists shardwright.schema_entry (
     migration text not null,
@@ -87,12 +91,63 @@ create table if not exists shardwright.dirty (
     lsn pg_lsn not null,
     primary key (migration, relation, key)
 );
+create table if not exists shardwright.verification (
+    migration text not null,
+    direction text not null,
+    run bigint not null,
+    fingerprint text not null,
+    started_at timestamptz not null default now(),
+    finished_at timestamptz,
+    repaired bigint not null default 0,
+    primary key (migration, direction)
+);
+comment on table shardwright.verification is 'the last comparison of this copy with its owner';
+create table if not exists shardwright.verified (
+    migration text not null,
+    direction text not null,
+    relation text not null,
+    ordinal int not null,
+    part text not null,
+    compared_at pg_lsn,
+    rows bigint not null default 0,
+    missing bigint not null default 0,
+    extra bigint not null default 0,
+    changed bigint not null default 0,
+    primary key (migration, direction, relation, ordinal)
+);
+comment on table shardwright.verified is 'chunks of the last comparison';
+comment on column shardwright.verified.compared_at is 'point in the owner''s log; a chunk that was equal there is not compared again in this run';
+create table if not exists shardwright.difference (
+    migration text not null,
+    direction text not null,
+    relation text not null,
+    ordinal int not null,
+    key text not null,
+    kind text not null check (kind in ('missing', 'extra', 'changed')),
+    columns text[] not null,
+    primary key (migration, direction, relation, key)
+);
+comment on table shardwright.difference is 'rows that the last comparison found to differ, by primary key, without their values';
+create table if not exists shardwright.dual_write (
+    migration text primary key,
+    former text not null
+);
+comment on table shardwright.dual_write is 'migrations in synchronous_standby_names, and what it was without all of them';
 create table if not exists shardwright.away (
     map text primary key,
     keys jsonb not null,
     map_version bigint not null
 );
 comment on table shardwright.away is 'keys that this shard gave away and refuses for good; triggers shardwright_guard_away_* hold the same';
+create table if not exists shardwright.given (
+    map text not null,
+    version bigint not null,
+    keys jsonb not null,
+    shard text not null,
+    migration text not null,
+    primary key (map, version)
+);
+comment on table shardwright.given is 'which shard took the keys that this one gave away, by the map version of the flip';
 comment on table shardwright.dirty is 'keys changed since the last comparison; compared again before and inside the cutover';
 ";
 
@@ -133,6 +188,10 @@ pub(crate) async fn forget(client: &Client, token: &Token, shard: &str) -> Resul
             "snapshot",
             "progress",
             "dirty",
+            "verification",
+            "verified",
+            "difference",
+            "dual_write",
             "schema_entry",
             "move",
         ];
@@ -142,6 +201,14 @@ pub(crate) async fn forget(client: &Client, token: &Token, shard: &str) -> Resul
             .at(&what)?;
     }
     client.batch_execute(DROP_UNUSED).await.at(&what)
+}
+
+/// Drops the schema unless something needs it.
+pub(crate) async fn drop_unused(client: &Client, shard: &str) -> Result<(), StepError> {
+    client
+        .batch_execute(DROP_UNUSED)
+        .await
+        .at(format_args!("shard {shard}: dropping schema shardwright"))
 }
 
 /// Drops the schema unless a migration, or a permanent guard, is left in it.

@@ -6,7 +6,7 @@
 
 use plans::id::MigrationId;
 use plans::names::SCHEMA;
-use plans::table::quote_ident;
+use plans::table::{quote_ident, quote_literal};
 use tokio_postgres::Client;
 
 use super::epoch::{self, Token};
@@ -47,10 +47,17 @@ async fn write_and_commit(
             format!("(extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint + {ms}")
         }
     };
+    let owns = match setting {
+        Setting::Open => format!(
+            "update {SCHEMA}.move set owns = true where migration = {}; ",
+            quote_literal(token.migration.as_str())
+        ),
+        Setting::Closed | Setting::FencedFor(_) => String::new(),
+    };
     let register = quote_ident(&token.migration.register());
     client
         .batch_execute(&format!(
-            "select pg_catalog.setval('{SCHEMA}.{register}', {value}); commit"
+            "{owns}select pg_catalog.setval('{SCHEMA}.{register}', {value}); commit"
         ))
         .await
         .at(&what)
@@ -155,7 +162,7 @@ pub(crate) async fn tell_flipped(
     let count = epoch::begin_next(client, token, number, shard).await?;
     client
         .execute(
-            "update shardwright.move set flipped = $2 where migration = $1",
+            "update shardwright.move set flipped = $2, owns = false where migration = $1",
             &[&token.migration.0, &version],
         )
         .await

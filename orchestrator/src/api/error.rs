@@ -242,6 +242,10 @@ impl From<ControlError> for ApiError {
             }
             E::OtherAnswer => new(S::BAD_GATEWAY, "agent.answer")
                 .hint("run agent and controller of the same version"),
+            E::Unseen { .. } => new(S::CONFLICT, "shard.unseen")
+                .hint("start its server, or mend its connection string: shardwright shard set"),
+            E::StoreOlder { .. } => new(S::CONFLICT, "store.older")
+                .hint("look at `shardwright reconcile`, then: shardwright reconcile --apply"),
             E::NoneCan { hint, .. } => {
                 let problem = new(S::CONFLICT, "operation.state");
                 hint.into_iter().fold(problem, Self::hint)

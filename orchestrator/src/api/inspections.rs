@@ -121,6 +121,7 @@ pub(super) async fn metrics(State(controller): State<Controller>) -> impl IntoRe
             check.at.timestamp()
         );
     }
+    text += &super::fleet::metrics(&controller);
     let kind = AppendHeaders([(header::CONTENT_TYPE, "text/plain; version=0.0.4")]);
     (kind, text)
 }

@@ -6,6 +6,7 @@
 
 mod agents;
 mod error;
+mod fleet;
 mod guard;
 mod health;
 mod inspections;
@@ -16,11 +17,13 @@ mod operations;
 mod plan;
 mod shards;
 mod stream;
+mod verify;
 
 pub use error::{ApiError, Problem};
 pub use health::Health;
 pub(crate) use leader::hand_on;
 pub use maps::Located;
+pub use verify::Ordered;
 
 use crate::controller::{ControlError, Controller};
 use axum::Router;
@@ -67,6 +70,9 @@ pub fn routes(controller: Controller) -> Router {
         .route("/api/v1/plans", post(plan::make))
         .route("/api/v1/schemas/request", get(plan::schema))
         .merge(operation_routes())
+        .route("/api/v1/fleet", get(fleet::show))
+        .route("/api/v1/fleet/reconcile", post(fleet::reconcile))
+        .route("/api/v1/fleet/cleanup", post(fleet::cleanup))
         .route("/api/v1/audit", get(operations::audit))
         .route("/api/v1/agents", get(agents::list))
         .route("/api/v1/agents/claim", post(agents::claim))
@@ -133,6 +139,10 @@ fn operation_routes() -> Router<Controller> {
         .route(
             "/api/v1/migrations/{id}/cleanup-records/done",
             post(agents::cleanup_done),
+        )
+        .route(
+            "/api/v1/migrations/{id}/verify",
+            post(verify::order).get(verify::report),
         )
         .route(
             "/api/v1/migrations/{id}/{command}",

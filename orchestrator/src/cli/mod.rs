@@ -3,6 +3,7 @@
 //! Every command but `serve` is one or two calls of the API; nothing here decides.
 
 mod agent;
+mod cleanup;
 mod client;
 mod demo;
 mod error;
@@ -14,9 +15,12 @@ mod migration;
 mod operation;
 mod output;
 mod plan;
+mod reconcile;
 mod report;
 mod serve;
 mod shard;
+mod torture;
+mod verify;
 mod watch;
 
 pub use error::{CliError, USAGE};
@@ -60,6 +64,8 @@ enum Command {
     Serve(serve::Serve),
     /// Run an operation under load on private shards of this machine, and print a report.
     Demo(demo::Demo),
+    /// Break the parts of migrations on this machine, one in each run, and count what is survived.
+    Torture(torture::Torture),
     /// Shards: add, set, list, show, remove.
     #[command(subcommand)]
     Shard(shard::Shard),
@@ -73,6 +79,10 @@ enum Command {
     /// Agents: list.
     #[command(subcommand)]
     Agent(agent::Agent),
+    /// List what was left on the shards and no live migration explains; remove it with --apply.
+    Cleanup(cleanup::Cleanup),
+    /// Look at every shard now, compare it with the map, and mend a store that is older than the fleet.
+    Reconcile(reconcile::Reconcile),
     /// Operations and their migrations, the long form of the verbs below.
     #[command(subcommand)]
     Migration(migration::Verb),
@@ -90,11 +100,14 @@ impl Cli {
         match self.command {
             Command::Serve(serve) => serve.run().await,
             Command::Demo(demo) => demo.run().await,
+            Command::Torture(torture) => torture.run().await,
             Command::Shard(shard) => shard.run(&client).await,
             Command::Map(map) => map.run(&client).await,
             Command::Plan(plan) => plan.run(&client).await,
             Command::Apply(apply) => apply.run(&client).await,
             Command::Agent(agent) => agent.run(&client).await,
+            Command::Cleanup(cleanup) => cleanup.run(&client).await,
+            Command::Reconcile(reconcile) => reconcile.run(&client).await,
             Command::Migration(verb) | Command::Verb(verb) => verb.run(&client).await,
         }
     }

@@ -12,6 +12,7 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -33,6 +34,10 @@ pub(super) struct Serve {
     /// Folder of the private store.
     #[arg(long, env = "SHARDWRIGHT_DATA_DIR", default_value_os_t = data_dir())]
     data_dir: PathBuf,
+    /// How often every shard is looked at and compared with the map, in seconds; a shard that was restored from a
+    /// copy can take writes that it should not for this long. 0: never.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    reconcile_every: u64,
     /// Log lines as JSON.
     #[arg(long)]
     log_json: bool,
@@ -51,7 +56,12 @@ impl Serve {
             }
         };
         let store = Arc::new(PgStore::open(&dsn).await?);
-        let controller = Controller::new(store, Settings::default());
+        let every = (self.reconcile_every > 0).then(|| Duration::from_secs(self.reconcile_every));
+        let settings = Settings {
+            reconcile_every: every,
+            ..Settings::default()
+        };
+        let controller = Controller::new(store, settings);
         if let Some(url) = &self.advertise {
             controller.advertise(url);
         }

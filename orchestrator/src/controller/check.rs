@@ -333,7 +333,10 @@ impl Controller {
             Inspected::Survey(_)
             | Inspected::Load(_)
             | Inspected::Directory(_)
-            | Inspected::Check(_) => Err(ControlError::OtherAnswer),
+            | Inspected::Check(_)
+            | Inspected::Differences(_)
+            | Inspected::Inventory(_)
+            | Inspected::Swept(_) => Err(ControlError::OtherAnswer),
         }
     }
 }

@@ -158,13 +158,14 @@ impl Controller {
 impl Controller {
     /// Refuses a roll back that cannot be made, as far as the stream back has said so.
     async fn check_way_back(&self, id: &MigrationId) -> Result<(), ControlError> {
-        let m = self.load(id).await?.migration;
+        let snapshot = self.load(id).await?;
+        let m = &snapshot.migration;
         if m.ownership != Ownership::Flipped {
             return Ok(());
         }
         let figures = self.figures(id);
         let stream = figures.as_ref().and_then(|f| f.stream.as_ref());
-        match no_way_back(&m, stream) {
+        match no_way_back(m, stream).or_else(|| self.source_changed(&snapshot)) {
             None => Ok(()),
             Some(reason) => Err(ControlError::NoWayBack {
                 migration: id.clone(),
@@ -293,7 +294,7 @@ pub(super) fn obey(
     }
 }
 
-fn resume(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
+pub(super) fn resume(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
     let m = &draft.snapshot().migration;
     let event = match m.ownership {
         Ownership::Ready if m.started_at.is_none() => MigrationEvent::ResumedPlanned,

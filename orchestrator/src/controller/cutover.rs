@@ -131,6 +131,9 @@ impl Controller {
         if let Some(error) = stale(&m, epoch) {
             return Err(error);
         }
+        if let Some(reason) = self.store_is_older() {
+            return Ok(CutoverAnswer::Refused { reason });
+        }
         let _turn = self.inner.attempts.turn().await;
         if let Some(other) = self.rival_cutover(&m).await? {
             return Ok(refused(&format!(
@@ -213,11 +216,14 @@ impl Controller {
         let checked = stale(m, epoch).map_or_else(|| Ok(may_seal(m, attempt)), Err);
         let objection = checked?.or_else(|| {
             let same = sealed.map().version == version;
-            (!same).then(|| {
-                format!(
-                    "the map went from version {version} to {}",
-                    sealed.map().version
-                )
+            let older = self.store_is_older();
+            older.or_else(|| {
+                (!same).then(|| {
+                    format!(
+                        "the map went from version {version} to {}",
+                        sealed.map().version
+                    )
+                })
             })
         });
         if let Some(reason) = objection {

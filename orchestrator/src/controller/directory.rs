@@ -44,7 +44,10 @@ impl Controller {
             Inspected::Survey(_)
             | Inspected::Load(_)
             | Inspected::Check(_)
-            | Inspected::Mend(_) => Err(ControlError::OtherAnswer),
+            | Inspected::Mend(_)
+            | Inspected::Differences(_)
+            | Inspected::Inventory(_)
+            | Inspected::Swept(_) => Err(ControlError::OtherAnswer),
         }
     }
 }

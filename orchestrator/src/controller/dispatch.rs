@@ -91,7 +91,8 @@ impl Controller {
         snapshot: &Snapshot,
         claim: &Claim,
     ) -> Result<Option<Dispatch>, ControlError> {
-        if offered(snapshot, claim).is_none() || self.is_sealed(&snapshot.migration.id) {
+        let held = self.held_by_fleet(&snapshot.migration).is_some();
+        if offered(snapshot, claim).is_none() || held || self.is_sealed(&snapshot.migration.id) {
             return Ok(None);
         }
         let id = &snapshot.migration.id;
@@ -141,6 +142,7 @@ impl Controller {
             attempt: held.map_or(0, |row| row.attempt),
             stream: stream(snapshot),
             map: m.plan.map.clone(),
+            incarnation: self.inner.store.incarnation().to_owned(),
             // After a roll back the shards know the version that it made.
             map_version: match m.ownership {
                 Ownership::RolledBack => m.map_version_back.unwrap_or(m.map_version_before),
@@ -163,6 +165,7 @@ impl Controller {
             source_keeps_keys: self.source_keeps_keys(m).await?,
             options: m.plan.options.clone(),
             outputs: outputs.collect(),
+            verify: self.verify_run(m, held.map(|row| row.kind)).await?,
         })
     }
 

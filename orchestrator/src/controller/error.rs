@@ -116,6 +116,18 @@ pub enum ControlError {
     /// The agent answered something else than it was asked.
     #[error("the agent answered another question than it was asked")]
     OtherAnswer,
+    /// An order that needs every shard to have been seen.
+    #[error("shard {shard} could not be looked at")]
+    Unseen {
+        /// The shard.
+        shard: ShardName,
+    },
+    /// The shards prove more than the control store knows.
+    #[error("{why}")]
+    StoreOlder {
+        /// What proves it.
+        why: String,
+    },
     /// An order for an operation that none of its migrations can take.
     #[error("{command} is not possible: operation {operation} is {state}")]
     NoneCan {

@@ -8,6 +8,7 @@
 mod admission;
 mod cancel;
 mod check;
+mod cleanup;
 mod commands;
 mod counters;
 mod cutover;
@@ -25,14 +26,17 @@ mod maps;
 pub mod operations;
 mod planning;
 pub mod queue;
+mod reconcile;
 mod recover;
 #[cfg(test)]
 mod samples;
 mod settle;
 mod shards;
+mod verify;
 mod ways;
 
 pub use check::{FailedPart, MapCheck, MendOutcome};
+pub use cleanup::{CleanupOrder, CleanupReport, Unregistered};
 pub use commands::Command;
 pub use counters::{ClientCount, ClientReport};
 pub use directory::DirectoryAsk;
@@ -41,6 +45,7 @@ pub use heartbeat::Figures;
 pub use leader::Role;
 pub use load::{HotKeyLoad, ItemOfShard, LoadAsk, MapLoad, Proposal, ShardLoad};
 pub use maps::{MapEdit, NewMap, NewMapping};
+pub use reconcile::{FleetReport, ReconcileOrder, ShardLook};
 pub use shards::ShardChange;
 
 use crate::retry::Policy;
@@ -73,6 +78,8 @@ pub struct Settings {
     pub seal_limit: Duration,
     /// Pause after a failed attempt to unwind that has no pause of its own.
     pub unwind_pause: Duration,
+    /// How often every shard is looked at, and compared with the map; `None`: never, and nothing waits for it.
+    pub reconcile_every: Option<Duration>,
     /// Pauses between attempts.
     pub retry: Policy,
 }
@@ -87,6 +94,7 @@ impl Default for Settings {
             inspection_wait: Duration::from_secs(60),
             seal_limit: Duration::from_secs(30),
             unwind_pause: Duration::from_secs(5),
+            reconcile_every: None,
             retry: Policy::default(),
         }
     }
@@ -118,6 +126,7 @@ struct Inner {
     inspections: inspections::Inspections,
     counters: counters::ClientCounters,
     checks: check::Checks,
+    fleet: reconcile::FleetWatch,
     lead: leader::Lead,
 }
 
@@ -136,6 +145,7 @@ impl Controller {
             inspections: inspections::Inspections::default(),
             counters: counters::ClientCounters::default(),
             checks: check::Checks::default(),
+            fleet: reconcile::FleetWatch::default(),
             lead: leader::Lead::default(),
         };
         Self {
@@ -198,6 +208,9 @@ impl Controller {
         let mut next = clock() + IDLE;
         self.drop_old_seals().await;
         next = next.min(self.schedule_checks().await?);
+        if let Some(at) = self.schedule_looks().await? {
+            next = next.min(at);
+        }
         let mut all = self.inner.store.unfinished().await?;
         for index in 0..all.len() {
             let snapshot = all[index].clone();

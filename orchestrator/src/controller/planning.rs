@@ -127,7 +127,10 @@ impl Controller {
             Inspected::Load(_)
             | Inspected::Directory(_)
             | Inspected::Check(_)
-            | Inspected::Mend(_) => Err(ControlError::OtherAnswer),
+            | Inspected::Mend(_)
+            | Inspected::Differences(_)
+            | Inspected::Inventory(_)
+            | Inspected::Swept(_) => Err(ControlError::OtherAnswer),
         }
     }
 
@@ -164,7 +167,10 @@ impl Controller {
             Inspected::Survey(_)
             | Inspected::Directory(_)
             | Inspected::Check(_)
-            | Inspected::Mend(_) => Err(ControlError::OtherAnswer),
+            | Inspected::Mend(_)
+            | Inspected::Differences(_)
+            | Inspected::Inventory(_)
+            | Inspected::Swept(_) => Err(ControlError::OtherAnswer),
         }
     }
 }

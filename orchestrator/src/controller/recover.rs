@@ -9,6 +9,7 @@ use serde_json::json;
 impl Controller {
     /// Writes into the journal of each unfinished migration that a controller took it up.
     pub(super) async fn tell_started(&self) -> Result<(), ControlError> {
+        self.inner.fleet.forget();
         for snapshot in self.inner.store.unfinished().await? {
             let id = &snapshot.migration.id;
             let told = self.change(id, "controller", |draft| {

@@ -125,7 +125,7 @@ impl Controller {
     }
 }
 
-fn check_dsn(shard: &ShardName, dsn: &str) -> Result<(), ControlError> {
+pub(super) fn check_dsn(shard: &ShardName, dsn: &str) -> Result<(), ControlError> {
     if dsn.trim().is_empty() {
         return Err(invalid("the connection string is empty"));
     }

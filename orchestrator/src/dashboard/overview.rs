@@ -44,7 +44,7 @@ pub(super) async fn fragments(controller: &Controller) -> Result<Vec<Fragment>, 
         .map(|s| Open::new(controller, s, now))
         .collect();
     let agents = Agents::new(&agents, &open, now);
-    let attention = Attention::new(&open, &agents);
+    let attention = Attention::new(&open, &agents, controller.fleet().findings);
     let ready = !shards.is_empty() && !maps.is_empty();
     Ok(vec![
         Fragment::new("attention", &attention),

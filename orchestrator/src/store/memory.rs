@@ -15,6 +15,7 @@ use super::{
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId};
+use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 use state::State;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -343,6 +344,17 @@ impl Store for MemoryStore {
 
     fn agents(&self) -> Answer<'_, Vec<AgentRecord>> {
         self.answer(|state| Ok(state.agents.values().cloned().collect()))
+    }
+
+    fn servers(&self) -> Answer<'_, Vec<ServerSeen>> {
+        self.answer(|state| Ok(state.servers.values().cloned().collect()))
+    }
+
+    fn put_server<'a>(&'a self, seen: &'a ServerSeen) -> Answer<'a, ()> {
+        self.write(|state| {
+            state.servers.insert(seen.number, seen.clone());
+            Ok(())
+        })
     }
 
     fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> Answer<'a, ()> {

@@ -26,6 +26,7 @@ pub use records::{
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId};
+use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 
 /// The answer of a store.
@@ -263,6 +264,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// All agents by name.
     fn agents(&self) -> Answer<'_, Vec<AgentRecord>>;
+
+    /// The servers of shards as they were seen last.
+    fn servers(&self) -> Answer<'_, Vec<ServerSeen>>;
+
+    /// Keeps how a server was seen, in the place of what was seen before.
+    fn put_server<'a>(&'a self, seen: &'a ServerSeen) -> Answer<'a, ()>;
 
     /// Adds a line to the audit trail; durable when it returns.
     fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> Answer<'a, ()>;

@@ -165,6 +165,8 @@ pub struct MoveSeen {
     pub register: Option<i64>,
     /// Guard triggers that stand and are `ENABLE ALWAYS`.
     pub guards: u32,
+    /// We opened the keys here last, and the shard was not told of a flip since.
+    pub owns: bool,
     /// The migration brought tables or rows to this shard.
     pub brought: bool,
     /// What the migration says of itself.

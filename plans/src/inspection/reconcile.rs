@@ -9,7 +9,7 @@ mod forward;
 mod proofs;
 
 pub use compare::{Known, KnownMove, compare};
-pub use forward::{Forward, forward};
+pub use forward::{Forward, forward, with_owner};
 pub use proofs::{Proof, proofs};
 
 use crate::id::{MapName, MigrationId, ShardName};
@@ -40,6 +40,17 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// Every kind.
+    pub const ALL: [Self; 7] = [
+        Self::StoreOlder,
+        Self::KeysOpen,
+        Self::DataMissing,
+        Self::KeysRefused,
+        Self::OtherServer,
+        Self::FailedOver,
+        Self::WentBack,
+    ];
+
     /// The name in JSON, metrics and on screens.
     #[must_use]
     pub fn name(self) -> &'static str {

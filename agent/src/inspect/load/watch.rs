@@ -100,7 +100,7 @@ async fn identity(
 }
 
 /// Drops publications whose maker is gone.
-async fn sweep(client: &Client, shard: &str) -> Result<(), StepError> {
+pub(super) async fn sweep(client: &Client, shard: &str) -> Result<(), StepError> {
     let rows = client
         .query(
             "select pubname::text from pg_catalog.pg_publication where pg_catalog.starts_with(pubname::text, $1)",

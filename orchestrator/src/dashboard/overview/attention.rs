@@ -6,6 +6,7 @@ use super::super::sentence::{holds, of_view};
 use super::agents::{AGENT_COMMAND, Agents};
 use crate::view::MigrationView;
 use askama::Template;
+use plans::inspection::reconcile::Finding;
 use plans::request::Mode;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
@@ -35,9 +36,9 @@ struct Need<'a> {
 
 impl Attention {
     /// What `open` and the agents ask for; moves of one operation that ask for the same are one item.
-    pub(super) fn new(open: &[Open], agents: &Agents) -> Self {
+    pub(super) fn new(open: &[Open], agents: &Agents, findings: Vec<Finding>) -> Self {
         let needs: Vec<Need<'_>> = open.iter().filter_map(|open| need(&open.view)).collect();
-        let mut items = Vec::new();
+        let mut items: Vec<Item> = findings.into_iter().map(contradiction).collect();
         for (index, need) in needs.iter().enumerate() {
             let alike = |other: &&Need<'_>| need.is_like(other);
             if needs[..index].iter().any(|before| alike(&before)) {
@@ -135,6 +136,22 @@ fn item_of_several(need: &Need<'_>, several: usize) -> Item {
         text: text.to_owned(),
         hint: None,
         command: format!("shardwright {} {}", need.verb, m.operation_id),
+    }
+}
+
+/// A shard and the map do not say the same.
+fn contradiction(finding: Finding) -> Item {
+    let title = match &finding.map {
+        Some(map) => format!("Shard {} contradicts map {map}", finding.shard),
+        None => format!("Shard {} is not the server that it was", finding.shard),
+    };
+    Item {
+        mark: marks::of_trouble(finding.kind.name()),
+        href: "#maps".to_owned(),
+        title,
+        text: format!("It shows that {}.", finding.message),
+        hint: Some(finding.hint),
+        command: "shardwright reconcile".to_owned(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::store::{
     NewEvent, NewOperation, Operation, SettingsRecord, ShardRecord, Snapshot, Step, StoreError,
 };
 use plans::id::{AgentName, MapName, MigrationId, ShardName};
+use plans::inspection::inventory::ServerSeen;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,7 @@ pub(super) struct State {
     pub(super) cleanup: BTreeMap<MigrationId, Vec<CleanupRecord>>,
     pub(super) agents: BTreeMap<AgentName, AgentRecord>,
     pub(super) audit: Vec<AuditRecord>,
+    pub(super) servers: BTreeMap<i32, ServerSeen>,
     /// Sealed migrations with their maps, which are held too.
     pub(super) sealed: BTreeMap<MigrationId, MapName>,
 }

@@ -14,6 +14,7 @@ mod migrations;
 mod operations;
 mod rows;
 mod seal;
+mod servers;
 mod settings;
 mod shards;
 
@@ -27,6 +28,7 @@ use chrono::{DateTime, Utc};
 pub use dsn::DsnError;
 use leader::Seat;
 use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId};
+use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolOptions};
 use std::sync::Arc;
@@ -310,6 +312,14 @@ impl Store for PgStore {
 
     fn agents(&self) -> Answer<'_, Vec<AgentRecord>> {
         Box::pin(self.select_agents())
+    }
+
+    fn servers(&self) -> Answer<'_, Vec<ServerSeen>> {
+        Box::pin(self.select_servers())
+    }
+
+    fn put_server<'a>(&'a self, seen: &'a ServerSeen) -> Answer<'a, ()> {
+        Box::pin(self.upsert_server(seen))
     }
 
     fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> Answer<'a, ()> {

@@ -48,8 +48,10 @@ pub struct KnownMove {
     pub finished: bool,
     /// The cutover is done, and no attempt to go back is under way: the target is open.
     pub opened: bool,
-    /// The newest version that it made.
+    /// The newest version that it made, on its way.
     pub version: Option<i64>,
+    /// The newest version that it is known to have seen in force.
+    pub aware: i64,
 }
 
 /// Everything that contradicts, by shard.
@@ -83,7 +85,7 @@ impl Known {
         let proofs = proofs(seen);
         let is_lost = |proof: &&Proof| {
             if let Some(m) = self.known(&proof.migration) {
-                return m.version.is_none_or(|version| version < proof.version);
+                return m.aware < proof.version;
             }
             let Some(map) = self.map(&proof.map) else {
                 return false;
@@ -242,7 +244,7 @@ fn losing(m: &KnownMove, inventory: &Inventory) -> Option<Finding> {
     let shard = &inventory.shard;
     let row = inventory.moves.iter().find(|row| row.migration == m.id);
     // A shard that was told more than the store knows is the store's problem.
-    if row.is_some_and(|row| row.flipped > m.version) {
+    if row.is_some_and(|row| row.flipped > Some(m.aware)) {
         return None;
     }
     let (loser, must) = match m.ownership {
@@ -316,7 +318,7 @@ fn open(m: &KnownMove, inventory: &Inventory, message: String) -> Finding {
             epoch: m.epoch,
             role: role.to_owned(),
             map: m.map.clone(),
-            version: m.version.unwrap_or(0),
+            version: m.aware,
             keys: m.keys.clone(),
             tables: m.tables.clone(),
             for_good: m.finished,

@@ -50,7 +50,10 @@ fn fill(versions: &mut Vec<Forward>, now: &mut ShardMap, number: i64) {
 }
 
 /// The next version, in which `owner` has `keys`, whoever had them.
-fn with_owner(map: &ShardMap, keys: &KeySet, owner: &ShardName) -> Result<ShardMap, MapError> {
+///
+/// # Errors
+/// [`MapError`] where the keys are not this map's.
+pub fn with_owner(map: &ShardMap, keys: &KeySet, owner: &ShardName) -> Result<ShardMap, MapError> {
     let mut next = map.clone();
     next.version = map.version.next();
     let rest = map.mappings.iter().map(|mapping| Mapping {

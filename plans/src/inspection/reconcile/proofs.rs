@@ -68,15 +68,12 @@ fn of_rows(rows: &Rows<'_>) -> Option<Proof> {
         .collect();
     let (_, first) = told.first()?;
     let about = rows.iter().find_map(|(_, row)| row.about.as_ref())?;
-    // The gaining shard is told first, and opens before the other one is told; both told and closed is an
-    // attempt to go back, which begins with the target as the owner.
-    let open = told.iter().find(|(_, row)| row.register != Some(CLOSED));
-    let owner = match (open, told.as_slice()) {
+    // Who was opened by us last, else who is open. The gaining shard is told first, before it opens.
+    let opened = told.iter().find(|(_, row)| row.owns);
+    let opened = opened.or_else(|| told.iter().find(|(_, row)| row.register != Some(CLOSED)));
+    let owner = match (opened, told.as_slice()) {
         (Some((shard, _)), _) => (*shard).clone(),
         (None, [(shard, _)]) if rows.len() > 1 => (*shard).clone(),
-        (None, [(shard, row)]) if row.role == "source" && **shard == about.source => {
-            about.target.clone()
-        }
         (None, _) => about.target.clone(),
     };
     Some(Proof {

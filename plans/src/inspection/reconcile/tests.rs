@@ -1,1 +1,283 @@
+use super::super::inventory::{About, AwaySeen, CLOSED, Given, Inventory, MoveSeen, ServerSeen};
+use super::*;
+use crate::id::MapVersion;
+use crate::key::{Key, KeyType};
+use crate::shard_map::{MapSettings, Mapping, MappingState, ShardMap, Strategy};
+use crate::state::cutover::Ownership;
+use crate::step::preflight::Identity;
 
+fn keys(from: i64, to: i64) -> KeySet {
+    KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)))
+}
+
+fn map(version: i64, owners: &[(i64, i64, &str)]) -> ShardMap {
+    let mappings = owners.iter().map(|(from, to, shard)| Mapping {
+        keys: keys(*from, *to),
+        shard: ShardName::from(*shard),
+        state: MappingState::Active,
+    });
+    ShardMap {
+        name: MapName::from("m"),
+        strategy: Strategy::Range,
+        key: vec![KeyType::Bigint],
+        buckets: 0,
+        version: MapVersion(version),
+        incarnation: "i".to_owned(),
+        migration: None,
+        settings: MapSettings::default(),
+        mappings: mappings.collect(),
+    }
+}
+
+fn row(role: &str, flipped: Option<i64>, register: i64, owns: bool) -> MoveSeen {
+    MoveSeen {
+        migration: MigrationId::from("x"),
+        role: role.to_owned(),
+        epoch: 3,
+        attempt: 2001,
+        map: MapName::from("m"),
+        map_version: 1,
+        flipped,
+        register: Some(register),
+        guards: 4,
+        owns,
+        brought: role == "target",
+        about: Some(About {
+            incarnation: "i".to_owned(),
+            source: ShardName::from("a"),
+            target: ShardName::from("b"),
+            keys: keys(50, 100),
+            tables: Vec::new(),
+        }),
+    }
+}
+
+fn shard(name: &str, rows: Vec<MoveSeen>) -> Inventory {
+    Inventory {
+        shard: ShardName::from(name),
+        server: Identity {
+            system: "1".to_owned(),
+            timeline: 1,
+        },
+        flushed: 1000,
+        objects: Vec::new(),
+        similar: Vec::new(),
+        moves: rows,
+        away: Vec::new(),
+        given: Vec::new(),
+    }
+}
+
+fn known(ownership: Ownership, version: Option<i64>, owners: &[(i64, i64, &str)]) -> Known {
+    Known {
+        maps: vec![map(version.unwrap_or(1), owners)],
+        moves: vec![KnownMove {
+            id: MigrationId::from("x"),
+            map: MapName::from("m"),
+            source: ShardName::from("a"),
+            target: ShardName::from("b"),
+            keys: keys(50, 100),
+            tables: Vec::new(),
+            ownership,
+            epoch: 3,
+            finished: false,
+            opened: true,
+            version,
+            aware: version.unwrap_or(1),
+        }],
+        ..Known::default()
+    }
+}
+
+const BEFORE: &[(i64, i64, &str)] = &[(0, 100, "a")];
+const AFTER: &[(i64, i64, &str)] = &[(0, 50, "a"), (50, 100, "b")];
+
+fn kinds(known: &Known, seen: &[Inventory]) -> Vec<(FindingKind, String)> {
+    let found = compare(known, seen).into_iter();
+    found
+        .map(|finding| (finding.kind, finding.shard.0))
+        .collect()
+}
+
+/// Both shards as they are during the hold.
+fn held() -> [Inventory; 2] {
+    [
+        shard("a", vec![row("source", Some(2), CLOSED, false)]),
+        shard("b", vec![row("target", Some(2), 0, true)]),
+    ]
+}
+
+#[test]
+fn a_hold_as_it_should_be_contradicts_nothing() {
+    assert_eq!(
+        kinds(&known(Ownership::Flipped, Some(2), AFTER), &held()),
+        []
+    );
+}
+
+#[test]
+fn a_store_without_the_flip_is_older_and_the_source_is_not_called_open() {
+    let known = known(Ownership::Fencing, None, BEFORE);
+    let found = kinds(&known, &held());
+    assert_eq!(
+        found,
+        [
+            (FindingKind::StoreOlder, "a".to_owned()),
+            (FindingKind::StoreOlder, "b".to_owned())
+        ]
+    );
+    let [proof] = known.lost(&held()).try_into().unwrap();
+    assert_eq!((proof.owner.as_str(), proof.version), ("b", 2));
+    assert_eq!((proof.epoch, proof.attempt), (3, 2));
+}
+
+#[test]
+fn a_flip_that_only_the_gaining_shard_was_told_of_is_proved_by_it() {
+    let seen = [
+        shard("a", vec![row("source", None, CLOSED, false)]),
+        shard("b", vec![row("target", Some(2), CLOSED, false)]),
+    ];
+    let [proof] = proofs(&seen).try_into().unwrap();
+    assert_eq!(proof.owner.as_str(), "b");
+}
+
+#[test]
+fn of_two_closed_shards_the_owner_is_the_one_that_we_opened_last() {
+    // A second attempt to give the keys away again, after a roll back, was sealed.
+    let seen = [
+        shard("a", vec![row("source", Some(3), CLOSED, true)]),
+        shard("b", vec![row("target", Some(3), CLOSED, false)]),
+    ];
+    let [proof] = proofs(&seen).try_into().unwrap();
+    assert_eq!(proof.owner.as_str(), "a");
+}
+
+#[test]
+fn a_source_that_is_open_or_knows_nothing_after_the_flip_is_closed() {
+    let known = known(Ownership::Flipped, Some(2), AFTER);
+    for rows in [vec![row("source", None, 0, false)], Vec::new()] {
+        let seen = [shard("a", rows), held()[1].clone()];
+        let [finding] = compare(&known, &seen).try_into().unwrap();
+        assert_eq!(finding.kind, FindingKind::KeysOpen);
+        let closing = finding.close.unwrap();
+        assert_eq!((closing.keys, closing.for_good), (keys(50, 100), false));
+    }
+}
+
+#[test]
+fn a_source_that_was_told_more_than_the_store_knows_is_not_closed() {
+    // Rolled back with version 3, which the store lost.
+    let seen = [
+        shard("a", vec![row("source", Some(3), 0, true)]),
+        shard("b", vec![row("target", Some(3), CLOSED, false)]),
+    ];
+    let known = known(Ownership::Flipped, Some(2), AFTER);
+    let found = compare(&known, &seen);
+    assert!(
+        found.iter().all(|finding| finding.close.is_none()),
+        "{found:?}"
+    );
+    assert_eq!(known.lost(&seen)[0].owner.as_str(), "a");
+}
+
+#[test]
+fn a_target_that_was_never_told_lacks_data_and_nothing_is_opened() {
+    let seen = [
+        held()[0].clone(),
+        shard("b", vec![row("target", None, CLOSED, false)]),
+    ];
+    let found = kinds(&known(Ownership::Flipped, Some(2), AFTER), &seen);
+    assert_eq!(found, [(FindingKind::DataMissing, "b".to_owned())]);
+}
+
+#[test]
+fn keys_of_a_completed_move_stay_refused() {
+    let mut known = known(Ownership::Completed, Some(2), AFTER);
+    known.moves[0].finished = true;
+    let mut source = shard("a", Vec::new());
+    let [finding] = compare(&known, std::slice::from_ref(&source))
+        .try_into()
+        .unwrap();
+    assert!(finding.close.unwrap().for_good);
+    source.away.push(AwaySeen {
+        map: MapName::from("m"),
+        keys: keys(50, 100),
+        version: 2,
+        guards: 3,
+    });
+    assert_eq!(kinds(&known, &[source]), []);
+}
+
+#[test]
+fn the_line_of_who_took_the_keys_proves_a_move_that_left_nothing_else() {
+    let mut source = shard("a", Vec::new());
+    source.given.push(Given {
+        map: MapName::from("m"),
+        version: 2,
+        keys: keys(50, 100),
+        to: ShardName::from("b"),
+        migration: MigrationId::from("x"),
+    });
+    let known = Known {
+        maps: vec![map(1, BEFORE)],
+        ..Known::default()
+    };
+    let seen = [source];
+    let lost = known.lost(&seen);
+    let [version] = forward(&known.maps[0], &lost, 2)
+        .unwrap()
+        .try_into()
+        .unwrap();
+    assert_eq!(version.map.version, MapVersion(2));
+    assert_eq!(version.map.owned_by(&ShardName::from("b")), keys(50, 100));
+    let mended = Known {
+        maps: vec![version.map],
+        ..Known::default()
+    };
+    assert_eq!(mended.lost(&seen), []);
+}
+
+#[test]
+fn numbers_that_nobody_knows_more_of_repeat_the_version_before() {
+    let lost = [Proof {
+        map: MapName::from("m"),
+        version: 4,
+        keys: keys(50, 100),
+        owner: ShardName::from("b"),
+        migration: MigrationId::from("x"),
+        epoch: 1,
+        attempt: 1,
+        completed: false,
+    }];
+    let versions = forward(&map(1, BEFORE), &lost, 5).unwrap();
+    let numbers: Vec<i64> = versions.iter().map(|v| v.map.version.0).collect();
+    assert_eq!(numbers, [2, 3, 4, 5]);
+    let owned = |index: usize| versions[index].map.owned_by(&ShardName::from("b"));
+    assert_eq!((owned(1), owned(2)), (keys(50, 100).none(), keys(50, 100)));
+}
+
+#[test]
+fn a_server_is_told_apart_by_its_identity_and_by_where_its_log_ends() {
+    let mut known = known(Ownership::Flipped, Some(2), AFTER);
+    let mut seen = held();
+    let before = |system: &str, timeline, flushed| ServerSeen {
+        number: 1,
+        server: Identity {
+            system: system.to_owned(),
+            timeline,
+        },
+        flushed,
+    };
+    for (server, kind) in [
+        (before("2", 1, 0), Some(FindingKind::OtherServer)),
+        (before("1", 2, 0), Some(FindingKind::FailedOver)),
+        (before("1", 1, 1001), Some(FindingKind::WentBack)),
+        (before("1", 1, 1000), None),
+    ] {
+        known.servers.insert(ShardName::from("a"), server);
+        let found = kinds(&known, &seen);
+        assert_eq!(found.first().map(|(kind, _)| *kind), kind);
+    }
+    seen[0].flushed = 2000;
+    assert_eq!(kinds(&known, &seen), []);
+}

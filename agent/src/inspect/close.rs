@@ -1,0 +1,126 @@
+//! Closes keys on a shard that is older than the map, under the epoch of the migration that took them (I7).
+//!
+//! The register first, since that is quick; then, where the migration has ended, or where its guards are
+//! not there, the guard of keys that were given away. Closing only ever refuses: whoever comes late with it
+//! finds a shard that was told of a newer version, or closes what the next look reports.
+
+use plans::id::{Epoch, MapVersion};
+use plans::inspection::reconcile::{CloseTask, Closing};
+use plans::inspection::sweep::Swept;
+use tokio_postgres::Client;
+
+use crate::error::{At, StepError};
+use crate::pg::away::Away;
+use crate::pg::epoch::{self, Token};
+use crate::pg::register::{self, Setting};
+use crate::pg::shard::Shard;
+use crate::pg::{catalog, guard, home};
+
+pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
+    let closing = &task.closing;
+    let token = Token {
+        migration: closing.migration.clone(),
+        epoch: Epoch(closing.epoch),
+        until: MapVersion(i64::MAX),
+    };
+    let shard = Shard::new(&task.shard, &token.migration, token.epoch)?;
+    let session = shard.session("close").await?;
+    let name = shard.name.as_str();
+    home::ensure(&session, name).await?;
+    let enrolled = epoch::is_enrolled(&session, &token, name).await?;
+    if enrolled {
+        epoch::take_over(&session, &token, name).await?;
+        still_older(&session, &token, closing, name).await?;
+    } else {
+        let known = Token {
+            until: MapVersion(closing.version),
+            ..token.clone()
+        };
+        epoch::enrol(&session, &known, &closing.role, closing.map.as_str(), name).await?;
+    }
+    let mut swept = Swept::default();
+    let registered = register::exists(&session, &token.migration, name).await?;
+    if registered {
+        let attempt = epoch::newest_attempt(&session, &token, name).await?;
+        register::begin_and_set(&session, &token, attempt, Setting::Closed, name).await?;
+        swept.done.push(format!(
+            "shard {name}: closed the register of migration {}",
+            token.migration
+        ));
+    }
+    let guarded = registered && guards_stand(&session, &token, closing, name).await?;
+    if closing.for_good || !guarded {
+        refuse(&session, &token, closing, name).await?;
+        swept.done.push(format!(
+            "shard {name}: {} of map {} are refused for good",
+            closing.keys, closing.map
+        ));
+    }
+    if closing.for_good && !enrolled {
+        home::forget(&session, &token, name).await?;
+    }
+    Ok(swept)
+}
+
+/// Refuses when the shard was told of a newer version than the one that took the keys.
+async fn still_older(
+    session: &Client,
+    token: &Token,
+    closing: &Closing,
+    shard: &str,
+) -> Result<(), StepError> {
+    let row = session
+        .query_opt(
+            "select coalesce(flipped, 0) <= $2 from shardwright.move where migration = $1",
+            &[&token.migration.0, &closing.version],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading what it was told"))?;
+    if row.is_some_and(|row| row.get(0)) {
+        return Ok(());
+    }
+    Err(StepError::refused(
+        "close.newer",
+        format!(
+            "shard {shard} was told of a version after {}; nothing was closed",
+            closing.version
+        ),
+        "look again",
+    ))
+}
+
+async fn guards_stand(
+    session: &Client,
+    token: &Token,
+    closing: &Closing,
+    shard: &str,
+) -> Result<bool, StepError> {
+    match guard::check(session, &token.migration, &closing.tables, shard).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.failure().is_some_and(|f| f.code == "guard.changed") => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The keys are refused as given away.
+async fn refuse(
+    session: &Client,
+    token: &Token,
+    closing: &Closing,
+    shard: &str,
+) -> Result<(), StepError> {
+    let there = catalog::tables(session, shard).await?;
+    let tables = closing.tables.iter();
+    let tables: Vec<_> = tables
+        .filter(|table| !table.is_reference() && there.contains_key(&table.table))
+        .cloned()
+        .collect();
+    let away = Away {
+        token,
+        map: &closing.map,
+        keys: &closing.keys,
+        tables: &tables,
+        shard,
+    };
+    away.give(session, closing.version).await
+}

@@ -1,0 +1,62 @@
+//! The shards beside the map: what contradicts, what is left over, and its mending.
+
+use super::{ApiError, actor, json};
+use crate::controller::{CleanupOrder, CleanupReport, Controller, FleetReport, ReconcileOrder};
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use plans::inspection::reconcile::FindingKind;
+use std::fmt::Write;
+
+/// What the last looks showed.
+pub(super) async fn show(State(controller): State<Controller>) -> Json<FleetReport> {
+    Json(controller.fleet())
+}
+
+/// Looks now, and does what the order says.
+pub(super) async fn reconcile(
+    State(controller): State<Controller>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<FleetReport>, ApiError> {
+    let order: ReconcileOrder = match body.is_empty() {
+        true => ReconcileOrder::default(),
+        false => json(&body)?,
+    };
+    Ok(Json(controller.reconcile(&order, actor(&headers)).await?))
+}
+
+/// Lists what no live migration explains, and removes it if the order says so.
+pub(super) async fn cleanup(
+    State(controller): State<Controller>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<CleanupReport>, ApiError> {
+    let order: CleanupOrder = match body.is_empty() {
+        true => CleanupOrder::default(),
+        false => json(&body)?,
+    };
+    Ok(Json(controller.cleanup(&order, actor(&headers)).await?))
+}
+
+/// Contradictions by kind, for a monitoring system.
+pub(super) fn metrics(controller: &Controller) -> String {
+    let mut text = String::from(
+        "# HELP shardwright_fleet_findings What the last looks at the shards found to contradict the map.\n\
+         # TYPE shardwright_fleet_findings gauge\n",
+    );
+    let findings = controller.fleet().findings;
+    for kind in FindingKind::ALL {
+        let found = findings
+            .iter()
+            .filter(|finding| finding.kind == kind)
+            .count();
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "shardwright_fleet_findings{{kind=\"{kind}\"}} {found}"
+        );
+    }
+    text
+}

@@ -1,0 +1,70 @@
+//! `shardwright reconcile`: whether shards and control store say the same, and moving the store forward.
+
+use super::client::Client;
+use super::error::{CliError, DEFECTS};
+use super::output::{Output, json, table};
+use crate::controller::{FleetReport, ReconcileOrder};
+use clap::Args;
+use plans::id::ShardName;
+use plans::inspection::reconcile::Finding;
+
+/// Look at every shard now, and compare it with the map.
+#[derive(Debug, Args)]
+pub(super) struct Reconcile {
+    /// Move a control store that is older than the fleet forward to what the shards prove.
+    #[arg(long)]
+    apply: bool,
+    /// This shard's server is the right one, although it is another, or older, than it was; may be given several times.
+    #[arg(long, value_name = "SHARD")]
+    accept: Vec<String>,
+    /// Why, for the audit trail.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Reconcile {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let order = ReconcileOrder {
+            apply: self.apply,
+            accept: self.accept.into_iter().map(ShardName).collect(),
+            reason: self.reason,
+        };
+        let report: FleetReport = client
+            .post("/api/v1/fleet/reconcile", json(&order)?)
+            .await?;
+        self.output.print(&report, text)?;
+        for look in &report.shards {
+            if let Some(failure) = &look.failure {
+                eprintln!("not looked at: shard {}: {failure}", look.shard);
+            }
+        }
+        for finding in &report.findings {
+            eprintln!("shard {}: {}", finding.shard, finding.hint);
+        }
+        let seen = report.shards.iter().all(|look| look.failure.is_none());
+        let clean = seen && report.findings.is_empty();
+        Ok(if clean { 0 } else { DEFECTS })
+    }
+}
+
+fn text(report: &FleetReport) -> String {
+    let mut text: String = report.done.iter().map(|line| format!("{line}\n")).collect();
+    if report.findings.is_empty() {
+        text.push_str(&format!(
+            "{} shards, nothing contradicts the map\n",
+            report.shards.len()
+        ));
+        return text;
+    }
+    let row = |finding: &Finding| {
+        vec![
+            finding.shard.to_string(),
+            finding.kind.to_string(),
+            finding.message.clone(),
+        ]
+    };
+    let rows: Vec<_> = report.findings.iter().map(row).collect();
+    text + &table(&["SHARD", "FINDING", ""], &rows)
+}

@@ -1,0 +1,176 @@
+//! The orphan sweep on demand: what of ours stands on shards that no live migration explains, and its removal.
+//!
+//! Order: every shard is looked at, `plans::inspection::sweep` judges, agents carry it out: what becomes a permanent
+//! refusal first, and nothing is opened after a refusal that failed.
+
+use super::dispatch::shard_ref;
+use super::reconcile::WORK;
+use super::shards::invalid;
+use super::{ControlError, Controller, clock};
+use crate::store::ShardRecord;
+use plans::id::{MapName, ShardName};
+use plans::inspection::inventory::Inventory;
+use plans::inspection::sweep::{Ground, Guards, Leftover, Sweep, SweepTask, Verdict, judge};
+use plans::inspection::{Inspected, Inspection};
+use plans::plan::ShardRef;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// A shard that is not registered, for as long as one order takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unregistered {
+    /// How it is called in the answer.
+    pub name: ShardName,
+    /// Connection string; its password is a reference.
+    pub dsn: String,
+}
+
+/// What an operator orders.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CleanupOrder {
+    /// Only these registered shards; empty: all.
+    pub shards: Vec<ShardName>,
+    /// Shards that are not registered.
+    pub others: Vec<Unregistered>,
+    /// Remove what may be removed; without it nothing is changed.
+    pub apply: bool,
+    /// Who owns the keys of a map that are closed somewhere, where no map in force says so.
+    pub owners: BTreeMap<MapName, ShardName>,
+    /// Why, for the audit trail; needed with `owners`.
+    pub reason: Option<String>,
+}
+
+/// What was found and done.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CleanupReport {
+    /// Everything of ours, with what becomes of it.
+    pub leftovers: Vec<Leftover>,
+    /// What was done.
+    pub done: Vec<String>,
+    /// What was not done, and shards that could not be looked at.
+    pub failed: Vec<String>,
+}
+
+impl Controller {
+    /// Looks at shards for what no live migration explains, and removes it if the order says so.
+    ///
+    /// # Errors
+    /// An unknown shard, owners without a reason, or a store that is older than the fleet.
+    pub async fn cleanup(
+        &self,
+        order: &CleanupOrder,
+        actor: &str,
+    ) -> Result<CleanupReport, ControlError> {
+        let reason = order.reason.as_deref().map(str::trim).unwrap_or_default();
+        if !order.owners.is_empty() && reason.is_empty() {
+            return Err(invalid("who owns keys is said with a reason"));
+        }
+        if let Some(why) = self.store_is_older().filter(|_| order.apply) {
+            return Err(ControlError::StoreOlder { why });
+        }
+        let shards = self.chosen(order).await?;
+        for owner in order.owners.values() {
+            if !shards.iter().any(|shard| &shard.name == owner) {
+                return Err(ControlError::missing("shard", owner.as_str()));
+            }
+        }
+        let mut report = CleanupReport::default();
+        let mut seen: Vec<Inventory> = Vec::new();
+        let mut reached: Vec<ShardRef> = Vec::new();
+        for shard in shards {
+            match self.inventory(&shard).await {
+                Ok(inventory) => {
+                    seen.push(inventory);
+                    reached.push(shard_ref(std::slice::from_ref(&shard), &shard.name)?);
+                }
+                Err(error) => report.failed.push(format!("shard {}: {error}", shard.name)),
+            }
+        }
+        // Read after the looks: what began meanwhile is live.
+        let ground = self.ground_of_sweep(order).await?;
+        let mut tasks = Vec::new();
+        for (shard, (leftovers, sweeps)) in reached.into_iter().zip(judge(&ground, &seen)) {
+            report.leftovers.extend(leftovers);
+            if !sweeps.is_empty() {
+                tasks.push(SweepTask { shard, sweeps });
+            }
+        }
+        if order.apply {
+            let data = json!({ "owners": order.owners, "reason": order.reason });
+            self.audit(actor, "fleet.swept", "fleet".to_owned(), data)
+                .await?;
+            self.sweep(tasks, &mut report).await;
+        }
+        Ok(report)
+    }
+
+    async fn chosen(&self, order: &CleanupOrder) -> Result<Vec<ShardRecord>, ControlError> {
+        let mut shards = self.inner.store.shards().await?;
+        for name in &order.shards {
+            shard_ref(&shards, name)?;
+        }
+        let none_named = order.shards.is_empty() && order.others.is_empty();
+        shards.retain(|shard| none_named || order.shards.contains(&shard.name));
+        for other in &order.others {
+            super::shards::check_dsn(&other.name, &other.dsn)?;
+            shards.push(ShardRecord {
+                name: other.name.clone(),
+                number: 0,
+                dsn: other.dsn.clone(),
+                labels: BTreeMap::new(),
+                capacity: 1,
+                space: None,
+                created_at: clock(),
+            });
+        }
+        Ok(shards)
+    }
+
+    async fn ground_of_sweep(&self, order: &CleanupOrder) -> Result<Ground, ControlError> {
+        let unfinished = self.inner.store.unfinished().await?;
+        let live = unfinished.into_iter().map(|snapshot| snapshot.migration.id);
+        Ok(Ground {
+            live: live.collect(),
+            maps: self.inner.store.maps().await?,
+            owners: order.owners.clone(),
+            incarnation: self.inner.store.incarnation().to_owned(),
+        })
+    }
+
+    /// Refusals become permanent first; where one fails, nothing else is changed.
+    async fn sweep(&self, tasks: Vec<SweepTask>, report: &mut CleanupReport) {
+        let closes = |sweep: &Sweep| {
+            let refuses = |guards: &Guards| guards.refuse.is_some();
+            matches!(sweep, Sweep::Migration { guards: Some(guards), .. } if refuses(guards))
+        };
+        for first in [true, false] {
+            for task in &tasks {
+                let sweeps = task.sweeps.iter().filter(|sweep| closes(sweep) == first);
+                let part = SweepTask {
+                    shard: task.shard.clone(),
+                    sweeps: sweeps.cloned().collect(),
+                };
+                if part.sweeps.is_empty() {
+                    continue;
+                }
+                let name = part.shard.name.clone();
+                let asked = Inspection::Sweep(Box::new(part));
+                match self.inspect(asked, WORK).await {
+                    Err(error) => report.failed.push(format!("shard {name}: {error}")),
+                    Ok(answer) => {
+                        if let Inspected::Swept(swept) = answer {
+                            report.done.extend(swept.done);
+                        }
+                    }
+                }
+            }
+            let closes = |leftover: &Leftover| leftover.verdict == Verdict::Close;
+            if first && !report.failed.is_empty() && report.leftovers.iter().any(closes) {
+                return;
+            }
+        }
+    }
+}

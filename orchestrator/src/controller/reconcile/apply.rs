@@ -1,0 +1,265 @@
+//! Moves a store that is older than the fleet forward to what the shards prove.
+//!
+//! Order: every shard must have been seen; epochs and attempts are raised above those on the shards; then, map by
+//! map, each lost flip becomes a version again, and the migration that made it is where its shards are. What the store
+//! has no migration for is left to `cleanup`, which then knows who owns the keys.
+
+use super::super::draft::Draft;
+use super::super::settle;
+use super::super::ways;
+use super::super::{ControlError, Controller, clock};
+use super::ReconcileOrder;
+use crate::store::{ShardRecord, Snapshot, Step};
+use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
+use plans::inspection::inventory::{Inventory, MoveSeen};
+use plans::inspection::reconcile::{Known, Proof, forward, with_owner};
+use plans::shard_map::ShardMap;
+use plans::state::cutover::{Ownership, OwnershipEvent};
+use plans::state::migration::{MigrationEvent, MigrationState};
+use plans::state::step::{StepEvent, StepState};
+use plans::step::{FORWARD, StepKind};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+impl Controller {
+    /// What was done, line by line.
+    pub(super) async fn move_forward(
+        &self,
+        shards: &[ShardRecord],
+        order: &ReconcileOrder,
+        actor: &str,
+    ) -> Result<Vec<String>, ControlError> {
+        let seen = shards
+            .iter()
+            .map(|shard| self.inner.fleet.fresh(&shard.name));
+        let seen: Vec<Inventory> = seen.collect::<Result<_, _>>()?;
+        let mut done = self.raise_epochs(&seen, actor).await?;
+        let known = self.known().await?;
+        let lost = known.lost(&seen);
+        for map in &known.maps {
+            let own: Vec<Proof> = lost.iter().filter(|p| p.map == map.name).cloned().collect();
+            let highest = Known::highest(&map.name, &seen);
+            done.extend(self.move_map(map, &own, highest, actor).await?);
+        }
+        if !done.is_empty() {
+            let data = json!({ "done": done, "reason": order.reason });
+            self.audit(actor, "fleet.reconciled", "store".to_owned(), data)
+                .await?;
+        }
+        Ok(done)
+    }
+
+    /// No epoch and no attempt is issued twice.
+    async fn raise_epochs(
+        &self,
+        seen: &[Inventory],
+        actor: &str,
+    ) -> Result<Vec<String>, ControlError> {
+        let mut highest: BTreeMap<&MigrationId, (i64, i64)> = BTreeMap::new();
+        for row in seen.iter().flat_map(|inventory| &inventory.moves) {
+            let kept = highest.entry(&row.migration).or_default();
+            *kept = (
+                kept.0.max(row.epoch),
+                kept.1.max(MoveSeen::newest_attempt(row)),
+            );
+        }
+        let mut done = Vec::new();
+        for snapshot in self.inner.store.unfinished().await? {
+            let id = &snapshot.migration.id;
+            let Some((epoch, attempt)) = highest.get(id).copied() else {
+                continue;
+            };
+            if epoch <= snapshot.migration.epoch.0 && attempt <= snapshot.migration.attempt.0 {
+                continue;
+            }
+            let edit = |draft: &mut Draft| {
+                draft.disown("the control store was older than the shards")?;
+                raise(draft, epoch, attempt);
+                draft.note(
+                    "migration.reconciled",
+                    None,
+                    json!({ "epoch": epoch, "attempt": attempt }),
+                );
+                Ok(())
+            };
+            self.change(id, actor, edit).await?;
+            done.push(format!(
+                "migration {id}: epochs go on after {epoch}, attempts after {attempt}"
+            ));
+        }
+        Ok(done)
+    }
+
+    async fn move_map(
+        &self,
+        map: &ShardMap,
+        lost: &[Proof],
+        highest: i64,
+        actor: &str,
+    ) -> Result<Vec<String>, ControlError> {
+        let mut done = Vec::new();
+        let versions = forward(map, lost, highest)
+            .map_err(|error| super::super::shards::invalid(&error.to_string()))?;
+        for version in versions {
+            let number = version.map.version;
+            let known = match &version.proof {
+                Some(proof) => self.inner.store.load(&proof.migration).await?,
+                None => None,
+            };
+            let known = known.filter(|snapshot| snapshot.migration.finished_at.is_none());
+            match (&version.proof, known) {
+                (Some(proof), Some(_)) => {
+                    self.adopt(proof, number, actor).await?;
+                    done.push(format!(
+                        "map {} version {number}: shard {} owns {}; migration {} goes on from there",
+                        map.name, proof.owner, proof.keys, proof.migration
+                    ));
+                }
+                (Some(proof), None) => {
+                    self.inner.store.put_version(&version.map, actor).await?;
+                    done.push(format!(
+                        "map {} version {number}: shard {} owns {}; `cleanup` removes what migration {} left",
+                        map.name, proof.owner, proof.keys, proof.migration
+                    ));
+                }
+                (None, _) => {
+                    self.inner.store.put_version(&version.map, actor).await?;
+                    done.push(format!("map {} version {number}: as before", map.name));
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// The flip that was lost, in the transaction that every flip is: the migration's row is held.
+    async fn adopt(
+        &self,
+        proof: &Proof,
+        version: MapVersion,
+        actor: &str,
+    ) -> Result<(), ControlError> {
+        self.forget_attempts(&proof.migration).await;
+        let sealed = self.inner.store.seal(&proof.migration).await?;
+        let next = with_owner(sealed.map(), &proof.keys, &proof.owner);
+        let next = next.map_err(|error| super::super::shards::invalid(&error.to_string()))?;
+        if next.version != version {
+            sealed.release().await;
+            return Err(ControlError::Contended {
+                migration: proof.migration.clone(),
+            });
+        }
+        let mut draft = Draft::new(sealed.snapshot().clone(), actor, clock());
+        draft.disown("the control store had lost its flip")?;
+        raise(&mut draft, proof.epoch, proof.attempt);
+        own(&mut draft, proof, version)?;
+        let Some(change) = draft.change() else {
+            return Ok(());
+        };
+        let next = ShardMap {
+            migration: Some(proof.migration.clone()),
+            ..next
+        };
+        Ok(sealed.flip(&change, &next).await?)
+    }
+}
+
+fn raise(draft: &mut Draft, epoch: i64, attempt: i64) {
+    let m = draft.migration();
+    m.epoch = m.epoch.max(Epoch(epoch));
+    m.attempt = m.attempt.max(AttemptNo(attempt));
+    m.renew = true;
+}
+
+/// Ownership, state and steps as they were after the flip.
+fn own(draft: &mut Draft, proof: &Proof, version: MapVersion) -> Result<(), ControlError> {
+    let data = json!({ "version": version, "lost": true });
+    wake(draft)?;
+    let source = draft.snapshot().migration.plan.moving.source.clone();
+    if matches!(
+        draft.snapshot().migration.ownership,
+        Ownership::Ready | Ownership::Fencing
+    ) {
+        draft.own(OwnershipEvent::Fence, data.clone())?;
+        draft.own(OwnershipEvent::Flip, data.clone())?;
+        draft.migrate(MigrationEvent::Flipped, data.clone())?;
+        let to_source = proof.owner == source;
+        draft.migration().map_version_after = Some(MapVersion(version.0 - i64::from(to_source)));
+        pass_cutover(draft)?;
+    }
+    // Without what its first steps found it cannot go on: `cleanup` removes what it left.
+    if proof.completed || !can_go_on(draft.snapshot()) {
+        draft.own(OwnershipEvent::Complete, data)?;
+        return settle::end(draft);
+    }
+    if proof.owner == source {
+        draft.own(OwnershipEvent::FenceBack, data.clone())?;
+        draft.own(OwnershipEvent::FlipBack, data.clone())?;
+        draft.migrate(MigrationEvent::RolledBack, data)?;
+        draft.migration().map_version_back = Some(version);
+        return ways::go_back(draft);
+    }
+    Ok(())
+}
+
+/// To the state in which a flip finds a migration.
+fn wake(draft: &mut Draft) -> Result<(), ControlError> {
+    let data = json!({ "lost": true });
+    let m = &draft.snapshot().migration;
+    let event = match (m.state, m.ownership) {
+        (MigrationState::Planned, _) => Some(MigrationEvent::Started),
+        (MigrationState::Waiting, _) => Some(MigrationEvent::Approved),
+        (
+            MigrationState::Paused | MigrationState::Failed,
+            Ownership::Flipped | Ownership::RollbackFencing,
+        ) => Some(MigrationEvent::ResumedFlipped),
+        (MigrationState::Paused | MigrationState::Failed, _) => Some(MigrationEvent::Resumed),
+        (
+            MigrationState::Running
+            | MigrationState::Unwinding
+            | MigrationState::Unwound
+            | MigrationState::Flipped
+            | MigrationState::Completed
+            | MigrationState::RolledBack,
+            _,
+        ) => None,
+    };
+    if let Some(event) = event {
+        draft.migrate(event, data)?;
+    }
+    draft.migration().failure = None;
+    Ok(())
+}
+
+/// What came before the flip was done; the cutover itself is done again, as after a flip whose answer was lost.
+fn pass_cutover(draft: &mut Draft) -> Result<(), ControlError> {
+    for kind in FORWARD {
+        let step = draft.snapshot().step_of(kind).cloned();
+        let Some(step) = step else { continue };
+        if kind == StepKind::Cutover {
+            break;
+        }
+        if step.state != StepState::Done {
+            draft.leave(kind)?;
+        }
+    }
+    draft.restore(StepKind::Cutover)?;
+    let step = draft.snapshot().step_of(StepKind::Cutover).cloned();
+    let rests = |step: &Step| matches!(step.state, StepState::Failed | StepState::Backoff);
+    if let Some(step) = step.filter(rests) {
+        draft.step(&step.id, StepEvent::Retried, json!({}))?;
+    }
+    // The keys have moved: nobody is asked again.
+    draft.migration().approved = true;
+    Ok(())
+}
+
+/// A migration can only go on where the store knows what its first steps found.
+fn can_go_on(snapshot: &Snapshot) -> bool {
+    [StepKind::Preflight, StepKind::CreateTarget]
+        .into_iter()
+        .all(|kind| {
+            snapshot
+                .step_of(kind)
+                .is_some_and(|step| step.output.is_some())
+        })
+}

@@ -1,0 +1,152 @@
+//! What the control store knows, as the comparison needs it.
+
+use super::super::{ControlError, Controller, clock};
+use crate::store::{CleanupRecord, Migration, Snapshot};
+use plans::id::{MigrationId, ShardName};
+use plans::inspection::inventory::{Inventory, ServerSeen, Whose};
+use plans::inspection::reconcile::{Known, KnownMove};
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::PoisonError;
+
+/// Migrations that ended before this process began, whose cleanup records are looked at.
+const REMEMBERED: usize = 100;
+
+impl Controller {
+    /// Maps, migrations that have started, servers. What has ended is read once by each process.
+    pub(super) async fn known(&self) -> Result<Known, ControlError> {
+        let store = &self.inner.store;
+        let unfinished = store.unfinished().await?;
+        let open: BTreeSet<MigrationId> = unfinished
+            .iter()
+            .map(|snapshot| snapshot.migration.id.clone())
+            .collect();
+        let ended = self.ended(&open).await?;
+        let started = unfinished
+            .iter()
+            .filter(|s| s.migration.started_at.is_some());
+        let shards = store.shards().await?;
+        let name = |seen: &ServerSeen| {
+            let mut shards = shards.iter();
+            let shard = shards.find(|shard| shard.number == seen.number)?;
+            Some((shard.name.clone(), seen.clone()))
+        };
+        let servers: BTreeMap<ShardName, ServerSeen> =
+            store.servers().await?.iter().filter_map(name).collect();
+        Ok(Known {
+            moves: started.map(known_move).chain(ended).collect(),
+            maps: store.maps().await?,
+            servers,
+        })
+    }
+
+    /// Marks the cleanup records on this shard of migrations that have ended, once nothing of theirs is seen there.
+    pub(super) async fn mark_records(&self, seen: &Inventory) -> Result<(), ControlError> {
+        let unmarked = &self.inner.fleet.unmarked;
+        let ids = unmarked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let store = &self.inner.store;
+        for id in ids {
+            let whose = Whose::Migration(id.clone());
+            let open: Vec<CleanupRecord> = store.cleanup(&id).await?;
+            let open: Vec<CleanupRecord> =
+                open.into_iter().filter(|r| r.done_at.is_none()).collect();
+            let here: Vec<CleanupRecord> = open
+                .iter()
+                .filter(|record| record.shard == seen.shard)
+                .cloned()
+                .collect();
+            let left = seen.objects.iter().any(|object| object.whose == whose);
+            if !here.is_empty() && !left {
+                store.finish_cleanup(&id, &here, clock()).await?;
+            }
+            if open.len() == here.len() && !left {
+                unmarked
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .remove(&id);
+            }
+        }
+        Ok(())
+    }
+
+    async fn ended(&self, open: &BTreeSet<MigrationId>) -> Result<Vec<KnownMove>, ControlError> {
+        let fleet = &self.inner.fleet;
+        let kept = fleet
+            .ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let (mut ended, before) = match kept {
+            Some(kept) => kept,
+            None => {
+                let all = self.inner.store.list(i64::MAX).await?;
+                let ended = all.iter().filter(|m| m.finished_at.is_some());
+                let newest = ended.clone().take(REMEMBERED).map(|m| m.id.clone());
+                fleet
+                    .unmarked
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .extend(newest);
+                let ended = ended.map(|m| (m.id.clone(), of_migration(m)));
+                (ended.collect(), BTreeSet::new())
+            }
+        };
+        for id in before.difference(open) {
+            if let Some(snapshot) = self.inner.store.load(id).await? {
+                ended.insert(id.clone(), of_migration(&snapshot.migration));
+                fleet
+                    .unmarked
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(id.clone());
+            }
+        }
+        let moves = ended.values().cloned().collect();
+        let mut kept = fleet.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some((ended, open.clone()));
+        Ok(moves)
+    }
+}
+
+fn known_move(snapshot: &Snapshot) -> KnownMove {
+    let done = |kind| {
+        let step = snapshot.step_of(kind);
+        step.is_some_and(|step| step.state == StepState::Done)
+    };
+    let going_back = snapshot
+        .step_of(StepKind::Rollback)
+        .is_some_and(|step| !matches!(step.state, StepState::Skipped | StepState::Done));
+    KnownMove {
+        opened: done(StepKind::Cutover) && !going_back,
+        ..of_migration(&snapshot.migration)
+    }
+}
+
+fn of_migration(m: &Migration) -> KnownMove {
+    let moving = &m.plan.moving;
+    KnownMove {
+        id: m.id.clone(),
+        map: m.plan.map.clone(),
+        source: moving.source.clone(),
+        target: moving.target.clone(),
+        keys: moving.keys.clone(),
+        tables: moving.tables.clone(),
+        ownership: m.ownership,
+        epoch: m.epoch.0,
+        finished: m.finished_at.is_some(),
+        opened: false,
+        version: m
+            .map_version_back
+            .max(m.map_version_after)
+            .map(|version| version.0),
+        aware: m
+            .map_version_back
+            .max(m.map_version_after)
+            .max(Some(m.map_version_before))
+            .map_or(0, |version| version.0),
+    }
+}

@@ -1,0 +1,248 @@
+//! A comparison that the operator orders, and what the last one found.
+//!
+//! Before the flip the step `verify` runs again; during the hold the step `hold` is given out again and
+//! compares the old copy with its owner. Which comparison it is, and whether it repairs, stands in the
+//! journal alone: [`run_of`] reads it there for each dispatch.
+//! The report is read from the shards each time: the keys in it are never kept here.
+
+use super::commands::resume;
+use super::dispatch::shard_ref;
+use super::draft::Draft;
+use super::{ControlError, Controller};
+use crate::store::{Event, Migration, Snapshot};
+use plans::id::MigrationId;
+use plans::inspection::{Inspected, Inspection};
+use plans::request::Mode;
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState;
+use plans::state::step::{StepEvent, StepState};
+use plans::step::StepKind;
+use plans::step::verify::{DifferenceReport, ReportTask, VerifyRun};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The line of the journal that orders a comparison.
+const REQUESTED: &str = "verify.requested";
+/// Lines of the journal that are read at once.
+const LINES: i64 = 10_000;
+
+impl Controller {
+    /// Compares the copies of a migration again, now; the number of the comparison.
+    ///
+    /// With `repair` the rows of the copy that differ are written again from the shard that owns them.
+    ///
+    /// # Errors
+    /// [`ControlError::Illegal`] unless the migration waits for its approval, has failed before the flip, or holds.
+    pub async fn verify(
+        &self,
+        id: &MigrationId,
+        repair: bool,
+        actor: &str,
+        reason: Option<&str>,
+    ) -> Result<(VerifyRun, Snapshot), ControlError> {
+        let data = json!({ "repair": repair, "reason": reason });
+        let edit = |draft: &mut Draft| {
+            let illegal = illegal(&draft.snapshot().migration);
+            order(draft, &data)?.ok_or(illegal)
+        };
+        let ((), after) = self.change(id, actor, edit).await?;
+        tracing::info!(migration = %id, repair, actor, "verification ordered");
+        let run = self.verify_run(&after.migration, Some(StepKind::Verify));
+        Ok((run.await?.unwrap_or_default(), after))
+    }
+
+    /// What the last comparison in each direction found, as the shards keep it.
+    ///
+    /// # Errors
+    /// [`ControlError::NoAgent`], or what the agent saw.
+    pub async fn differences(
+        &self,
+        id: &MigrationId,
+    ) -> Result<Vec<DifferenceReport>, ControlError> {
+        let m = self.load(id).await?.migration;
+        let shards = self.inner.store.shards().await?;
+        let task = ReportTask {
+            migration: id.clone(),
+            source: shard_ref(&shards, &m.plan.moving.source)?,
+            target: shard_ref(&shards, &m.plan.moving.target)?,
+        };
+        let asked = Inspection::Differences(Box::new(task));
+        match self.inspect(asked, Duration::ZERO).await? {
+            Inspected::Differences(found) => Ok(found.reports),
+            Inspected::Survey(_)
+            | Inspected::Load(_)
+            | Inspected::Directory(_)
+            | Inspected::Check(_)
+            | Inspected::Mend(_)
+            | Inspected::Inventory(_)
+            | Inspected::Swept(_) => Err(ControlError::OtherAnswer),
+        }
+    }
+
+    /// The comparison that a step of this kind is to make.
+    pub(super) async fn verify_run(
+        &self,
+        m: &Migration,
+        kind: Option<StepKind>,
+    ) -> Result<Option<VerifyRun>, ControlError> {
+        let Some(kind) = kind.filter(|k| matches!(k, StepKind::Verify | StepKind::Hold)) else {
+            return Ok(None);
+        };
+        let (mut events, mut after): (Vec<Event>, i64) = (Vec::new(), 0);
+        loop {
+            let page = self.inner.store.events(&m.id, after, LINES).await?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            events.extend(page.into_iter().filter(counts));
+        }
+        Ok(run_of(&events, kind))
+    }
+}
+
+/// Lines that begin or end a comparison.
+fn counts(event: &Event) -> bool {
+    event.kind == REQUESTED || ends(event, StepKind::Verify) || ends(event, StepKind::Cutover)
+}
+
+fn ends(event: &Event, kind: StepKind) -> bool {
+    let of = event
+        .step
+        .as_ref()
+        .is_some_and(|id| id.as_str() == kind.name());
+    let over = ["step.completed", "step.gave_up", "step.rewound"];
+    of && over.contains(&event.kind.as_str())
+}
+
+/// The comparison that is due by the journal: an interruption leaves it the same, so that the agent goes on
+/// with it; what ends it, an earlier step that runs again, or an order makes another one.
+fn run_of(events: &[Event], kind: StepKind) -> Option<VerifyRun> {
+    let mut run = (kind == StepKind::Verify).then(VerifyRun::default);
+    for event in events {
+        let number = event.seq;
+        if event.kind == REQUESTED {
+            let repair = event.data.get("repair").and_then(Value::as_bool);
+            run = Some(VerifyRun {
+                number,
+                repair: repair.unwrap_or(false),
+            });
+        } else if kind == StepKind::Hold {
+            // What was ordered before the flip is not the hold's.
+            run = None;
+        } else if ends(event, StepKind::Verify) {
+            run = Some(VerifyRun {
+                number,
+                repair: false,
+            });
+        }
+    }
+    run
+}
+
+/// `None`: not possible now.
+fn order(draft: &mut Draft, data: &Value) -> Result<Option<()>, ControlError> {
+    let snapshot = draft.snapshot();
+    let m = &snapshot.migration;
+    let Some(verify) = snapshot.step_of(StepKind::Verify).cloned() else {
+        return Ok(None);
+    };
+    let hold = snapshot.step_of(StepKind::Hold).cloned();
+    match (m.state, m.ownership) {
+        (MigrationState::Waiting, Ownership::Ready) if verify.state == StepState::Done => {}
+        (MigrationState::Failed, Ownership::Ready)
+            if matches!(verify.state, StepState::Done | StepState::Failed) =>
+        {
+            if resume(draft, data.clone())?.is_none() {
+                return Ok(None);
+            }
+        }
+        (MigrationState::Flipped, Ownership::Flipped)
+            if m.plan.mode == Mode::Online && m.hold_end.is_none() =>
+        {
+            let Some(hold) = hold.filter(|step| step.state == StepState::Running) else {
+                return Ok(None);
+            };
+            draft.step(&hold.id, StepEvent::Interrupted, json!({ "why": "verify" }))?;
+            draft.note(REQUESTED, Some(&hold.id), data.clone());
+            return Ok(Some(()));
+        }
+        (_, _) => return Ok(None),
+    }
+    if verify.state == StepState::Done {
+        draft
+            .step(&verify.id, StepEvent::Rewound, json!({ "why": "verify" }))?
+            .attempt = 0;
+    }
+    draft.note(REQUESTED, Some(&verify.id), data.clone());
+    Ok(Some(()))
+}
+
+fn illegal(m: &Migration) -> ControlError {
+    let hint = match (m.ownership, m.plan.mode) {
+        (Ownership::Flipped, Mode::Offline) => {
+            "an offline move keeps no old copy in step: there is nothing to compare with"
+        }
+        (Ownership::Flipped, Mode::Online) => "after the flip copies are compared during the hold",
+        (_, _) => {
+            "copies are compared on demand while the migration waits for its approval, after a failure, and during the hold"
+        }
+    };
+    ControlError::Illegal {
+        command: "verify".to_owned(),
+        migration: m.id.clone(),
+        state: m.state,
+        ownership: m.ownership,
+        hint: Some(hint.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plans::id::StepId;
+
+    fn line(seq: i64, kind: &str, step: &str, data: Value) -> Event {
+        Event {
+            seq,
+            at: chrono::DateTime::default(),
+            actor: String::new(),
+            kind: kind.to_owned(),
+            step: Some(StepId::from(step)),
+            data,
+        }
+    }
+
+    #[test]
+    fn an_interruption_keeps_the_comparison_and_an_end_makes_another() {
+        let mut journal = vec![line(3, "step.dispatched", "verify", Value::Null)];
+        let due = |journal: &[Event]| {
+            let kept: Vec<Event> = journal.iter().filter(|e| counts(e)).cloned().collect();
+            run_of(&kept, StepKind::Verify).unwrap()
+        };
+        assert_eq!(due(&journal), VerifyRun::default());
+        journal.push(line(4, "step.interrupted", "verify", Value::Null));
+        journal.push(line(5, "step.faulted", "verify", Value::Null));
+        assert_eq!(due(&journal), VerifyRun::default());
+        journal.push(line(6, "step.gave_up", "verify", Value::Null));
+        assert_eq!(due(&journal).number, 6);
+        journal.push(line(7, REQUESTED, "verify", json!({ "repair": true })));
+        let repair = VerifyRun {
+            number: 7,
+            repair: true,
+        };
+        assert_eq!(due(&journal), repair);
+        journal.push(line(8, "step.interrupted", "verify", Value::Null));
+        assert_eq!(due(&journal), repair);
+        journal.push(line(9, "step.completed", "verify", Value::Null));
+        assert!(!due(&journal).repair, "an order is carried out once");
+    }
+
+    #[test]
+    fn the_hold_compares_only_what_was_ordered_of_it() {
+        let mut journal = vec![line(3, REQUESTED, "verify", json!({ "repair": true }))];
+        journal.push(line(4, "step.completed", "verify", Value::Null));
+        journal.push(line(5, "step.completed", "cutover", Value::Null));
+        assert_eq!(run_of(&journal, StepKind::Hold), None);
+        journal.push(line(6, REQUESTED, "hold", json!({ "repair": false })));
+        assert_eq!(run_of(&journal, StepKind::Hold).unwrap().number, 6);
+    }
+}

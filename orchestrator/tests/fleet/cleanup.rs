@@ -1,0 +1,150 @@
+//! The orphan sweep with a control store that knows nothing, and the records of what a migration creates.
+
+use crate::stage::{Stage, count, refuses, session, sql, write};
+use serde_json::Value;
+
+/// Everything on a shard that has a name of ours, whoever made it.
+const LEFT: &str = "select (select count(*) from pg_replication_slots where slot_name like 'shardwright%' and slot_type = 'logical')
+    + (select count(*) from pg_publication where pubname ~ '^shardwright_[a-z0-9]+_(fwd|rev)$')
+    + (select count(*) from pg_trigger where not tgisinternal and tgname ~ '^shardwright_guard_.*_(insert|update|delete|truncate)$')
+    + (select count(*) from pg_event_trigger where evtname like 'shardwright%')
+    + (select count(*) from pg_namespace where nspname = 'shardwright')";
+
+async fn leftovers(stage: &Stage, args: &[&str]) -> Vec<Value> {
+    let mut line = vec!["cleanup", "-o", "json"];
+    line.extend(args);
+    let report = stage.json(&line).await;
+    assert_eq!(report["failed"], serde_json::json!([]), "{report}");
+    report["leftovers"].as_array().unwrap().clone()
+}
+
+async fn lose_everything(stage: &mut Stage) {
+    stage.kill_controller().await;
+    stage.kill_agent().await;
+    stage.new_store().await;
+    stage.start_controller().await;
+    stage.start_agent();
+    stage.register().await;
+}
+
+#[tokio::test]
+async fn before_the_flip_nothing_is_left_and_nothing_of_others_is_touched() {
+    let mut stage = Stage::new("sweep").await;
+    stage.ready_to_cut_over().await;
+    sql(
+        &stage.a,
+        "app",
+        "create publication shardwright_mine for table public.orders;
+         create function public.mine() returns trigger language plpgsql as 'begin return null; end';
+         create trigger shardwright_guard_mine after insert on public.orders for each row execute function public.mine();
+         select pg_create_physical_replication_slot('shardwright_mine')",
+    )
+    .await;
+    lose_everything(&mut stage).await;
+    let found = leftovers(&stage, &[]).await;
+    let on = |shard: &str, verdict: &str| {
+        let own = found
+            .iter()
+            .filter(|left| left["shard"] == shard && left["verdict"] == verdict);
+        own.count()
+    };
+    // The target's guard refuses keys: without an owner nobody can say whether it may go.
+    assert!(on("a", "remove") > 5 && on("b", "decide") > 3, "{found:?}");
+    assert!(count(&stage.b, LEFT).await > 5);
+    let _ = leftovers(&stage, &["--apply"]).await;
+    write(&stage.a).await.unwrap();
+    assert!(refuses(&stage.b).await);
+    let _ = leftovers(&stage, &["--apply", "--owner", "m=a", "--reason", "tested"]).await;
+    assert_eq!(count(&stage.a, LEFT).await, 0);
+    assert_eq!(count(&stage.b, LEFT).await, 0);
+    write(&stage.a).await.unwrap();
+    let session = session(&stage.a, "app").await;
+    let mine = "select (select count(*) from pg_publication where pubname = 'shardwright_mine')
+        + (select count(*) from pg_trigger where tgname = 'shardwright_guard_mine')
+        + (select count(*) from pg_replication_slots where slot_name = 'shardwright_mine')";
+    let mine: i64 = session.query_one(mine, &[]).await.unwrap().get(0);
+    assert_eq!(mine, 3);
+}
+
+#[tokio::test]
+async fn after_the_flip_the_refusal_stays_until_the_owner_is_named() {
+    let mut stage = Stage::new("swept").await;
+    let id = stage.ready_to_cut_over().await;
+    stage.cut_over(&id).await;
+    lose_everything(&mut stage).await;
+    let _ = leftovers(&stage, &["--apply"]).await;
+    // What keeps two owners apart is still there; the slots are gone.
+    assert!(refuses(&stage.a).await);
+    write(&stage.b).await.unwrap();
+    let slots = "select count(*) from pg_replication_slots where slot_name like 'shardwright%'";
+    assert_eq!(
+        count(&stage.a, slots).await + count(&stage.b, slots).await,
+        0
+    );
+    let refused = stage.run(&["cleanup", "--apply", "--owner", "m=b"]).await;
+    assert_eq!(refused.status.code(), Some(64), "{refused:?}");
+    let _ = leftovers(&stage, &["--apply", "--owner", "m=b", "--reason", "tested"]).await;
+    assert!(refuses(&stage.a).await);
+    write(&stage.b).await.unwrap();
+    assert_eq!(count(&stage.b, LEFT).await, 0);
+    // The map says it too once it is there again, and the refusal is permanent then.
+    stage
+        .ok("map create m --range ..500=a --range 500..=b")
+        .await;
+    let left = leftovers(&stage, &["--apply"]).await;
+    assert!(
+        left.iter().all(|left| left["verdict"] == "keep"),
+        "{left:?}"
+    );
+    assert!(refuses(&stage.a).await);
+}
+
+/// What covers an object on a shard among the records.
+fn kinds(object: &str) -> &'static [&'static str] {
+    match object.split(' ').next().unwrap() {
+        "slot" => &["slot"],
+        "publication" => &["publication"],
+        "trigger" | "function" | "register" => &["guard"],
+        "event_trigger" => &["guard", "event_trigger"],
+        "rows" | "schema" => &["schema"],
+        _ => &[],
+    }
+}
+
+#[tokio::test]
+async fn everything_that_a_migration_creates_is_recorded_and_marked_when_gone() {
+    let stage = Stage::new("records").await;
+    let id = stage.ready_to_cut_over().await;
+    let records = stage.records(&id).await;
+    let found = leftovers(&stage, &[]).await;
+    let mut objects = 0;
+    for left in &found {
+        assert_eq!(left["verdict"], "keep", "{left}");
+        let object = left["object"].as_str().unwrap();
+        // Sessions, and slots that only sessions hold, go with their processes.
+        if object.starts_with("session ") || object.contains("_cmp_") {
+            continue;
+        }
+        objects += 1;
+        let of = |record: &&Value| {
+            record["shard"] == left["shard"]
+                && kinds(object).iter().any(|kind| record["kind"] == *kind)
+        };
+        assert!(
+            records.iter().any(|record| of(&record)),
+            "{left}: {records:?}"
+        );
+    }
+    assert!(objects > 10, "{found:?}");
+    let table = |record: &&Value| record["kind"] == "table" && record["name"] == "public.orders";
+    assert!(records.iter().any(|record| table(&record)), "{records:?}");
+    stage.ok(&format!("abort {id}")).await;
+    stage.until_state(&id, "unwound").await;
+    assert_eq!(count(&stage.a, LEFT).await + count(&stage.b, LEFT).await, 0);
+    stage
+        .until("the records are marked", || async {
+            let records = stage.records(&id).await;
+            records.iter().all(|record| !record["done_at"].is_null())
+        })
+        .await;
+}
