@@ -28,6 +28,7 @@ mod spool;
 mod standbys;
 mod survey;
 mod survey_live;
+mod verify;
 mod units;
 mod wait_out;
 mod ways_back;

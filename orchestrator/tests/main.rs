@@ -11,4 +11,5 @@ mod lifecycle;
 mod maps;
 mod operations;
 mod store_contract;
+mod verify;
 mod ways;

@@ -51,8 +51,19 @@ impl Bench {
         Self::beside(source, name, ddl).await
     }
 
+    /// As [`Bench::new`], with the target on a server of its own.
+    pub(crate) async fn apart(name: &str, ddl: &str) -> Self {
+        let source = Database::new(&format!("{name}_s")).await;
+        let target = Database::with_settings(&format!("{name}_t"), &[]).await;
+        Self::of(source, target, name, ddl).await
+    }
+
     async fn beside(source: Database, name: &str, ddl: &str) -> Self {
         let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
+        Self::of(source, target, name, ddl).await
+    }
+
+    async fn of(source: Database, target: Database, name: &str, ddl: &str) -> Self {
         let mut bench = Self {
             source,
             target,

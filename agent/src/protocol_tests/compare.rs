@@ -1,69 +1,154 @@
-//! The comparison finds one changed value, whatever the columns are called.
+//! The comparison itself: chunks tile a table, one changed value is found, whatever the columns are called.
+
+use std::collections::BTreeMap;
+
+use connect::Connected;
+use plans::step::verify::{DifferenceKind, RowDifference};
 
 use super::bench::Bench;
-use crate::pg::compare;
+use crate::pg::compare::{self, Digest, Moving, Part, Side};
 
 /// Columns with the names that the statements use themselves.
 const NAMES: &str = "create table public.names ( \
     tenant_id bigint, key text, t text, k text, given text, count int, \"T\" text, primary key (key, tenant_id)); \
     insert into public.names select 100, 'k' || g, 't', 'k', 'g', g, 'T' from generate_series(1, 300) g";
 
+/// 2,000 rows whose key begins with columns that have an order, a row in ten out of the move.
+const ORDERED: &str = "create table public.ordered ( \
+    tenant_id bigint, at timestamptz, name text, primary key (tenant_id, at, name)); \
+    insert into public.ordered select case g % 10 when 0 then 1 else 100 + g % 7 end, \
+      timestamptz '2026-01-01' + g % 50 * interval '1 day', 'n' || g from generate_series(1, 2000) g";
+
+fn side<'a>(session: &'a Connected, shard: &'a str) -> Side<'a> {
+    Side {
+        client: session,
+        shard,
+    }
+}
+
+/// Changes of the target, with the rows that differ after each.
+const CHANGES: [(&str, i64); 7] = [
+    ("select", 0),
+    ("update public.names set given = 'other' where count = 7", 1),
+    ("update public.names set t = null where count = 8", 2),
+    ("delete from public.names where count = 9", 3),
+    ("insert into public.names values (100, 'new', 't')", 4),
+    ("insert into public.names values (1, 'not moving', 't')", 4),
+    (
+        "update public.names set tenant_id = 101 where count = 10",
+        6,
+    ),
+];
+
 #[tokio::test]
-async fn one_changed_value_is_found_by_digest_by_bucket_and_by_key() {
+async fn one_changed_value_is_found_by_digest_by_row_and_by_key() {
     let bench = Bench::new("compared", NAMES).await;
     let (here, there) = (
         bench.ours(&bench.source).await,
         bench.ours(&bench.target).await,
     );
-    let table = &bench.tables[0];
-    let predicate = bench.predicate();
-    for (change, wanted) in [
-        ("select", 0),
-        ("update public.names set given = 'other' where count = 7", 1),
-        ("update public.names set t = null where count = 8", 2),
-        ("delete from public.names where count = 9", 3),
-        ("insert into public.names values (100, 'new', 't')", 4),
-        ("insert into public.names values (1, 'not moving', 't')", 4),
-        (
-            "update public.names set tenant_id = 101 where count = 10",
-            6,
-        ),
-    ] {
+    let moving = Moving::new(&bench.tables[0], &bench.keys);
+    let (origin, copy) = (side(&here, "s"), side(&there, "t"));
+    let drill = async |most| {
+        let found = compare::drill(origin, copy, &moving, &Part::Whole, most);
+        found.await.expect("compared")
+    };
+    for (change, wanted) in CHANGES {
         there.batch_execute(change).await.expect(change);
-        let digests = (
-            compare::digests(&here, table, &predicate, "s")
-                .await
-                .expect("digested"),
-            compare::digests(&there, table, &predicate, "t")
-                .await
-                .expect("digested"),
-        );
-        assert_eq!(compare::rows(&digests.0), 300);
-        let buckets = compare::differing(&digests.0, &digests.1);
-        assert_eq!(buckets.is_empty(), wanted == 0, "{change}");
-        let rows = (
-            compare::bucket_rows(&here, table, &predicate, &buckets, "s")
-                .await
-                .expect("read"),
-            compare::bucket_rows(&there, table, &predicate, &buckets, "t")
-                .await
-                .expect("read"),
-        );
-        assert_eq!(
-            compare::count_differences(&rows.0, &rows.1),
-            wanted,
-            "{change}"
-        );
+        let (here, there) = (whole(origin, &moving).await, whole(copy, &moving).await);
+        assert_eq!(here.rows, 300);
+        assert_eq!(here == there, wanted == 0, "{change}");
+        assert_eq!(drill(100).await.different(), wanted, "{change}");
+    }
+    let few = drill(2).await;
+    assert_eq!((few.different(), few.named.len()), (6, 2));
+    let all = drill(9).await;
+    assert_eq!(all.named.len(), 6);
+    for (key, column) in [("k7", "given"), ("k8", "t")] {
+        let columns = vec![column.to_owned()];
+        let kind = DifferenceKind::Changed { columns };
+        let named = |row: &RowDifference| row.key[0] == key && row.kind == kind;
+        assert!(all.named.iter().any(named), "{key}: {:?}", all.named);
     }
     let keys: Vec<String> = (1..=10).map(|id| format!("[\"k{id}\", \"100\"]")).collect();
     let rows = (
-        compare::keyed_rows(&here, table, &predicate, &keys, "s")
-            .await
-            .expect("read"),
-        compare::keyed_rows(&there, table, &predicate, &keys, "t")
-            .await
-            .expect("read"),
+        keyed(origin, &moving, &keys).await,
+        keyed(copy, &moving, &keys).await,
     );
     assert_eq!(rows.0.len(), 10);
-    assert_eq!(compare::count_differences(&rows.0, &rows.1), 4);
+    let differ = keys
+        .iter()
+        .filter(|key| rows.0.get(*key) != rows.1.get(*key));
+    assert_eq!(differ.count(), 4);
+}
+
+async fn whole(side: Side<'_>, moving: &Moving<'_>) -> Digest {
+    let digest = compare::digest(side, moving, &Part::Whole).await;
+    digest.expect("digested")
+}
+
+async fn keyed(side: Side<'_>, moving: &Moving<'_>, keys: &[String]) -> BTreeMap<String, String> {
+    let rows = compare::keyed_rows(side, moving, keys).await;
+    rows.expect("read")
+}
+
+/// Each moving row is in exactly one chunk, on both sides, and a difference in exactly one of them.
+async fn tiles(name: &str, ddl: &str, plant: &str) -> Vec<Part> {
+    let bench = Bench::new(name, ddl).await;
+    let (here, there) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.target).await,
+    );
+    let moving = Moving::new(&bench.tables[0], &bench.keys);
+    let all = whole(side(&here, "s"), &moving).await;
+    there.batch_execute(plant).await.expect("planted");
+    let parts = compare::cut(side(&here, "s"), &moving, 300)
+        .await
+        .expect("cut");
+    let (mut rows, mut different) = (0, 0);
+    for part in &parts {
+        let text = serde_json::to_string(part).expect("written");
+        let part: Part = serde_json::from_str(&text).expect("read");
+        let digests = (
+            compare::digest(side(&here, "s"), &moving, &part)
+                .await
+                .expect("digested"),
+            compare::digest(side(&there, "t"), &moving, &part)
+                .await
+                .expect("digested"),
+        );
+        rows += digests.0.rows;
+        different += i32::from(digests.0 != digests.1);
+    }
+    assert_eq!((rows, different), (all.rows, 1));
+    parts
+}
+
+#[tokio::test]
+async fn ranges_of_the_key_tile_a_table() {
+    let plant = "update public.ordered set name = 'other' where name = 'n777'";
+    let parts = tiles("cut_ranges", ORDERED, plant).await;
+    assert!(parts.len() > 3, "{parts:?}");
+    let Part::Range {
+        from: Some(from), ..
+    } = &parts[1]
+    else {
+        panic!("{parts:?}")
+    };
+    // A text has another order on a server with another collation: it is no bound.
+    assert_eq!(from.len(), 2);
+}
+
+#[tokio::test]
+async fn classes_of_the_key_tile_a_table_whose_key_has_no_order_of_its_own() {
+    let plant = "update public.names set t = 'other' where count = 7";
+    let more = format!(
+        "{NAMES}; insert into public.names select 100, 'm' || g, 't', 'k', 'g', g + 1000, 'T' from generate_series(1, 900) g"
+    );
+    let parts = tiles("cut_classes", &more, plant).await;
+    assert!(parts.len() > 1);
+    assert!(
+        parts.iter().all(|part| matches!(part, Part::Class { .. })),
+        "{parts:?}"
+    );
 }

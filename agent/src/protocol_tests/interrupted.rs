@@ -49,6 +49,7 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
         source_keeps_keys: true,
         options: Options::default(),
         outputs: BTreeMap::new(),
+        verify: None,
     };
     let owned = Arc::new(Owned::new(
         dispatch.migration.clone(),

@@ -1,134 +1,137 @@
 //! Keys that changed since the verification: compared again before the fence, and inside the window.
 //!
-//! A key is clean when the destination's row, as one snapshot sees it together with the key's mark,
+//! A key is clean when the destination's row, as one statement sees it together with the key's mark,
 //! equals the origin's row read afterwards: a change that is not applied yet comes with a newer mark.
 //! Keys that differ stay dirty; inside the window, when nothing moves any more, a difference is real.
+//!
+//! Keys are read in pages: neither memory nor a statement grows with their number. [`sweep`] keeps that
+//! number small while a migration waits for its approval, or holds.
 
-use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+use futures::future::try_join_all;
+use plans::names::Direction;
+use plans::step::StepKind;
 use tokio_postgres::Client;
 
 use super::verify::Sides;
 use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pg::lsn::Lsn;
-use crate::pg::{compare, epoch};
+use crate::pg::compare::{self, DirtyRow, Moving, Side};
+use crate::pg::epoch;
 
 /// Keys that are compared with one statement.
-const KEYS_AT_ONCE: usize = 5000;
-
-/// Dirty keys of each relation, with the commit that changed them last.
-pub(super) type Dirty = BTreeMap<String, Vec<(String, Lsn)>>;
+const KEYS_AT_ONCE: i64 = 2_000;
+/// Between two sweeps.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// The sessions of a comparison.
-pub(super) struct Both<'a> {
-    pub(super) origin: &'a Client,
-    pub(super) destination: &'a Client,
+pub(crate) struct Both<'a> {
+    pub(crate) origin: &'a Client,
+    pub(crate) destination: &'a Client,
 }
 
 /// Compares dirty keys while writes go on and forgets those that are equal; how many are left.
-pub(super) async fn recheck(
+///
+/// Prepares both sessions for [`differences`].
+pub(crate) async fn recheck(
     context: &Context,
     sides: &Sides,
     both: &Both<'_>,
 ) -> Result<usize, StepError> {
     let shard = sides.destination.name.as_str();
-    let what = format!("shard {shard}: comparing changed rows");
-    both.destination
-        .batch_execute("begin isolation level repeatable read read only")
-        .await
-        .at(&what)?;
-    let dirty = read(both.destination, sides).await?;
-    let mut there = BTreeMap::new();
-    for (relation, keys) in &dirty {
-        there.insert(
-            relation,
-            rows(context, both.destination, relation, keys, shard).await?,
-        );
-    }
-    epoch::commit(both.destination, &what).await?;
+    tokio::try_join!(
+        compare::prepare(both.origin, &sides.origin.name),
+        compare::prepare(both.destination, shard)
+    )?;
     let mut left = 0;
-    for (relation, keys) in &dirty {
-        let here = rows(context, both.origin, relation, keys, &sides.origin.name).await?;
-        let equal = |key: &&(String, Lsn)| here.get(&key.0) == there[relation].get(&key.0);
-        let clean: Vec<&(String, Lsn)> = keys.iter().filter(equal).collect();
-        left += keys.len() - clean.len();
-        forget(both.destination, sides, relation, &clean).await?;
+    for moving in dirty_tables(context, sides, both).await? {
+        let mut after = String::new();
+        while let Some(page) = page(sides, both, &moving, &after).await? {
+            let (clean, rest): (Vec<DirtyRow>, Vec<DirtyRow>) =
+                judge(sides, both, &moving, &page).await?;
+            left += rest.len();
+            let relation = moving.table.table.to_string();
+            forget(both.destination, sides, &relation, &clean).await?;
+            after = page.last().map(|row| row.key.clone()).unwrap_or_default();
+        }
     }
     Ok(left)
 }
 
 /// How many dirty keys differ while neither side changes, and how many were compared.
-pub(super) async fn differences(
+///
+/// Its time grows with the keys that are dirty, not with the tables: two statements for each table that has
+/// any, those of all tables at the same time.
+pub(crate) async fn differences(
     context: &Context,
     sides: &Sides,
     both: &Both<'_>,
 ) -> Result<(usize, usize), StepError> {
-    let dirty = read(both.destination, sides).await?;
-    let (mut different, mut compared) = (0, 0);
-    for (relation, keys) in &dirty {
-        let (here, there) = tokio::try_join!(
-            rows(context, both.origin, relation, keys, &sides.origin.name),
-            rows(
-                context,
-                both.destination,
-                relation,
-                keys,
-                &sides.destination.name
-            ),
-        )?;
-        compared += keys.len();
-        different += keys
-            .iter()
-            .filter(|(key, _)| here.get(key) != there.get(key))
-            .count();
-    }
-    Ok((different, compared))
+    let tables = dirty_tables(context, sides, both).await?;
+    let counts = tables.iter().map(|moving| async move {
+        let (mut different, mut compared) = (0, 0);
+        let mut after = String::new();
+        while let Some(page) = page(sides, both, moving, &after).await? {
+            let (clean, rest) = judge(sides, both, moving, &page).await?;
+            different += rest.len();
+            compared += clean.len() + rest.len();
+            after = page.last().map(|row| row.key.clone()).unwrap_or_default();
+        }
+        Ok::<_, StepError>((different, compared))
+    });
+    let counts = try_join_all(counts).await?;
+    let sum = |sum: (usize, usize), table: (usize, usize)| (sum.0 + table.0, sum.1 + table.1);
+    Ok(counts.into_iter().fold((0, 0), sum))
 }
 
-async fn read(session: &Client, sides: &Sides) -> Result<Dirty, StepError> {
-    let rows = session
-        .query(
-            "select relation, key, lsn from shardwright.dirty where migration = $1",
-            &[&sides.token.migration.0],
-        )
-        .await
-        .at(format_args!(
-            "shard {}: reading changed keys",
-            sides.destination.name
-        ))?;
-    let mut dirty = Dirty::new();
-    for row in rows {
-        dirty
-            .entry(row.get(0))
-            .or_default()
-            .push((row.get(1), row.get(2)));
-    }
-    Ok(dirty)
+/// The tables of the move that have dirty keys.
+async fn dirty_tables<'a>(
+    context: &'a Context,
+    sides: &Sides,
+    both: &Both<'_>,
+) -> Result<Vec<Moving<'a>>, StepError> {
+    let shard = sides.destination.name.as_str();
+    let dirty = compare::dirty_relations(both.destination, &sides.token, shard).await?;
+    let tables = context.dispatch.tables.iter();
+    Ok(tables
+        .filter(|table| dirty.contains(&table.table.to_string()))
+        .map(|table| Moving::new(table, &context.dispatch.keys))
+        .collect())
 }
 
-/// Hashes of the rows behind the keys, by key; a key without a row is missing.
-async fn rows(
-    context: &Context,
-    session: &Client,
-    relation: &str,
-    keys: &[(String, Lsn)],
-    shard: &str,
-) -> Result<BTreeMap<String, String>, StepError> {
-    let mut all = BTreeMap::new();
-    let tables = &context.dispatch.tables;
-    let Some(table) = tables
-        .iter()
-        .find(|table| table.table.to_string() == relation)
-    else {
-        return Ok(all);
+/// The next dirty keys behind `after` with the destination's rows; `None` when there are no more.
+async fn page(
+    sides: &Sides,
+    both: &Both<'_>,
+    moving: &Moving<'_>,
+    after: &str,
+) -> Result<Option<Vec<DirtyRow>>, StepError> {
+    let destination = Side {
+        client: both.destination,
+        shard: &sides.destination.name,
     };
-    let predicate = table.predicate(&context.dispatch.keys, "t");
-    for part in keys.chunks(KEYS_AT_ONCE) {
-        let texts: Vec<String> = part.iter().map(|(key, _)| key.clone()).collect();
-        all.append(&mut compare::keyed_rows(session, table, &predicate, &texts, shard).await?);
-    }
-    Ok(all)
+    let rows =
+        compare::rows_of_dirty(destination, &sides.token, moving, after, KEYS_AT_ONCE).await?;
+    Ok((!rows.is_empty()).then_some(rows))
+}
+
+/// Those whose rows are equal on the origin, and the others.
+async fn judge(
+    sides: &Sides,
+    both: &Both<'_>,
+    moving: &Moving<'_>,
+    page: &[DirtyRow],
+) -> Result<(Vec<DirtyRow>, Vec<DirtyRow>), StepError> {
+    let origin = Side {
+        client: both.origin,
+        shard: &sides.origin.name,
+    };
+    let keys: Vec<String> = page.iter().map(|row| row.key.clone()).collect();
+    let here = compare::keyed_rows(origin, moving, &keys).await?;
+    let equal = |row: &DirtyRow| here.get(&row.key) == row.hash.as_ref();
+    Ok(page.iter().cloned().partition(equal))
 }
 
 /// Forgets keys, unless they were changed again meanwhile; keys that apply is marking now are skipped.
@@ -136,12 +139,15 @@ async fn forget(
     session: &Client,
     sides: &Sides,
     relation: &str,
-    keys: &[&(String, Lsn)],
+    keys: &[DirtyRow],
 ) -> Result<(), StepError> {
+    if keys.is_empty() {
+        return Ok(());
+    }
     let shard = sides.destination.name.as_str();
     let what = format!("shard {shard}: forgetting compared keys");
-    let texts: Vec<&str> = keys.iter().map(|(key, _)| key.as_str()).collect();
-    let marks: Vec<Lsn> = keys.iter().map(|(_, lsn)| *lsn).collect();
+    let texts: Vec<&str> = keys.iter().map(|row| row.key.as_str()).collect();
+    let marks: Vec<_> = keys.iter().map(|row| row.lsn).collect();
     epoch::begin(session, &sides.token, shard).await?;
     session
         .execute(
@@ -155,4 +161,52 @@ async fn forget(
         .await
         .at(&what)?;
     epoch::commit(session, &what).await
+}
+
+/// Compares dirty keys again and again while nothing else is done for the migration, so that few are left
+/// for the cutover; ends when it is dropped or cancelled.
+pub(crate) async fn sweep(context: &Context) {
+    let waits = match &context.dispatch.step {
+        None | Some((_, StepKind::OpenReverse | StepKind::Hold | StepKind::HoldBack)) => true,
+        Some(_) => false,
+    };
+    let Some(direction) = context
+        .dispatch
+        .stream
+        .filter(|_| waits && context.online())
+    else {
+        return;
+    };
+    while !context.cancel.is_cancelled() {
+        let swept = tokio::select! {
+            () = context.cancel.cancelled() => return,
+            swept = sweep_for_ever(context, direction) => swept,
+        };
+        if let Err(error) = swept {
+            if error.is_superseded() {
+                return;
+            }
+            tracing::debug!(%error, "changed keys could not be compared yet");
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn sweep_for_ever(context: &Context, direction: Direction) -> Result<(), StepError> {
+    let sides = Sides::of(context, direction)?;
+    let origin = sides.origin.session("sweep").await?;
+    let destination = sides.destination.session("sweep").await?;
+    let both = Both {
+        origin: &origin,
+        destination: &destination,
+    };
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        // Until the take-over is complete a shard may still know the older epoch alone.
+        if !context.owned.taken.load(Ordering::Acquire) {
+            continue;
+        }
+        let left = recheck(context, &sides, &both).await?;
+        tracing::debug!(left, "changed keys were compared");
+    }
 }

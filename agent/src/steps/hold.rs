@@ -1,13 +1,24 @@
 //! Hold: the reverse stream keeps the old copy in step until the operator finishes or rolls back.
 //!
 //! The forward slot goes first: nobody reads it any more, and it would keep the source's log.
+//! A comparison that the operator ordered is made here, of the old copy with its owner.
+
+use std::time::Duration;
 
 use plans::names::Direction;
+use plans::step::verify::VerifyRun;
 use serde_json::{Value, json};
 
 use super::open_capture::{drop_slot, unpublish};
+use super::verify;
 use crate::error::StepError;
 use crate::owned::Context;
+
+/// What the operator reads during the hold.
+const HELD: &str =
+    "the old copy is kept in step; `finish` ends this, `rollback` gives the keys back";
+/// Before a comparison that could not be made is tried again.
+const PAUSE: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     let source = context.source()?;
@@ -15,7 +26,29 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     drop_slot(&session, context, Direction::Forward, &source.name).await?;
     unpublish(&session, context, Direction::Forward, &source.name).await?;
     fail_point::hit("hold.started").await?;
-    context.say("the old copy is kept in step; `finish` ends this, `rollback` gives the keys back");
+    context.say(HELD);
+    if let Some(run) = context.dispatch.verify {
+        tokio::select! {
+            biased;
+            () = context.owned.end_hold.notified() => return Ok(json!({})),
+            () = compare(context, run) => {}
+        }
+    }
     context.owned.end_hold.notified().await;
     Ok(json!({}))
+}
+
+/// Compares until it succeeds; what differs is told and does not end the hold.
+async fn compare(context: &Context, run: VerifyRun) {
+    loop {
+        match verify::in_hold(context, run).await {
+            Ok(verified) => {
+                let (rows, different) = (verified.rows_compared, verified.different);
+                context.say(format!("{HELD}; compared {rows} rows, {different} differ"));
+                return;
+            }
+            Err(error) => context.say(format!("{HELD}; it could not be compared yet: {error}")),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
 }

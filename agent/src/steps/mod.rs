@@ -27,6 +27,11 @@ use crate::error::StepError;
 use crate::owned::Context;
 pub(crate) use copy::keep_snapshot;
 pub(crate) use cutover::recover_register;
+pub(crate) use dirty::sweep;
+#[cfg(test)]
+pub(crate) use dirty::{Both, differences, recheck};
+#[cfg(test)]
+pub(crate) use verify::Sides;
 pub(crate) use cutover::spare::let_log_go;
 use plans::names::Direction;
 

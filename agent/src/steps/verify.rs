@@ -1,40 +1,47 @@
-//! Compares both copies at one exact point of the source's log while writes go on.
+//! Compares both copies at exact points of the owner's log while writes go on.
 //!
 //! Order: the applier holds; a temporary slot gives a point and a snapshot that sees exactly what
-//! committed before it; the applier goes on exactly to there; the target's snapshot is opened; then
-//! both snapshots are compared at leisure. Keys that change afterwards are recorded as dirty.
+//! committed before it; the applier goes on exactly to there; the copy's snapshot is opened; then
+//! chunk by chunk is compared at leisure, and each result is durable (`pg::compare::record`).
+//!
+//! A run that was interrupted goes on with the chunks that are left, at a new point, and so does one
+//! whose snapshots have grown old. A chunk that was equal at an older point still counts: the key of
+//! every change since the first point of the run is dirty, because a stream marks keys from the moment
+//! when this step is the next one, and no mark that is newer than the oldest point of a chunk that
+//! counts is taken away for having been compared here.
 
-use std::time::Duration;
+mod point;
+mod repair;
 
 use plans::failure::{Failure, RetryClass};
 use plans::names::Direction;
-use plans::step::verify::Verified;
-use plans::table::MovingTable;
+use plans::step::verify::{ROWS_NAMED, ROWS_REPAIRED, Verified, VerifyRun};
 use plans::wire::TableProgress;
+use tokio::time::{Duration, Instant};
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
+use crate::error::StepError;
 use crate::owned::Context;
+use crate::pg::compare::{self, Chunk, Found, Moving, Records, Sums};
 use crate::pg::epoch::Token;
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::replication::{ReplicationSession, SlotOptions};
 use crate::pg::shard::Shard;
-use crate::pg::{compare, epoch, snapshot};
-use crate::stream::{Held, Stream};
+use crate::stream::Stream;
+use point::Point;
 
-/// Creating a slot waits for every transaction that runs; one that never ends must not stop us for ever.
-const SLOT_PATIENCE: Duration = Duration::from_secs(120);
+/// Rows of a chunk: what an interruption costs at most.
+const CHUNK_ROWS: u32 = 500_000;
+/// How often one run repairs: a row that differs again has another writer.
+const REPAIRS: u32 = 2;
 
 /// The two sides of a change stream: where changes are made, and where they are applied.
-pub(super) struct Sides {
-    pub(super) origin: Shard,
-    pub(super) destination: Shard,
-    pub(super) token: Token,
+pub(crate) struct Sides {
+    pub(crate) origin: Shard,
+    pub(crate) destination: Shard,
+    pub(crate) token: Token,
 }
 
 impl Sides {
-    pub(super) fn of(context: &Context, direction: Direction) -> Result<Self, StepError> {
+    pub(crate) fn of(context: &Context, direction: Direction) -> Result<Self, StepError> {
         Ok(match direction {
             Direction::Forward => Self {
                 origin: context.source()?,
@@ -50,235 +57,224 @@ impl Sides {
     }
 }
 
-/// Both copies at one point.
-struct Point {
-    at: Lsn,
-    origin: Snapshot,
-    destination: Snapshot,
-}
-
-/// A session in a transaction on a snapshot.
-struct Snapshot {
-    session: connect::Connected,
-    shard: String,
-}
-
 pub(super) async fn run(context: &Context) -> Result<Verified, StepError> {
-    if !context.online() {
-        return at_rest(context).await;
+    let run = context.dispatch.verify.unwrap_or_default();
+    let verified = compare(context, Direction::Forward, run, CHUNK_ROWS).await?;
+    if verified.different > 0 {
+        return Err(differs(context, verified.different));
     }
-    context.say("finding an exact point on both sides");
+    Ok(verified)
+}
+
+/// Compares the old copy with its owner during the hold; what differs does not end the hold, but its
+/// marks as dirty keep a roll back from going through.
+pub(super) async fn in_hold(context: &Context, run: VerifyRun) -> Result<Verified, StepError> {
+    compare(context, Direction::Reverse, run, CHUNK_ROWS).await
+}
+
+/// Makes one run to its end, or goes on with it.
+pub(super) async fn compare(
+    context: &Context,
+    direction: Direction,
+    run: VerifyRun,
+    rows_each: u32,
+) -> Result<Verified, StepError> {
+    // Marks come before the first point: what changes after it is known.
     if let Some(stream) = context.owned.stream.lock().await.as_ref() {
         stream.record_dirty();
     }
-    let sides = Sides::of(context, Direction::Forward)?;
-    let point = point(context, &sides).await?;
-    let verified = compare_all(context, &point).await?;
-    forget_dirty(&sides, point.at).await?;
-    Ok(verified)
-}
-
-/// Offline neither side changes: any two snapshots are at the same point.
-async fn at_rest(context: &Context) -> Result<Verified, StepError> {
-    let sides = Sides::of(context, Direction::Forward)?;
-    let point = Point {
-        at: Lsn::default(),
-        origin: resting(&sides.origin).await?,
-        destination: resting(&sides.destination).await?,
+    let sides = Sides::of(context, direction)?;
+    let session = sides.destination.session("verify").await?;
+    let comparison = Comparison {
+        context,
+        direction,
+        sides: &sides,
+        session: &session,
+        repair: run.repair,
+        rows_each,
     };
-    compare_all(context, &point).await
-}
-
-async fn resting(shard: &Shard) -> Result<Snapshot, StepError> {
-    let session = shard.session("compare").await?;
-    open_snapshot(&session, &shard.name).await?;
-    Ok(Snapshot {
-        session,
-        shard: shard.name.clone(),
-    })
-}
-
-/// Compares every table.
-async fn compare_all(context: &Context, point: &Point) -> Result<Verified, StepError> {
-    let mut verified = Verified {
-        at: point.at.to_string(),
-        ..Verified::default()
-    };
-    let mut different = Vec::new();
-    for (at, table) in context.dispatch.tables.iter().enumerate() {
-        context.say(format!("comparing {}", table.table));
-        let (rows, differences) = table_differences(context, point, table).await?;
-        verified.rows_compared += rows;
-        verified.different += differences;
-        if differences > 0 {
-            different.push(format!("{}: {differences} row(s)", table.table));
-        }
-        report(context, at, rows);
-        fail_point::hit("verify.compared").await?;
+    let ended = comparison
+        .records()
+        .begin(run.number, &context.dispatch.schema_fingerprint)
+        .await?;
+    let kept = comparison.kept().await?;
+    if !ended {
+        comparison.to_the_end().await?;
     }
-    if !different.is_empty() {
-        return Err(differs(&different));
-    }
-    Ok(verified)
+    comparison.end(kept).await
 }
 
-fn report(context: &Context, at: usize, rows: i64) {
-    let done = TableProgress {
-        table: context.dispatch.tables[at].table.to_string(),
-        rows_done: rows,
-        rows_total: rows,
-        phase: "compared".to_owned(),
-        ..TableProgress::default()
-    };
-    context.owned.update(|progress| {
-        if at == 0 {
-            progress.tables.clear();
+struct Comparison<'a> {
+    context: &'a Context,
+    direction: Direction,
+    sides: &'a Sides,
+    /// Where results are recorded.
+    session: &'a Client,
+    repair: bool,
+    rows_each: u32,
+}
+
+impl Comparison<'_> {
+    fn records(&self) -> Records<'_> {
+        Records {
+            client: self.session,
+            token: &self.sides.token,
+            direction: self.direction,
+            shard: &self.sides.destination.name,
         }
-        progress.tables.push(done);
-    });
+    }
+
+    /// Chunks that an interrupted attempt has compared already.
+    async fn kept(&self) -> Result<i64, StepError> {
+        let chunks = self.records().chunks().await?;
+        let kept = chunks.iter().filter(|chunk| chunk.at.is_some()).count();
+        Ok(i64::try_from(kept).unwrap_or(i64::MAX))
+    }
+
+    async fn to_the_end(&self) -> Result<(), StepError> {
+        let mut repairs = 0;
+        loop {
+            while self.has_more().await? {
+                self.context.say("finding an exact point on both sides");
+                let point = point::find(self.context, self.sides).await?;
+                self.cut(&point).await?;
+                self.compare_from(&point).await?;
+            }
+            let different = Sums::of(&self.records().chunks().await?).different;
+            if different == 0 || !self.repair || repairs == REPAIRS {
+                return Ok(());
+            }
+            repairs += 1;
+            self.context
+                .say(format!("writing {different} row(s) again that differ"));
+            let written = repair::run(self, different).await?;
+            self.records().again(written).await?;
+        }
+    }
+
+    /// Tables that are compared in this direction.
+    fn tables(&self) -> impl Iterator<Item = Moving<'_>> {
+        let keys = &self.context.dispatch.keys;
+        let tables = self.context.captured(self.direction);
+        tables.map(|table| Moving::new(table, keys))
+    }
+
+    async fn has_more(&self) -> Result<bool, StepError> {
+        let chunks = self.records().chunks().await?;
+        let uncut = |moving: &Moving<'_>| {
+            let name = moving.table.table.to_string();
+            chunks.iter().all(|chunk| chunk.relation != name)
+        };
+        Ok(chunks.iter().any(|chunk| chunk.at.is_none()) || self.tables().any(|t| uncut(&t)))
+    }
+
+    async fn cut(&self, point: &Point) -> Result<(), StepError> {
+        let known = self.records().chunks().await?;
+        for moving in self.tables() {
+            let name = moving.table.table.to_string();
+            if known.iter().any(|chunk| chunk.relation == name) {
+                continue;
+            }
+            let parts = compare::cut(point.origin.side(), &moving, self.rows_each).await?;
+            self.records().plan(&name, &parts).await?;
+        }
+        Ok(())
+    }
+
+    /// Compares what is left until the snapshots are too old to be kept.
+    async fn compare_from(&self, point: &Point) -> Result<(), StepError> {
+        let age = Duration::from_secs(u64::from(self.context.dispatch.options.snapshot_age_s));
+        let mut chunks = self.records().chunks().await?;
+        let started = Instant::now();
+        for moving in self.tables() {
+            let name = moving.table.table.to_string();
+            let mine = |chunk: &&mut Chunk| chunk.relation == name && chunk.at.is_none();
+            for chunk in chunks.iter_mut().filter(mine) {
+                if started.elapsed() > age {
+                    return Ok(());
+                }
+                self.context.say(format!("comparing {name}"));
+                let (rows, found) = self.compare_chunk(point, &moving, chunk).await?;
+                self.records()
+                    .compared(chunk, point.at, rows, &found)
+                    .await?;
+                (chunk.rows, chunk.at) = (rows, Some(point.at));
+                chunk.different = found.different();
+                fail_point::hit("verify.compared").await?;
+            }
+            self.report(&name, &chunks, started);
+        }
+        Ok(())
+    }
+
+    async fn compare_chunk(
+        &self,
+        point: &Point,
+        moving: &Moving<'_>,
+        chunk: &Chunk,
+    ) -> Result<(i64, Found), StepError> {
+        let (origin, copy) = (point.origin.side(), point.destination.side());
+        let (here, there) = tokio::try_join!(
+            compare::digest(origin, moving, &chunk.part),
+            compare::digest(copy, moving, &chunk.part)
+        )?;
+        if here == there {
+            return Ok((here.rows, Found::default()));
+        }
+        let most = if self.repair {
+            ROWS_REPAIRED + 1
+        } else {
+            ROWS_NAMED
+        };
+        let found = compare::drill(origin, copy, moving, &chunk.part, most).await?;
+        Ok((here.rows, found))
+    }
+
+    /// Tells how far a table is.
+    fn report(&self, name: &str, chunks: &[Chunk], started: Instant) {
+        let mine = || chunks.iter().filter(|chunk| chunk.relation == name);
+        let rows = mine().map(|chunk| chunk.rows).sum();
+        let all: i64 = chunks.iter().map(|chunk| chunk.rows).sum();
+        let figures = TableProgress {
+            table: name.to_owned(),
+            rows_done: rows,
+            rows_total: rows,
+            phase: "compared".to_owned(),
+            ..TableProgress::default()
+        };
+        self.context.owned.update(|progress| {
+            progress
+                .tables
+                .retain(|table| table.table != figures.table && table.phase == figures.phase);
+            progress.tables.push(figures);
+            progress.rows_per_second = all as f64 / started.elapsed().as_secs_f64().max(0.001);
+        });
+    }
+
+    async fn end(&self, kept: i64) -> Result<Verified, StepError> {
+        let sums = Sums::of(&self.records().chunks().await?);
+        let repaired = self.records().end(sums).await?;
+        Ok(Verified {
+            rows_compared: sums.rows,
+            different: sums.different,
+            at: sums.oldest.unwrap_or_default().to_string(),
+            chunks: sums.chunks,
+            chunks_kept: kept,
+            repaired,
+        })
+    }
 }
 
-fn differs(tables: &[String]) -> StepError {
+fn differs(context: &Context, rows: i64) -> StepError {
+    let id = &context.dispatch.migration;
     StepError::Failed(Failure {
         code: "verify.different".to_owned(),
-        message: format!("the copies differ: {}", tables.join(", ")),
-        hint: Some(
-            "find out who wrote to the target; abort the migration and plan it again".to_owned(),
-        ),
+        message: format!("the copies differ in {rows} row(s)"),
+        hint: Some(format!(
+            "`shardwright verify {id} --report` names them, `verify {id} --repair` writes them again; find out who wrote to the target, or abort the migration and plan it again"
+        )),
         retry: RetryClass::None,
     })
-}
-
-/// Opens a snapshot on each side that sees exactly what committed before one point.
-async fn point(context: &Context, sides: &Sides) -> Result<Point, StepError> {
-    let stream = context.owned.stream.lock().await;
-    let stream = stream
-        .as_ref()
-        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
-    // Writers go on: without this the applier would be past the point before it is known.
-    let held = stream.hold();
-    let what = format!("shard {}: making a snapshot to compare", sides.origin.name);
-    let name = sides.origin.application_name("compare");
-    let mut slot = ReplicationSession::open(&sides.origin.dsn, &name)
-        .await
-        .at(&what)?;
-    let options = SlotOptions {
-        temporary: true,
-        export: true,
-    };
-    let unique = uuid::Uuid::new_v4().simple().to_string();
-    let slot_name = format!(
-        "{}{}_cmp_{}",
-        plans::names::REPLICATION_PREFIX,
-        context.dispatch.migration,
-        &unique[..8]
-    );
-    let created = tokio::time::timeout(SLOT_PATIENCE, slot.create_slot(&slot_name, options)).await;
-    let created = created
-        .map_err(|_| {
-            StepError::not_yet(
-                "verify.waits",
-                format!("{what}: a transaction that was open before it has not ended for {SLOT_PATIENCE:?}"),
-            )
-        })?
-        .at(&what)?;
-    let exported = created.snapshot.unwrap_or_default();
-    let origin = sides.origin.session("compare").await?;
-    snapshot::begin_with(&origin, &exported, "read only")
-        .await
-        .at(&what)?;
-    let destination = parked_snapshot(&held, sides, created.consistent_point).await?;
-    Ok(Point {
-        at: created.consistent_point,
-        origin: Snapshot {
-            session: origin,
-            shard: sides.origin.name.clone(),
-        },
-        destination: Snapshot {
-            session: destination,
-            shard: sides.destination.name.clone(),
-        },
-    })
-}
-
-/// The destination as it is when exactly what committed before `before` is applied.
-async fn parked_snapshot(
-    held: &Held<'_>,
-    sides: &Sides,
-    before: Lsn,
-) -> Result<connect::Connected, StepError> {
-    let session = sides.destination.session("compare").await?;
-    let parked = held.park(before);
-    let marker = Marker::new(&sides.token, 0, Kind::Park);
-    let origin = sides.origin.session("marker").await?;
-    // The marker commits after the point, so the stream is sure to reach it.
-    let marked = marker.emit(&origin, &sides.token, &sides.origin.name);
-    tokio::try_join!(marked, parked)?;
-    open_snapshot(&session, &sides.destination.name).await?;
-    Ok(session)
-}
-
-async fn open_snapshot(session: &Client, shard: &str) -> Result<(), StepError> {
-    session
-        .batch_execute("begin isolation level repeatable read read only; select pg_catalog.pg_current_snapshot()")
-        .await
-        .at(format_args!("shard {shard}: opening a snapshot to compare"))
-}
-
-/// Rows of the table on the origin, and how many differ or are missing on one side.
-async fn table_differences(
-    context: &Context,
-    point: &Point,
-    table: &MovingTable,
-) -> Result<(i64, i64), StepError> {
-    let predicate = table.predicate(&context.dispatch.keys, "t");
-    let (here, there) = tokio::try_join!(
-        compare::digests(
-            &point.origin.session,
-            table,
-            &predicate,
-            &point.origin.shard
-        ),
-        compare::digests(
-            &point.destination.session,
-            table,
-            &predicate,
-            &point.destination.shard
-        ),
-    )?;
-    let buckets = compare::differing(&here, &there);
-    let rows = compare::rows(&here);
-    if buckets.is_empty() {
-        return Ok((rows, 0));
-    }
-    let (origin, destination) = (&point.origin, &point.destination);
-    let (here, there) = tokio::try_join!(
-        compare::bucket_rows(&origin.session, table, &predicate, &buckets, &origin.shard),
-        compare::bucket_rows(
-            &destination.session,
-            table,
-            &predicate,
-            &buckets,
-            &destination.shard
-        ),
-    )?;
-    Ok((rows, compare::count_differences(&here, &there)))
-}
-
-/// Keys whose last change committed before `before` have been compared.
-async fn forget_dirty(sides: &Sides, before: Lsn) -> Result<(), StepError> {
-    let shard = sides.destination.name.as_str();
-    let session = sides.destination.session("dirty").await?;
-    let what = format!("shard {shard}: forgetting compared keys");
-    epoch::begin(&session, &sides.token, shard).await?;
-    session
-        .execute(
-            "delete from shardwright.dirty where migration = $1 and lsn < $2",
-            &[&sides.token.migration.0, &before],
-        )
-        .await
-        .at(&what)?;
-    epoch::commit(&session, &what).await
 }
 
 /// The stream of the context, for those that only watch it.

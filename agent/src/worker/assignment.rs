@@ -34,6 +34,8 @@ pub(super) struct Assignment {
     step: Option<(StepId, StepKind)>,
     cancel: CancellationToken,
     task: JoinHandle<()>,
+    /// Compares changed keys while nothing else is done.
+    sweep: JoinHandle<()>,
 }
 
 impl Assignment {
@@ -55,19 +57,21 @@ impl Assignment {
         let cancel = CancellationToken::new();
         let step = dispatch.step.clone();
         let context = Context::new(dispatch, owned.clone(), controller.clone(), cancel.clone());
+        let sweeping = context.clone();
+        let sweep = tokio::spawn(async move { steps::sweep(&sweeping).await });
         let task = tokio::spawn(perform(context));
         Self {
             owned,
             step,
             cancel,
             task,
+            sweep,
         }
     }
 
     /// Ends this assignment for the next one; what it holds goes on when the epoch is the same.
     async fn succeed(mut self, dispatch: &Dispatch, spools: &Path) -> Arc<Owned> {
-        self.task.abort();
-        let _ = (&mut self.task).await;
+        self.end_tasks().await;
         if self.owned.epoch == dispatch.epoch {
             return self.owned;
         }
@@ -76,6 +80,13 @@ impl Assignment {
         // The snapshot does not belong to an epoch: it is only read.
         *next.holders.lock().await = self.owned.holders.lock().await.take();
         Arc::new(next)
+    }
+
+    async fn end_tasks(&mut self) {
+        for task in [&mut self.task, &mut self.sweep] {
+            task.abort();
+            let _ = task.await;
+        }
     }
 
     /// The step that runs, until its report is heard.
@@ -105,8 +116,7 @@ impl Assignment {
     /// Ends everything at once.
     pub(super) async fn release(mut self) {
         self.cancel.cancel();
-        self.task.abort();
-        let _ = (&mut self.task).await;
+        self.end_tasks().await;
         self.owned.stop_stream().await;
         *self.owned.holders.lock().await = None;
     }

@@ -68,6 +68,16 @@ pub enum CliError {
         /// Where it should be.
         wanted: String,
     },
+    /// It came to an end that was not waited for.
+    #[error("migration {id} is {state}")]
+    Ended {
+        /// The migration.
+        id: String,
+        /// Where it is.
+        state: String,
+        /// The exit code.
+        code: u8,
+    },
     /// The private store could not be started.
     #[error(transparent)]
     Cluster(#[from] cluster::ClusterError),
@@ -110,6 +120,7 @@ impl CliError {
             | Self::Usage(_)
             | Self::Refused(_)
             | Self::Timeout { .. }
+            | Self::Ended { .. }
             | Self::Cluster(_)
             | Self::Store(_)
             | Self::FailPoint(_)
@@ -131,6 +142,7 @@ impl CliError {
             Self::Usage(_) => USAGE,
             Self::Refused(_) => REFUSED,
             Self::Timeout { .. } => TIMEOUT,
+            Self::Ended { code, .. } => *code,
             Self::Unreachable { .. }
             | Self::Answer { .. }
             | Self::File { .. }

@@ -4,7 +4,7 @@ use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
 use super::follow::{follow, of_migration, of_operation};
 use super::output::{Output, or_dash, table};
-use super::{operation, report, watch};
+use super::{operation, report, verify, watch};
 use crate::controller::Command;
 use crate::controller::operations::OperationState;
 use crate::view::{MigrationView, OperationView, StepView};
@@ -52,6 +52,8 @@ pub(super) enum Verb {
     Rollback(Order),
     /// End the hold: the old rows go; after a roll back, the copy.
     Finish(Order),
+    /// Compare both copies again, now; print what the last comparison found; repair the copy.
+    Verify(verify::Verify),
     /// Print the evidence of an operation or a migration.
     Report {
         /// The operation or migration.
@@ -112,6 +114,7 @@ impl Verb {
             Self::Abort(order) => order.give(client, Command::Abort).await,
             Self::Rollback(order) => order.give(client, Command::Rollback).await,
             Self::Finish(order) => order.give(client, Command::Finish).await,
+            Self::Verify(verify) => verify.run(client).await,
             Self::Report { id, output } => report::print(client, &id, output).await,
         }
     }

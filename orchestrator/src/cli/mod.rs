@@ -19,6 +19,7 @@ mod reconcile;
 mod report;
 mod serve;
 mod shard;
+mod verify;
 mod torture;
 mod verify;
 mod watch;

@@ -1,0 +1,34 @@
+//! What the last comparisons of a migration found: read where the copy is, on either shard.
+
+use plans::names::Direction;
+use plans::step::verify::{Differences, ReportTask};
+
+use super::session;
+use crate::error::{At, StepError};
+use crate::pg::compare;
+
+/// The reports of both directions, the older one first.
+pub(super) async fn run(task: &ReportTask) -> Result<Differences, StepError> {
+    let copies = [
+        (Direction::Forward, &task.target),
+        (Direction::Reverse, &task.source),
+    ];
+    let mut reports = Vec::new();
+    for (direction, shard) in copies {
+        let client = session(shard, "report").await?;
+        let name = shard.name.as_str();
+        let there = client
+            .query_one(
+                "select pg_catalog.to_regclass('shardwright.verification') is not null",
+                &[],
+            )
+            .await
+            .at(format_args!("shard {name}: looking for schema shardwright"))?;
+        if there.get(0) {
+            let id = task.migration.as_str();
+            reports.extend(compare::read_report(&client, id, direction, name).await?);
+        }
+    }
+    reports.sort_by_key(|report| report.run);
+    Ok(Differences { reports })
+}

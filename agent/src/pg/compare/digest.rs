@@ -1,0 +1,137 @@
+//! Digests: how many rows, and two independent 64-bit hashes of each row summed, in no order.
+//!
+//! A row's key is part of its text, so that values which two rows have swapped change both hashes.
+//! The sums are exact (numeric), and are made by the server: nothing of a row leaves it.
+
+use std::collections::BTreeMap;
+
+use super::{Moving, Part, Side};
+use crate::error::{At, StepError};
+
+/// Seeds of the two hashes: far apart in both halves, which the hash mixes in separately.
+const SEEDS: [i64; 2] = [0x5348_4152_4457_5249, -0x2e4f_13c7_9d60_ab85];
+/// Sub-chunks that a chunk is looked at by when it differs.
+const CLASSES: i64 = 256;
+
+/// What stands for a set of rows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Digest {
+    pub(crate) rows: i64,
+    first: String,
+    second: String,
+}
+
+/// Rows and hash sums over `s.shardwright_row`.
+fn sums() -> String {
+    let sum = |seed: i64| {
+        format!(
+            "coalesce(pg_catalog.sum(pg_catalog.hashtextextended(s.shardwright_row collate pg_catalog.\"C\", {seed})), 0)::pg_catalog.text"
+        )
+    };
+    format!("pg_catalog.count(*), {}, {}", sum(SEEDS[0]), sum(SEEDS[1]))
+}
+
+/// The sub-chunk of a row: by its key alone.
+pub(super) fn class(moving: &Moving<'_>, of: i64) -> String {
+    format!(
+        "((pg_catalog.hashtextextended({key} collate pg_catalog.\"C\", 0) operator(pg_catalog.>>) 20) operator(pg_catalog.&) {mask}::pg_catalog.int8)",
+        key = moving.key(),
+        mask = of - 1
+    )
+}
+
+/// The digest of one chunk, as the session's transaction sees it.
+pub(crate) async fn digest(
+    side: Side<'_>,
+    moving: &Moving<'_>,
+    part: &Part,
+) -> Result<Digest, StepError> {
+    // `offset 0` keeps the text from being made once for each hash.
+    let row = side
+        .client
+        .query_one(
+            &format!(
+                "select {sums} from (
+                   select {row} as shardwright_row from only {name} t where {predicate} and {part} offset 0) s",
+                sums = sums(),
+                row = moving.row(),
+                name = moving.name(),
+                predicate = moving.predicate,
+                part = part.sql(moving),
+            ),
+            &[],
+        )
+        .await
+        .at(format_args!(
+            "shard {}: digesting {}",
+            side.shard, moving.table.table
+        ))?;
+    Ok(Digest {
+        rows: row.get(0),
+        first: row.get(1),
+        second: row.get(2),
+    })
+}
+
+/// The digests of a chunk's sub-chunks, and how many there can be.
+pub(super) async fn classes(
+    side: Side<'_>,
+    moving: &Moving<'_>,
+    part: &Part,
+) -> Result<BTreeMap<i64, Digest>, StepError> {
+    let rows = side
+        .client
+        .query(
+            &format!(
+                "select s.shardwright_class, {sums} from (
+                   select {class} as shardwright_class, {row} as shardwright_row
+                   from only {name} t where {predicate} and {part} offset 0) s group by 1",
+                sums = sums(),
+                class = class(moving, CLASSES),
+                row = moving.row(),
+                name = moving.name(),
+                predicate = moving.predicate,
+                part = part.sql(moving),
+            ),
+            &[],
+        )
+        .await
+        .at(format_args!(
+            "shard {}: digesting {} by sub-chunk",
+            side.shard, moving.table.table
+        ))?;
+    let digest = |row: &tokio_postgres::Row| Digest {
+        rows: row.get(1),
+        first: row.get(2),
+        second: row.get(3),
+    };
+    Ok(rows.iter().map(|row| (row.get(0), digest(row))).collect())
+}
+
+/// Sub-chunks in which the two sides differ, gathered so that one reading of each group is about
+/// `rows_at_once` rows of one side.
+pub(super) fn differing(
+    origin: &BTreeMap<i64, Digest>,
+    copy: &BTreeMap<i64, Digest>,
+    rows_at_once: i64,
+) -> Vec<Vec<i64>> {
+    let rows = |side: &BTreeMap<i64, Digest>, class: i64| side.get(&class).map_or(0, |d| d.rows);
+    let (mut groups, mut gathered) = (Vec::new(), 0);
+    for class in (0..CLASSES).filter(|class| origin.get(class) != copy.get(class)) {
+        let more = rows(origin, class).max(rows(copy, class));
+        if groups.is_empty() || gathered + more > rows_at_once {
+            groups.push(Vec::new());
+            gathered = 0;
+        }
+        gathered += more;
+        if let Some(group) = groups.last_mut() {
+            group.push(class);
+        }
+    }
+    groups
+}
+
+/// The condition on a row of the given sub-chunks; `$1` are those.
+pub(super) fn in_classes(moving: &Moving<'_>) -> String {
+    format!("{} = any ($1)", class(moving, CLASSES))
+}

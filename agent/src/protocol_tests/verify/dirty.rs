@@ -1,0 +1,103 @@
+//! Keys that changed after the verification: compared again, in pages, and what that cannot find.
+
+use std::sync::atomic::Ordering;
+
+use plans::names::Direction;
+use plans::step::StepKind;
+
+use super::case::Case;
+use crate::owned::Context;
+use crate::protocol_tests::bench::{ITEM, code};
+use crate::steps::{Both, Sides, differences, recheck};
+
+const FILL: &str = "insert into public.item select 100 + g % 10, g, 'v' from pg_catalog.generate_series(1, 9000) g";
+
+/// How many dirty keys differ while nothing moves.
+async fn different(case: &Case) -> (usize, usize) {
+    judge(case, &case.context, Direction::Forward).await
+}
+
+pub(super) async fn judge(case: &Case, context: &Context, direction: Direction) -> (usize, usize) {
+    let sides = Sides::of(context, direction).expect("two sides");
+    let (origin, destination) = match direction {
+        Direction::Forward => (&case.source, &case.target),
+        Direction::Reverse => (&case.target, &case.source),
+    };
+    let both = Both {
+        origin,
+        destination,
+    };
+    differences(context, &sides, &both).await.expect("compared")
+}
+
+/// How many dirty keys are left after one sweep.
+async fn left(case: &Case) -> usize {
+    let sides = Sides::of(&case.context, Direction::Forward).expect("two sides");
+    let both = Both {
+        origin: &case.source,
+        destination: &case.target,
+    };
+    recheck(&case.context, &sides, &both)
+        .await
+        .expect("compared")
+}
+
+#[tokio::test]
+async fn a_change_behind_the_verification_is_compared_again_and_one_elsewhere_is_not() {
+    let case = Case::new("v_after", ITEM, FILL, FILL).await;
+    case.verify(1).await.expect("equal");
+    assert_eq!(case.dirty().await, 0);
+    let write = "update public.item set v = 'w' where id in (10, 20)";
+    case.source.batch_execute(write).await.expect("written");
+    case.drain().await;
+    assert_eq!(different(&case).await, (0, 2));
+    // On a key that changed since: found. On one that did not: the next verification finds it.
+    let plant = |id: i64| format!("update public.item set v = 'x' where id = {id}");
+    case.target
+        .batch_execute(&plant(10))
+        .await
+        .expect("planted");
+    case.target
+        .batch_execute(&plant(30))
+        .await
+        .expect("planted");
+    assert_eq!(different(&case).await, (1, 2));
+    assert_eq!(left(&case).await, 1, "a real difference stays dirty");
+    assert_eq!(code(case.verify(2).await), "verify.different");
+    assert_eq!(case.named().await.len(), 2);
+}
+
+#[tokio::test]
+async fn many_dirty_keys_are_swept_in_pages() {
+    let case = Case::new("v_pages", ITEM, FILL, FILL).await;
+    case.verify(1).await.expect("equal");
+    let write = "update public.item set v = 'w'; delete from public.item where id > 8990";
+    case.source.batch_execute(write).await.expect("written");
+    case.drain().await;
+    assert_eq!(case.dirty().await, 9000);
+    assert_eq!(different(&case).await, (0, 9000));
+    let plant = "update public.item set v = 'x' where id = 4711";
+    case.target.batch_execute(plant).await.expect("planted");
+    assert_eq!(left(&case).await, 1);
+    assert_eq!(case.dirty().await, 1);
+}
+
+#[tokio::test]
+async fn an_assignment_that_waits_keeps_few_keys_dirty() {
+    let case = Case::new("v_sweep", ITEM, FILL, FILL).await;
+    case.verify(1).await.expect("equal");
+    let mut context = case.dispatched(1, false);
+    let dispatch = std::sync::Arc::make_mut(&mut context.dispatch);
+    dispatch.step = Some((StepKind::OpenReverse.name().into(), StepKind::OpenReverse));
+    dispatch.stream = Some(Direction::Forward);
+    let write = "update public.item set v = 'w' where id <= 100";
+    case.source.batch_execute(write).await.expect("written");
+    case.drain().await;
+    context.owned.taken.store(true, Ordering::Release);
+    let cancel = context.cancel.clone();
+    let sweeping = tokio::spawn(async move { crate::steps::sweep(&context).await });
+    crate::protocol_tests::shard::until("nothing is dirty", || async { case.dirty().await == 0 })
+        .await;
+    cancel.cancel();
+    sweeping.await.expect("it ends when it is told to");
+}

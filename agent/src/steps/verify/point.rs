@@ -1,0 +1,156 @@
+//! Both copies at one exact point.
+
+use std::time::Duration;
+
+use plans::names::REPLICATION_PREFIX;
+
+use super::Sides;
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::compare::{self, Side};
+use crate::pg::lsn::Lsn;
+use crate::pg::marker::{Kind, Marker};
+use crate::pg::replication::{CreatedSlot, ReplicationSession, SlotOptions};
+use crate::pg::shard::Shard;
+use crate::pg::snapshot;
+use crate::stream::Held;
+
+/// Creating a slot waits for every transaction that runs; one that never ends must not stop us for ever.
+const SLOT_PATIENCE: Duration = Duration::from_secs(120);
+
+/// Both copies at one point.
+pub(super) struct Point {
+    /// What committed before it is seen on both sides, and nothing else.
+    pub(super) at: Lsn,
+    pub(super) origin: Snapshot,
+    pub(super) destination: Snapshot,
+}
+
+/// A session in a transaction on a snapshot.
+pub(super) struct Snapshot {
+    session: connect::Connected,
+    shard: String,
+}
+
+impl Snapshot {
+    pub(super) fn side(&self) -> Side<'_> {
+        Side {
+            client: &self.session,
+            shard: &self.shard,
+        }
+    }
+}
+
+/// Opens a snapshot on each side that sees exactly what committed before one point.
+pub(super) async fn find(context: &Context, sides: &Sides) -> Result<Point, StepError> {
+    if !context.online() {
+        return at_rest(sides).await;
+    }
+    let stream = context.owned.stream.lock().await;
+    let stream = stream
+        .as_ref()
+        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
+    // Writers go on: without this the applier would be past the point before it is known.
+    let held = stream.hold();
+    park(context, sides, &held).await
+}
+
+/// Offline neither side changes: any two snapshots are at the same point.
+pub(super) async fn at_rest(sides: &Sides) -> Result<Point, StepError> {
+    let origin = session(&sides.origin).await?;
+    open_snapshot(&origin).await?;
+    let destination = session(&sides.destination).await?;
+    open_snapshot(&destination).await?;
+    Ok(Point {
+        at: Lsn::default(),
+        origin,
+        destination,
+    })
+}
+
+/// As [`find`]; the applier stays at the point until `held` is dropped.
+pub(super) async fn park(
+    context: &Context,
+    sides: &Sides,
+    held: &Held<'_>,
+) -> Result<Point, StepError> {
+    let what = format!("shard {}: making a snapshot to compare", sides.origin.name);
+    let name = sides.origin.application_name("compare");
+    let mut slot = ReplicationSession::open(&sides.origin.dsn, &name)
+        .await
+        .at(&what)?;
+    let created = create_slot(context, &mut slot, &what).await?;
+    let exported = created.snapshot.unwrap_or_default();
+    let origin = session(&sides.origin).await?;
+    snapshot::begin_with(&origin.session, &exported, "read only")
+        .await
+        .at(&what)?;
+    let before = created.consistent_point;
+    let destination = parked_snapshot(held, sides, before).await?;
+    Ok(Point {
+        at: before,
+        origin,
+        destination,
+    })
+}
+
+async fn create_slot(
+    context: &Context,
+    session: &mut ReplicationSession,
+    what: &str,
+) -> Result<CreatedSlot, StepError> {
+    let options = SlotOptions {
+        temporary: true,
+        export: true,
+    };
+    let unique = uuid::Uuid::new_v4().simple().to_string();
+    let name = format!(
+        "{REPLICATION_PREFIX}{}_cmp_{}",
+        context.dispatch.migration,
+        &unique[..8]
+    );
+    let created = tokio::time::timeout(SLOT_PATIENCE, session.create_slot(&name, options)).await;
+    let created = created.map_err(|_| {
+        StepError::not_yet(
+            "verify.waits",
+            format!(
+                "{what}: a transaction that was open before it has not ended for {SLOT_PATIENCE:?}"
+            ),
+        )
+    })?;
+    created.at(what)
+}
+
+/// The destination as it is when exactly what committed before `before` is applied.
+async fn parked_snapshot(
+    held: &Held<'_>,
+    sides: &Sides,
+    before: Lsn,
+) -> Result<Snapshot, StepError> {
+    let destination = session(&sides.destination).await?;
+    let parked = held.park(before);
+    let marker = Marker::new(&sides.token, 0, Kind::Park);
+    let origin = sides.origin.session("marker").await?;
+    // The marker commits after the point, so the stream is sure to reach it.
+    let marked = marker.emit(&origin, &sides.token, &sides.origin.name);
+    tokio::try_join!(marked, parked)?;
+    open_snapshot(&destination).await?;
+    Ok(destination)
+}
+
+async fn session(shard: &Shard) -> Result<Snapshot, StepError> {
+    let session = shard.session("compare").await?;
+    compare::prepare(&session, &shard.name).await?;
+    Ok(Snapshot {
+        session,
+        shard: shard.name.clone(),
+    })
+}
+
+async fn open_snapshot(snapshot: &Snapshot) -> Result<(), StepError> {
+    snapshot
+        .session
+        .batch_execute("begin isolation level repeatable read read only; select pg_catalog.pg_current_snapshot()")
+        .await
+        .at(format_args!("shard {}: opening a snapshot to compare", snapshot.shard))
+}

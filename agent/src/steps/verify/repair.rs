@@ -1,0 +1,97 @@
+//! Writes rows of the copy that differ again, as the owner has them at one exact point.
+//!
+//! The applier stays parked at that point until the rows are committed: what it applies afterwards was
+//! made on top of just these rows. The keys are marked as dirty, and their chunks are compared again.
+//! It writes where the stream writes, never on the owner's side.
+
+use plans::step::verify::ROWS_REPAIRED;
+
+use super::Comparison;
+use super::point::{self, Point};
+use crate::error::StepError;
+use crate::pg::compare::{self, Moving, Side};
+use crate::pg::{epoch, progress};
+
+/// Keys of one statement.
+const KEYS_AT_ONCE: usize = 1_000;
+
+/// Repairs what the run has found so far; how many rows were deleted or written.
+pub(super) async fn run(comparison: &Comparison<'_>, different: i64) -> Result<i64, StepError> {
+    if usize::try_from(different).is_ok_and(|rows| rows > ROWS_REPAIRED) {
+        return Err(StepError::refused(
+            "verify.beyond_repair",
+            format!(
+                "{different} row(s) differ, more than the {ROWS_REPAIRED} that a repair writes"
+            ),
+            "abort the migration and plan it again",
+        ));
+    }
+    let (context, sides) = (comparison.context, comparison.sides);
+    if !context.online() {
+        let point = point::at_rest(sides).await?;
+        return write(comparison, &point).await;
+    }
+    let stream = context.owned.stream.lock().await;
+    let stream = stream
+        .as_ref()
+        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
+    let held = stream.hold();
+    let point = point::park(context, sides, &held).await?;
+    let written = write(comparison, &point).await?;
+    fail_point::hit("verify.repaired").await?;
+    drop(held);
+    Ok(written)
+}
+
+async fn write(comparison: &Comparison<'_>, point: &Point) -> Result<i64, StepError> {
+    let sides = comparison.sides;
+    let shard = sides.destination.name.as_str();
+    let session = sides.destination.replica_session("repair").await?;
+    compare::prepare(&session, shard).await?;
+    let copy = Side {
+        client: &session,
+        shard,
+    };
+    epoch::begin(&session, &sides.token, shard).await?;
+    let mut written = 0;
+    for moving in comparison.tables() {
+        let relation = moving.table.table.to_string();
+        let keys = comparison.records().different_keys(&relation).await?;
+        if keys.is_empty() {
+            continue;
+        }
+        written += keys.len();
+        rewrite(point.origin.side(), copy, &moving, &keys).await?;
+        let marks: Vec<(String, String)> = keys
+            .into_iter()
+            .map(|key| (relation.clone(), key))
+            .collect();
+        progress::mark_dirty(&session, &sides.token, &marks, point.at, shard).await?;
+    }
+    epoch::commit(
+        &session,
+        &format!("shard {shard}: committing repaired rows"),
+    )
+    .await?;
+    Ok(i64::try_from(written).unwrap_or(i64::MAX))
+}
+
+/// The copy's rows with these keys become the owner's.
+async fn rewrite(
+    origin: Side<'_>,
+    copy: Side<'_>,
+    moving: &Moving<'_>,
+    keys: &[String],
+) -> Result<(), StepError> {
+    for some in keys.chunks(KEYS_AT_ONCE) {
+        compare::delete_rows(copy, moving, some).await?;
+    }
+    let mut done = std::collections::BTreeSet::new();
+    for some in keys.chunks(KEYS_AT_ONCE) {
+        let rows = compare::values(origin, moving, some).await?;
+        let new = rows.into_iter().filter(|(key, _)| done.insert(key.clone()));
+        let new: Vec<_> = new.map(|(_, values)| values).collect();
+        compare::insert_rows(copy, moving, &new).await?;
+    }
+    Ok(())
+}

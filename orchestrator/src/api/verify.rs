@@ -1,0 +1,59 @@
+//! Comparisons on demand: ordered, and what the last ones found.
+
+use super::migrations::view;
+use super::{ApiError, actor, json};
+use crate::controller::Controller;
+use crate::view::MigrationView;
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use plans::id::MigrationId;
+use plans::step::verify::{DifferenceReport, VerifyRun};
+use serde::{Deserialize, Serialize};
+
+/// What is to be done about rows that differ, and why.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Ask {
+    repair: bool,
+    reason: Option<String>,
+}
+
+/// A comparison that was ordered.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Ordered {
+    /// Which one: a report of this number is its result.
+    pub run: VerifyRun,
+    /// The migration.
+    pub migration: MigrationView,
+}
+
+/// Orders one.
+pub(super) async fn order(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Ordered>, ApiError> {
+    let ask: Ask = if body.is_empty() {
+        Ask::default()
+    } else {
+        json(&body)?
+    };
+    let reason = ask.reason.as_deref();
+    let id = MigrationId(id);
+    let (run, snapshot) = controller
+        .verify(&id, ask.repair, actor(&headers), reason)
+        .await?;
+    let migration = view(&controller, &snapshot);
+    Ok(Json(Ordered { run, migration }))
+}
+
+/// The last ones, with the keys of rows that differ.
+pub(super) async fn report(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+) -> Result<Json<Vec<DifferenceReport>>, ApiError> {
+    Ok(Json(controller.differences(&MigrationId(id)).await?))
+}

@@ -1,0 +1,283 @@
+//! `shardwright verify`: both copies are compared again; the report names the rows that differ.
+//!
+//! Order: a repair is confirmed, the comparison is ordered, its report is waited for and printed.
+//! The report holds primary keys, which are values of rows: they are printed with --report alone.
+
+use super::client::Client;
+use super::error::{CliError, DEFECTS, MIGRATION_FAILED};
+use super::migration::show_text;
+use super::operation;
+use super::output::{Output, or_dash, table};
+use crate::api::Ordered;
+use crate::view::MigrationView;
+use clap::Args;
+use plans::names::Direction;
+use plans::state::migration::MigrationState;
+use plans::step::verify::{DifferenceKind, DifferenceReport, RowDifference, TableDifferences};
+use serde_json::json;
+use std::io::BufRead;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Between two looks for the result.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Compare both copies of a migration, whole, at an exact point while writes go on.
+///
+/// Possible while the migration waits for its approval, after it failed before the flip, and during the hold.
+/// Exit code 9: rows differ.
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// The migration.
+    id: String,
+    /// Print what the last comparison found, and compare nothing. Names rows by their primary keys, which
+    /// are values of your data.
+    #[arg(long)]
+    report: bool,
+    /// Write rows that differ again from the shard that owns them: on the target before the flip, on the
+    /// old copy during the hold. Never writes on the owner.
+    #[arg(long, conflicts_with = "report")]
+    repair: bool,
+    /// Repair without asking.
+    #[arg(long, requires = "repair")]
+    yes: bool,
+    /// How long to wait for the result, for example 30s or 5m.
+    #[arg(long, default_value = "1h", value_parser = humantime::parse_duration)]
+    timeout: Duration,
+    /// Why; kept in the journal.
+    #[arg(long)]
+    reason: Option<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Verify {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        if let Some(operation) = operation::with_moves(client, &self.id).await? {
+            let moves: Vec<String> = operation
+                .moves
+                .iter()
+                .map(|m| m.migration.id.to_string())
+                .collect();
+            return Err(CliError::Usage(format!(
+                "operation {} has several moves: name one of them: {}",
+                self.id,
+                moves.join(", ")
+            )));
+        }
+        if self.report {
+            return self.print_report(client).await;
+        }
+        if self.repair && !self.yes {
+            self.confirm()?;
+        }
+        let body = json!({ "repair": self.repair, "reason": self.reason }).to_string();
+        let ordered: Ordered = client.post(&self.path(), body).await?;
+        let report = self.wait(client, ordered.run.number).await?;
+        self.output.print(&report, summary)?;
+        Ok(if report.different() == 0 { 0 } else { DEFECTS })
+    }
+
+    fn path(&self) -> String {
+        format!("/api/v1/migrations/{}/verify", self.id)
+    }
+
+    async fn print_report(&self, client: &Client) -> Result<u8, CliError> {
+        let reports: Vec<DifferenceReport> = client.get(&self.path()).await?;
+        let different = reports.last().is_some_and(|last| last.different() > 0);
+        self.output.print(&reports, |reports| {
+            let texts: Vec<String> = reports.iter().map(details).collect();
+            match texts.is_empty() {
+                true => "nothing was compared, or nothing is kept of it any more\n".to_owned(),
+                false => texts.join("\n"),
+            }
+        })?;
+        Ok(if different { DEFECTS } else { 0 })
+    }
+
+    fn confirm(&self) -> Result<(), CliError> {
+        eprint!(
+            "rows of the copy that differ will be deleted and written again from the shard that owns them.\n\
+             Type the migration's id to go on: "
+        );
+        let mut line = String::new();
+        std::io::stdin().lock().read_line(&mut line)?;
+        if line.trim() == self.id {
+            return Ok(());
+        }
+        Err(CliError::Refused(
+            "nothing was repaired: the id was not typed; --yes repairs without asking".to_owned(),
+        ))
+    }
+
+    /// Looks until the comparison has ended.
+    async fn wait(&self, client: &Client, run: i64) -> Result<DifferenceReport, CliError> {
+        let deadline = Instant::now() + self.timeout;
+        loop {
+            let view: MigrationView = client
+                .get(&format!("/api/v1/migrations/{}", self.id))
+                .await?;
+            let reports: Vec<DifferenceReport> = client.get(&self.path()).await?;
+            let found = reports
+                .into_iter()
+                .find(|report| report.run == run && report.finished_at.is_some());
+            if let Some(report) = found {
+                return Ok(report);
+            }
+            let state = view.summary.state;
+            if state == MigrationState::Failed || view.summary.finished_at.is_some() {
+                eprint!("{}", show_text(&view));
+                return Err(CliError::Ended {
+                    id: self.id.clone(),
+                    state: state.to_string(),
+                    code: MIGRATION_FAILED,
+                });
+            }
+            if Instant::now() >= deadline {
+                return Err(CliError::Timeout {
+                    id: self.id.clone(),
+                    state: state.to_string(),
+                    waited: humantime::format_duration(self.timeout).to_string(),
+                    wanted: "compared".to_owned(),
+                });
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+fn what(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "the target with the source",
+        Direction::Reverse => "the old copy with the target",
+    }
+}
+
+/// The result without any key.
+fn summary(report: &DifferenceReport) -> String {
+    let mut text = format!(
+        "compared {}: {} rows in {} chunks at {}, {} different",
+        what(report.direction),
+        report.rows(),
+        report.chunks,
+        or_dash(report.at.as_ref()),
+        report.different(),
+    );
+    if report.repaired > 0 {
+        text += &format!(", {} written again", report.repaired);
+    }
+    text.push('\n');
+    let rows: Vec<_> = report.tables.iter().map(table_row).collect();
+    text += &table(&["TABLE", "ROWS", "MISSING", "EXTRA", "CHANGED"], &rows);
+    if report.different() > 0 {
+        text += "`verify ID --report` names the rows; `verify ID --repair` writes them again\n";
+    }
+    text
+}
+
+fn table_row(table: &TableDifferences) -> Vec<String> {
+    vec![
+        table.table.clone(),
+        table.rows.to_string(),
+        table.missing.to_string(),
+        table.extra.to_string(),
+        table.changed.to_string(),
+    ]
+}
+
+/// The result with the keys of rows that differ.
+fn details(report: &DifferenceReport) -> String {
+    let ended = match &report.finished_at {
+        Some(at) => format!("ended {at}"),
+        None => format!(
+            "has not ended: {} of {} chunks",
+            report.chunks, report.chunks_total
+        ),
+    };
+    let mut text = format!(
+        "comparison {} of {}, begun {}, {ended}\n",
+        report.run,
+        what(report.direction),
+        report.started_at
+    );
+    text += &summary(report);
+    for table in report.tables.iter().filter(|t| t.different() > 0) {
+        text += &format!("\n{}\n", table.table);
+        for row in &table.named {
+            text += &format!("  {}\n", row_text(row));
+        }
+        let named = i64::try_from(table.named.len()).unwrap_or(i64::MAX);
+        let more = table.different() - named;
+        if more > 0 {
+            text += &format!("  and {more} more\n");
+        }
+    }
+    text
+}
+
+fn row_text(row: &RowDifference) -> String {
+    let key = row.key.join(", ");
+    match &row.kind {
+        DifferenceKind::Missing => format!("({key}) is missing in the copy"),
+        DifferenceKind::Extra => format!("({key}) is in the copy only"),
+        DifferenceKind::Changed { columns } => {
+            format!("({key}) differs in {}", columns.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> DifferenceReport {
+        let named = |key: &str, kind| RowDifference {
+            key: vec!["100".to_owned(), key.to_owned()],
+            kind,
+        };
+        let changed = DifferenceKind::Changed {
+            columns: vec!["price".to_owned(), "note".to_owned()],
+        };
+        DifferenceReport {
+            direction: Direction::Forward,
+            run: 7,
+            started_at: "2026-01-01T00:00:00Z".to_owned(),
+            finished_at: Some("2026-01-01T00:00:05Z".to_owned()),
+            at: Some("0/16B3748".to_owned()),
+            repaired: 0,
+            chunks: 2,
+            chunks_total: 2,
+            tables: vec![TableDifferences {
+                table: "public.item".to_owned(),
+                rows: 900,
+                missing: 1,
+                extra: 1,
+                changed: 1200,
+                named: vec![
+                    named("7", changed),
+                    named("8", DifferenceKind::Missing),
+                    named("9", DifferenceKind::Extra),
+                ],
+            }],
+        }
+    }
+
+    #[test]
+    fn the_report_names_rows_and_counts_the_rest() {
+        let text = details(&report());
+        for line in [
+            "compared the target with the source: 900 rows in 2 chunks at 0/16B3748, 1202 different",
+            "(100, 7) differs in price, note",
+            "(100, 8) is missing in the copy",
+            "(100, 9) is in the copy only",
+            "and 1199 more",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn the_summary_names_no_row() {
+        assert!(!summary(&report()).contains("(100"));
+    }
+}
