@@ -4,7 +4,6 @@
 //! on a shard that is older than the map.
 
 mod check;
-mod differences;
 mod close;
 mod differences;
 mod directory;

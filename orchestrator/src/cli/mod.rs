@@ -19,7 +19,6 @@ mod reconcile;
 mod report;
 mod serve;
 mod shard;
-mod verify;
 mod torture;
 mod verify;
 mod watch;
