@@ -4,6 +4,7 @@
 //! It decides nothing: what is done next, and whether the map flips, is the controller's.
 
 pub mod controller;
+pub mod dual_write;
 pub mod error;
 pub(crate) mod inspect;
 pub(crate) mod owned;

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use agent::worker::Worker;
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 /// Ends of sessions that we bring about ourselves are told as errors by the libraries; what matters is
 /// reported with the step.
@@ -12,11 +12,11 @@ const DEFAULT_LOG: &str = "info,pgwire_replication=off,tokio_postgres=warn";
 
 /// Performs the steps of migrations on the shards; the controller decides which.
 #[derive(Debug, Parser)]
-#[command(name = "shardwright-agent", version)]
+#[command(name = "shardwright-agent", version, subcommand_negates_reqs = true)]
 struct Arguments {
     /// This agent's name, stable over restarts.
-    #[arg(long, env = "SHARDWRIGHT_AGENT_NAME")]
-    name: String,
+    #[arg(long, env = "SHARDWRIGHT_AGENT_NAME", required = true)]
+    name: Option<String>,
     /// Where the controller listens; of several, named one by one or separated by commas, whichever leads is found.
     #[arg(
         long,
@@ -29,6 +29,16 @@ struct Arguments {
     /// Folder for captured changes that cannot be applied yet; it holds rows of the moving tables.
     #[arg(long, env = "SHARDWRIGHT_SPOOL_DIR")]
     spool_dir: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What an agent starts for itself.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Lets writes go on when synchronous dual-write hangs; agents start it, with its orders in the environment.
+    #[command(hide = true)]
+    WatchDualWrite,
 }
 
 /// The state folder that the service manager gives, or that of the user.
@@ -51,13 +61,15 @@ async fn main() -> anyhow::Result<()> {
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();
+    if let Some(Command::WatchDualWrite) = arguments.command {
+        return agent::dual_write::watch_for_ever().await;
+    }
+    let name = arguments.name.unwrap_or_default();
     fail_point::check()?;
     let controllers = arguments.controller.join(",");
-    tracing::info!(agent = %arguments.name, controller = %controllers, "agent started");
-    let spools = arguments
-        .spool_dir
-        .unwrap_or_else(|| spool_dir(&arguments.name));
-    let worker = Worker::new(&arguments.name, &controllers, spools);
+    tracing::info!(agent = %name, controller = %controllers, "agent started");
+    let spools = arguments.spool_dir.unwrap_or_else(|| spool_dir(&name));
+    let worker = Worker::new(&name, &controllers, spools);
     tokio::select! {
         () = worker.run() => {}
         _ = tokio::signal::ctrl_c() => tracing::info!("agent stops; another process may take over"),

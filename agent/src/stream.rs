@@ -14,17 +14,19 @@ mod visible;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use plans::failure::RetryClass;
 use plans::names::Direction;
 use plans::table::MovingTable;
 use plans::wire::{StreamMode, StreamStatus};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::dual_write::{DualWrite, Keeper, KeeperSpec};
 use crate::error::StepError;
 use crate::pg::epoch::Token;
 use crate::pg::lsn::Lsn;
@@ -49,6 +51,8 @@ pub(crate) struct StreamSpec {
     pub(crate) tables: Arc<Vec<MovingTable>>,
     /// Where changes are kept that cannot be applied yet; without it the origin keeps them.
     pub(crate) spool: Option<Place>,
+    /// While it is level, commits on the origin wait for it.
+    pub(crate) dual_write: Option<DualWrite>,
     /// A stream with a spool uses it once the origin keeps so many bytes of log for it.
     pub(crate) spool_beyond: u64,
     /// Failures in a row before the stream gives up.
@@ -69,11 +73,15 @@ pub(crate) struct Seen {
 
 /// What a stream is told from outside, at any time; it outlives a restart.
 #[derive(Debug)]
-struct Orders {
+pub(crate) struct Orders {
     /// The key of each change that arrives is recorded as dirty.
     record_dirty: AtomicBool,
     /// Changes may be applied; until then they are spooled.
-    apply: AtomicBool,
+    pub(crate) apply: AtomicBool,
+    /// How many hold it at a point: nothing is confirmed meanwhile.
+    pub(crate) held: AtomicU32,
+    /// `held` or `apply` has changed.
+    pub(crate) nudge: Notify,
 }
 
 /// Asks of a running stream.
@@ -102,6 +110,7 @@ pub(crate) struct Stream {
     asks: mpsc::UnboundedSender<Ask>,
     seen: watch::Receiver<Seen>,
     orders: Arc<Orders>,
+    keeper: Option<Keeper>,
     task: JoinHandle<()>,
 }
 
@@ -119,6 +128,7 @@ impl Stream {
             mode: Default::default(),
             spooled_bytes: 0,
             retained: Default::default(),
+            dual_write: Default::default(),
             lag_bytes: 0,
             lag_ms: 0,
             transactions: 0,
@@ -135,21 +145,44 @@ impl Stream {
         let orders = Arc::new(Orders {
             record_dirty: AtomicBool::new(record_dirty),
             apply: AtomicBool::new(apply),
+            held: AtomicU32::new(0),
+            nudge: Notify::new(),
         });
         let direction = spec.direction;
-        let task = tokio::spawn(supervise(spec, publish, asked, orders.clone()));
+        let ended = CancellationToken::new();
+        let keeper = spec.dual_write.clone().map(|how| {
+            Keeper::start(KeeperSpec {
+                origin: spec.origin.clone(),
+                destination: spec.destination.clone(),
+                token: spec.token.clone(),
+                how,
+                seen: seen.clone(),
+                orders: orders.clone(),
+                ended: ended.clone(),
+            })
+        });
+        let work = supervise(spec, publish, asked, orders.clone());
+        let task = tokio::spawn(async move {
+            let _ended = ended.drop_guard();
+            work.await;
+        });
         Self {
             direction,
             asks,
             seen,
             orders,
+            keeper,
             task,
         }
     }
 
     /// What it has seen so far.
     pub(crate) fn seen(&self) -> Seen {
-        self.seen.borrow().clone()
+        let mut seen = self.seen.borrow().clone();
+        if let Some(keeper) = &self.keeper {
+            seen.status.dual_write = keeper.state();
+        }
+        seen
     }
 
     /// From now on the key of each change that arrives is recorded as dirty.
@@ -160,6 +193,7 @@ impl Stream {
     /// Whether changes are applied from now on, or only spooled (a stream without a spool always applies).
     pub(crate) fn apply(&self, apply: bool) {
         if self.orders.apply.swap(apply, Ordering::SeqCst) != apply {
+            self.orders.nudge.notify_one();
             let _ = self.asks.send(Ask::Look);
         }
     }
@@ -178,6 +212,9 @@ impl Stream {
     ///
     /// It goes on when what this returns is dropped.
     pub(crate) fn hold(&self) -> Held<'_> {
+        // Commits must not wait for a stream that confirms nothing, nor the point for those commits.
+        self.orders.held.fetch_add(1, Ordering::SeqCst);
+        self.orders.nudge.notify_one();
         let _ = self.asks.send(Ask::Hold);
         Held(self)
     }
@@ -189,6 +226,9 @@ impl Stream {
 
     /// Stops it now and waits until its sessions are closed.
     pub(crate) async fn stop(mut self) {
+        if let Some(keeper) = self.keeper.take() {
+            keeper.end().await;
+        }
         self.task.abort();
         let _ = (&mut self.task).await;
     }
@@ -205,6 +245,7 @@ pub(crate) struct Held<'a>(&'a Stream);
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
+        self.0.orders.held.fetch_sub(1, Ordering::SeqCst);
         let _ = self.0.asks.send(Ask::Resume);
     }
 }

@@ -292,6 +292,7 @@ async fn a_stream_that_stopped_for_good_fails_the_migration_once() {
             mode: Default::default(),
             spooled_bytes: 0,
             retained: Default::default(),
+            dual_write: Default::default(),
             lag_bytes: 0,
             lag_ms: 0,
             transactions: 0,

@@ -142,6 +142,7 @@ fn stream_of(dispatch: &Dispatch, edit: impl FnOnce(&mut StreamStatus)) -> Holdi
         mode: Default::default(),
         spooled_bytes: 0,
         retained: Default::default(),
+        dual_write: Default::default(),
         lag_bytes: 0,
         lag_ms: 0,
         transactions: 0,

@@ -294,6 +294,10 @@ pub struct Options {
     /// When a write to the moving keys is acknowledged while both shards are kept in step.
     #[serde(skip_serializing_if = "is_usual")]
     pub dual_write: DualWrite,
+    /// Longest time that a commit waits for the other shard when dual-write is synchronous, milliseconds (200 to 60000).
+    #[schemars(range(min = 200, max = 60_000))]
+    #[serde(skip_serializing_if = "is_usual_limit")]
+    pub dual_write_limit_ms: u32,
     /// What is done about a writer that does not end and so keeps the cutover from starting.
     #[serde(skip_serializing_if = "is_usual")]
     pub long_writers: LongWriters,
@@ -318,6 +322,12 @@ fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+const DUAL_WRITE_LIMIT_MS: u32 = 3000;
+
+fn is_usual_limit(limit: &u32) -> bool {
+    *limit == DUAL_WRITE_LIMIT_MS
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -331,6 +341,7 @@ impl Default for Options {
             moves_per_shard: 2,
             drop_pause_ms: 10,
             dual_write: DualWrite::Asynchronous,
+            dual_write_limit_ms: DUAL_WRITE_LIMIT_MS,
             long_writers: LongWriters::Wait,
             ddl: Ddl::Halt,
             ignore_standbys: Vec::new(),

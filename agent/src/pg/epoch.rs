@@ -26,7 +26,8 @@ pub(crate) struct Token {
     pub(crate) until: MapVersion,
 }
 
-fn lock_key(migration: &MigrationId) -> String {
+/// The key of the advisory lock that workers hold shared, and a take-over alone.
+pub(crate) fn lock_key(migration: &MigrationId) -> String {
     format!("pg_catalog.hashtextextended('shardwright:{migration}', 0)")
 }
 
@@ -112,6 +113,25 @@ pub(crate) async fn is_enrolled(
         )
         .await
         .at(format_args!("shard {shard}: looking for the migration"))?;
+    Ok(row.is_some())
+}
+
+/// True while the token's epoch is the one in force on this shard.
+pub(crate) async fn is_current(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<bool, StepError> {
+    if !super::home::exists(client, shard).await? {
+        return Ok(false);
+    }
+    let row = client
+        .query_opt(
+            "select 1 from shardwright.move where migration = $1 and epoch = $2",
+            &[&token.migration.0, &token.epoch.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the epoch"))?;
     Ok(row.is_some())
 }
 

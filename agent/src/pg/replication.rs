@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::lsn::Lsn;
 pub use error::ReplicationError;
 pub(crate) use error::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
-pub use stream::{ChangeStream, RawEvent, StreamEvent, StreamStart};
+pub use stream::{ChangeStream, Pace, RawEvent, StreamEvent, StreamStart};
 
 /// Which server this is, and which history of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

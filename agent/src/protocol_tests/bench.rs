@@ -58,6 +58,18 @@ impl Bench {
         Self::of(source, target, name, ddl).await
     }
 
+    /// As [`Bench::new`], with each shard on a server of its own: what is set there disturbs nobody.
+    pub(crate) async fn each_alone(name: &str, ddl: &str) -> Self {
+        Self::each_alone_with(name, ddl, &[]).await
+    }
+
+    /// As [`Bench::each_alone`], with these settings on both.
+    pub(crate) async fn each_alone_with(name: &str, ddl: &str, settings: &[(&str, &str)]) -> Self {
+        let source = Database::with_settings(&format!("{name}_s"), settings).await;
+        let target = Database::with_settings(&format!("{name}_t"), settings).await;
+        Self::of(source, target, name, ddl).await
+    }
+
     async fn beside(source: Database, name: &str, ddl: &str) -> Self {
         let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
         Self::of(source, target, name, ddl).await
@@ -213,6 +225,7 @@ impl Bench {
             token: self.token.clone(),
             tables: self.tables.clone(),
             spool: None,
+            dual_write: None,
             spool_beyond: u64::MAX,
             max_attempts: 50,
         }

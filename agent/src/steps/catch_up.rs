@@ -6,6 +6,7 @@ use plans::names::Direction;
 use plans::step::catch_up::CaughtUp;
 use tokio::time::Instant;
 
+use super::dual_write;
 use crate::error::StepError;
 use crate::owned::Context;
 use crate::pg::marker::{Kind, Marker};
@@ -19,6 +20,7 @@ const PROBE_PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) async fn run(context: &Context) -> Result<CaughtUp, StepError> {
     context.say("applying changes that were captured during the copy");
+    dual_write::record(context, Direction::Forward).await?;
     context.ensure_stream(Direction::Forward).await?;
     let status = catch_up(context).await?;
     Ok(CaughtUp {

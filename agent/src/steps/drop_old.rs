@@ -12,9 +12,11 @@ use tokio_postgres::error::SqlState;
 
 use super::create_target::away;
 use super::delete::Deletion;
+use super::dual_write;
 use super::open_capture::{drop_slot, unpublish};
 use crate::error::{At, StepError};
 use crate::owned::Context;
+use crate::pg::dual_write::Proof;
 use crate::pg::shard::Shard;
 use crate::pg::{epoch, guard, home, register};
 
@@ -22,6 +24,7 @@ pub(super) async fn run(context: &Context) -> Result<Dropped, StepError> {
     context.say("stopping the streams");
     context.owned.stop_stream().await;
     context.spool().remove().await?;
+    dual_write::take_out(context, Proof::Owner).await?;
     let (source, target) = (context.source()?, context.target()?);
     for (shard, direction) in [(&target, Direction::Reverse), (&source, Direction::Forward)] {
         let session = shard.session("drop").await?;

@@ -9,6 +9,7 @@ mod delete;
 mod dirty;
 mod drop_new;
 mod drop_old;
+mod dual_write;
 mod hold;
 mod hold_back;
 mod open_capture;
@@ -27,13 +28,14 @@ use crate::error::StepError;
 use crate::owned::Context;
 pub(crate) use copy::keep_snapshot;
 pub(crate) use cutover::recover_register;
+pub(crate) use cutover::spare::let_log_go;
 pub(crate) use dirty::sweep;
 #[cfg(test)]
 pub(crate) use dirty::{Both, differences, recheck};
+pub(crate) use dual_write::take_out as take_out_of_standbys;
+use plans::names::Direction;
 #[cfg(test)]
 pub(crate) use verify::Sides;
-pub(crate) use cutover::spare::let_log_go;
-use plans::names::Direction;
 
 /// Performs one step to its end and returns its output.
 pub(crate) async fn run(context: &Context, kind: StepKind) -> Result<Value, StepError> {

@@ -3,6 +3,7 @@
 use plans::names::Direction;
 use serde_json::{Value, json};
 
+use super::dual_write;
 use super::open_capture::{create_slot, drop_slot, publish, record, start_progress};
 use crate::error::StepError;
 use crate::owned::Context;
@@ -12,6 +13,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     let target = context.target()?;
     let session = target.session("reverse").await?;
     record(context, &target.name, Direction::Reverse).await?;
+    dual_write::record(context, Direction::Reverse).await?;
     drop_slot(&session, context, Direction::Reverse, &target.name).await?;
     publish(&session, context, Direction::Reverse, &target.name).await?;
     let (slot, _session) = create_slot(context, &target, Direction::Reverse).await?;

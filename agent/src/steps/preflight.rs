@@ -12,6 +12,7 @@ use crate::owned::Context;
 use crate::pg::ddl_guard;
 use crate::pg::replication::ReplicationSession;
 use crate::pg::shard::Shard;
+use crate::steps::dual_write;
 
 pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
     let dispatch = &context.dispatch;
@@ -38,6 +39,7 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
         ));
     }
     refuse_needs_rights(context).await?;
+    dual_write::may_begin(context).await?;
     let refused: Vec<String> = survey
         .findings
         .iter()
@@ -53,6 +55,7 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
     }
     let source = identity(&context.source()?).await?;
     let target = identity(&context.target()?).await?;
+    dual_write::check_apart(context, &source, &target)?;
     fail_point::hit("preflight.checked").await?;
     Ok(Preflighted {
         findings: survey.findings,

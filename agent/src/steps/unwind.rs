@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use tokio_postgres::Client;
 
 use super::open_capture::{drop_slot, unpublish};
-use super::{create_target, cutover};
+use super::{create_target, cutover, dual_write};
 use crate::error::{At, StepError};
 use crate::owned::Context;
+use crate::pg::dual_write::Proof;
 use crate::pg::shard::Shard;
 use crate::pg::{epoch, guard, home, register, snapshot};
 
@@ -32,6 +33,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
 /// Removes everything of ours from both shards, and the target's copy.
 pub(super) async fn take_back(context: &Context) -> Result<(), StepError> {
     let token = context.token_for_cleanup();
+    dual_write::take_out(context, Proof::Owner).await?;
     let source = context.source()?;
     let session = source.session("unwind").await?;
     snapshot::end_all(&source, context.dispatch.migration.as_str()).await?;

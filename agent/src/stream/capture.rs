@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{StreamSpec, pause};
 use crate::error::{At, StepError};
 use crate::pg::lsn::Lsn;
-use crate::pg::replication::{ChangeStream, RawEvent, StreamStart};
+use crate::pg::replication::{ChangeStream, Pace, RawEvent, StreamStart};
 use crate::spool::{Durable, Spool, Writer};
 
 /// How long whole transactions wait for more before they are made durable.
@@ -119,7 +119,7 @@ async fn session(
     stop: &CancellationToken,
 ) -> Result<(), StepError> {
     writer.restart().await?;
-    let mut stream = open(spec, writer.end()).await?;
+    let mut stream = open(spec, writer.end(), "capture", Pace::Easy).await?;
     let what = format!("shard {}: reading changes", spec.origin.name);
     let mut inside = false;
     let mut waits_since: Option<Instant> = None;
@@ -156,16 +156,21 @@ async fn session(
     }
 }
 
-/// Opens the slot's stream at `start`.
-pub(super) async fn open(spec: &StreamSpec, start: Lsn) -> Result<ChangeStream, StepError> {
+/// Opens the slot's stream at `start`, for `role`.
+pub(super) async fn open(
+    spec: &StreamSpec,
+    start: Lsn,
+    role: &str,
+    pace: Pace,
+) -> Result<ChangeStream, StepError> {
     let start = StreamStart {
         slot: spec.token.migration.slot(spec.direction),
         publication: spec.token.migration.publication(spec.direction),
         start,
         system: spec.system,
     };
-    let name = spec.origin.application_name("capture");
-    ChangeStream::open(&spec.origin.dsn, &name, &start)
+    let name = spec.origin.application_name(role);
+    ChangeStream::open_at(&spec.origin.dsn, &name, &start, pace)
         .await
         .at(format_args!(
             "shard {}: opening the change stream",

@@ -5,15 +5,19 @@
 use plans::failure::RetryClass;
 use plans::wire::StreamMode;
 
+use tokio::time::Instant;
+
 use super::batch::Batch;
 use super::capture::{self, Capture};
 use super::run::{Ended, Feed, LINGER, Run, took};
 use super::visible::Visible;
 use super::{Shared, StreamSpec, pause};
+use crate::dual_write;
 use crate::error::StepError;
 use crate::pg::apply::Applier;
 use crate::pg::lsn::Lsn;
 use crate::pg::progress;
+use crate::pg::replication::Pace;
 use crate::pg::replication::SLOT_GAP;
 use crate::spool::Spool;
 use plans::names::Direction;
@@ -194,9 +198,16 @@ fn tell(shared: &Shared, left: u64) {
 /// Applies what the slot sends, at once.
 async fn live(shared: &mut Shared, mut run: Run) -> Result<Ended, StepError> {
     let origin = shared.spec.origin.name.clone();
-    let stream = capture::open(&shared.spec, run.batch.progress.lsn).await?;
+    let prompt = shared.spec.dual_write.is_some();
+    let (role, pace) = if prompt {
+        (dual_write::ROLE, Pace::Prompt)
+    } else {
+        ("capture", Pace::Easy)
+    };
+    let stream = capture::open(&shared.spec, run.batch.progress.lsn, role, pace).await?;
     let mut feed = Feed::Live(Box::new(stream));
     shared.mode(StreamMode::Live);
+    let mut waits_since: Option<Instant> = None;
     loop {
         tokio::select! {
             biased;
@@ -217,7 +228,14 @@ async fn live(shared: &mut Shared, mut run: Run) -> Result<Ended, StepError> {
                     return Ok(Ended::Done);
                 }
             }
-            () = tokio::time::sleep(LINGER), if run.may_commit() => run.commit(shared, &mut feed).await?,
+            () = linger(prompt), if run.may_commit() => run.commit(shared, &mut feed).await?,
+        }
+        // Changes that nobody waits for must not keep back those that somebody does.
+        waits_since =
+            (prompt && run.may_commit()).then(|| waits_since.unwrap_or_else(Instant::now));
+        if waits_since.is_some_and(|since| since.elapsed() >= LINGER) {
+            run.commit(shared, &mut feed).await?;
+            waits_since = None;
         }
         if is_far_behind(shared, &run) {
             shared.behind = true;
@@ -227,6 +245,15 @@ async fn live(shared: &mut Shared, mut run: Run) -> Result<Ended, StepError> {
     drop(run);
     close(feed).await;
     Ok(Ended::Again)
+}
+
+/// How long a batch waits for more; while commits wait for it only for what has arrived already.
+async fn linger(prompt: bool) {
+    if prompt {
+        tokio::task::yield_now().await;
+    } else {
+        tokio::time::sleep(LINGER).await;
+    }
 }
 
 async fn close(feed: Feed) {

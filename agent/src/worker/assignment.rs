@@ -18,6 +18,7 @@ use super::report_until_heard;
 use crate::controller::Controller;
 use crate::error::StepError;
 use crate::owned::{Context, Owned};
+use crate::pg::dual_write::Proof;
 use crate::pg::epoch;
 use crate::pg::replication::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
 use crate::steps;
@@ -288,10 +289,14 @@ async fn take_over(context: &Context) -> Result<(), StepError> {
         return Ok(());
     }
     let token = context.token();
+    // Our own commits would wait for the walsender of an owner that is gone.
+    steps::take_out_of_standbys(context, Proof::Taking).await?;
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
         epoch::take_over(&session, &token, &shard.name).await?;
     }
+    // It may have come back once more before that.
+    steps::take_out_of_standbys(context, Proof::Owner).await?;
     let done = |kind: StepKind| {
         context
             .dispatch

@@ -179,6 +179,7 @@ impl Options {
             ("moves_at_once", self.moves_at_once, 1, 64),
             ("moves_per_shard", self.moves_per_shard, 1, 64),
             ("drop_pause_ms", self.drop_pause_ms, 0, 60_000),
+            ("dual_write_limit_ms", self.dual_write_limit_ms, 200, 60_000),
             ("snapshot_age_s", self.snapshot_age_s, 10, 86_400),
             ("wal_cap_mb", self.wal_cap_mb, 64, 1_048_576),
         ];

@@ -5,10 +5,13 @@ use std::time::Duration;
 use connect::Resolved;
 use pgwire_replication::{FeedbackObserver, ReplicationConfig};
 
-use super::{ReplicationError, StreamStart};
+use super::{Pace, ReplicationError, StreamStart};
 
 /// How often a confirmed position is reported at most, and how long `close` waits for that.
 pub(super) const STATUS_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The same while commits wait for it.
+const PROMPT_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A stream that says nothing for this long is dead: the server pings twice within it.
 pub(super) const SILENCE_LIMIT: Duration = Duration::from_secs(120);
@@ -58,13 +61,20 @@ pub(super) fn stream(
     let mut config = session(resolved, application_name)
         .with_start_lsn(start.start.into())
         .with_ack_lsn(pgwire_replication::Lsn::ZERO)
-        .with_status_interval(STATUS_INTERVAL)
         .with_wakeup_interval(SILENCE_LIMIT)
         .with_buffer_size(BUFFERED_MESSAGES)
         .with_feedback_observer(observer);
     config.slot = start.slot.clone();
     config.publication = start.publication.as_str().into();
     config
+}
+
+/// How long a confirmed position may wait until it is reported.
+pub(super) fn status_interval(pace: Pace) -> Duration {
+    match pace {
+        Pace::Easy => STATUS_INTERVAL,
+        Pace::Prompt => PROMPT_INTERVAL,
+    }
 }
 
 /// Our names stand unquoted in replication commands, so they are of the plain kind.

@@ -28,6 +28,15 @@ pub struct StreamStart {
     pub system: SystemIdentity,
 }
 
+/// How soon the server is told of a confirmed position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// Within half a second: nobody waits for it.
+    Easy,
+    /// At once: commits wait for it.
+    Prompt,
+}
+
 /// What arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamEvent {
@@ -90,13 +99,27 @@ impl ChangeStream {
         application_name: &str,
         start: &StreamStart,
     ) -> Result<Self, ReplicationError> {
+        Self::open_at(dsn, application_name, start, Pace::Easy).await
+    }
+
+    /// As [`open`](Self::open), at a pace.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_at(
+        dsn: &Dsn,
+        application_name: &str,
+        start: &StreamStart,
+        pace: Pace,
+    ) -> Result<Self, ReplicationError> {
         config::check_name("replication slot", &start.slot)?;
         config::check_name("publication", &start.publication)?;
         let (report, reported) = watch::channel(());
         let observer = FeedbackObserver::new(move |_| {
             report.send_replace(());
         });
-        let config = config::stream(&dsn.resolve()?, application_name, start, observer);
+        let config = config::stream(&dsn.resolve()?, application_name, start, observer)
+            .with_status_interval(config::status_interval(pace));
         let mut session = ReplicationSession::connect(dsn, application_name, config).await?;
         check_system(&mut session, start).await?;
         check_slot(&mut session, start).await?;
@@ -161,7 +184,7 @@ impl ChangeStream {
         }
     }
 
-    /// Tells the server, within half a second, that everything up to `lsn` is durable elsewhere:
+    /// Tells the server, at the stream's [`Pace`], that everything up to `lsn` is durable elsewhere:
     /// it may forget it. A position below an earlier one changes nothing.
     pub fn confirm(&mut self, lsn: Lsn) {
         self.confirmed = self.confirmed.max(lsn);

@@ -1,0 +1,479 @@
+//! Synchronous dual-write (R22): an acknowledged write is on both shards, and nobody waits for us for long.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use plans::names::Direction;
+use plans::wire::DualWriteState;
+use tokio_postgres::Client;
+
+use super::bench::{Bench, ITEM, code};
+use super::shard::{Shard as Database, until};
+use crate::dual_write::{DualWrite, ROLE, watch_for_ever};
+use crate::pg::dual_write::{self, Proof};
+use crate::pg::epoch;
+use crate::pg::replication::{ReplicationSession, SlotOptions};
+use crate::stream::Stream;
+
+mod process;
+use process::{AgentProcess, program};
+
+const FORWARD: Direction = Direction::Forward;
+/// Never reached where nothing goes wrong.
+const FAR: Duration = Duration::from_secs(50);
+/// Reached soon where something does.
+const NEAR: Duration = Duration::from_secs(1);
+/// What looks, locks and reloads may add to the limit on a busy machine.
+const SLACK: Duration = Duration::from_secs(5);
+
+/// The stream with which commits on its origin wait for the other shard.
+async fn synchronous(bench: &Bench, direction: Direction, limit: Duration) -> Stream {
+    let mut spec = bench.spec(direction).await;
+    spec.dual_write = Some(DualWrite {
+        limit,
+        watchdog: program("watchdog_process"),
+    });
+    let stream = Stream::start(spec, false, true);
+    until_synchronous(&stream).await;
+    stream
+}
+
+async fn until_synchronous(stream: &Stream) {
+    until("commits wait for both shards", || async {
+        state(stream) == DualWriteState::Synchronous
+    })
+    .await;
+    // The state is told from the walsender; the checkpointer, which lets commits wait, is told at the same time.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+}
+
+async fn until_degraded(stream: &Stream) -> String {
+    until("commits do not wait", || async {
+        matches!(state(stream), DualWriteState::Degraded { .. })
+    })
+    .await;
+    match state(stream) {
+        DualWriteState::Degraded { why, .. } => why,
+        other => format!("{other:?}"),
+    }
+}
+
+fn state(stream: &Stream) -> DualWriteState {
+    stream.seen().status.dual_write
+}
+
+async fn setting(database: &Database) -> String {
+    let session = database.session().await;
+    let read = "select current_setting('synchronous_standby_names')";
+    let row = session.query_one(read, &[]).await.expect("read");
+    row.get(0)
+}
+
+/// Writers one after the other and side by side; how many acknowledged rows were not on the other side then.
+async fn missing_after_ack(bench: &Bench, rows: i64) -> usize {
+    let lanes = (1..=4).map(|lane| async move {
+        let (here, there) = (bench.source.session().await, bench.target.session().await);
+        let mut missing = 0;
+        for id in 0..rows {
+            // Keys that stay hold nothing for the stream: their commits must be confirmed as well.
+            let sql = format!("insert into public.item values ({lane}, {id}, 'stays')");
+            here.batch_execute(&sql).await.expect("acknowledged");
+            let tenant: i64 = 100 + lane;
+            let sql = format!("insert into public.item values ({tenant}, {id}, 'moves')");
+            here.batch_execute(&sql).await.expect("acknowledged");
+            let read = "select 1 from public.item where tenant_id = $1 and id = $2";
+            let found = there.query_opt(read, &[&tenant, &id]).await.expect("read");
+            missing += usize::from(found.is_none());
+        }
+        missing
+    });
+    futures::future::join_all(lanes).await.iter().sum()
+}
+
+#[tokio::test]
+async fn an_acknowledged_write_is_on_both_shards() {
+    let bench = Bench::each_alone("dwack", ITEM).await;
+    bench.capture(FORWARD).await;
+    let stream = synchronous(&bench, FORWARD, FAR).await;
+    assert_eq!(missing_after_ack(&bench, 60).await, 0);
+    assert_eq!(state(&stream), DualWriteState::Synchronous, "all the time");
+    stream.stop().await;
+    assert_eq!(setting(&bench.source).await, "");
+    assert_eq!(bench.assert_equal().await, 240);
+}
+
+#[tokio::test]
+async fn control_without_it_acknowledged_writes_are_missing_for_a_moment() {
+    let bench = Bench::each_alone("dwasync", ITEM).await;
+    bench.capture(FORWARD).await;
+    let stream = bench.stream(FORWARD).await;
+    assert!(missing_after_ack(&bench, 60).await > 0);
+    bench.drain(&stream).await.expect("drained");
+    bench.assert_equal().await;
+}
+
+#[tokio::test]
+async fn everything_acknowledged_survives_a_crash_of_the_source_on_the_other_shard() {
+    let bench = Bench::each_alone("dwcrash", ITEM).await;
+    bench.capture(FORWARD).await;
+    let stream = synchronous(&bench, FORWARD, FAR).await;
+    let acknowledged = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let lanes = (0..4_i64).map(|lane| {
+        let (bench, acknowledged) = (&bench, acknowledged.clone());
+        async move {
+            let here = bench.source.session().await;
+            for id in 0_i64.. {
+                let sql = format!("insert into public.item values ({}, {id}, 'x')", 100 + lane);
+                if here.batch_execute(&sql).await.is_err() {
+                    return;
+                }
+                acknowledged.lock().expect("whole").push((100 + lane, id));
+            }
+        }
+    });
+    let crash = async {
+        until("enough is written", || async {
+            acknowledged.lock().expect("whole").len() > 200
+        })
+        .await;
+        let cluster = bench.source.cluster.clone();
+        let killed = tokio::task::spawn_blocking(move || cluster.kill());
+        killed.await.expect("joined").expect("killed");
+    };
+    tokio::join!(futures::future::join_all(lanes), crash);
+    drop(stream);
+    let there = bench.target.session().await;
+    let read = "select tenant_id, id from public.item";
+    let rows = there.query(read, &[]).await.expect("read");
+    let found: std::collections::HashSet<(i64, i64)> =
+        rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let acknowledged = acknowledged.lock().expect("whole");
+    assert!(acknowledged.len() > 200);
+    let lost: Vec<_> = acknowledged
+        .iter()
+        .filter(|row| !found.contains(row))
+        .collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}
+
+#[tokio::test]
+async fn the_reverse_stream_is_synchronous_on_the_target() {
+    let bench = Bench::each_alone("dwrev", ITEM).await;
+    bench.capture(Direction::Reverse).await;
+    let stream = synchronous(&bench, Direction::Reverse, FAR).await;
+    assert!(setting(&bench.target).await.contains(ROLE));
+    assert_eq!(setting(&bench.source).await, "");
+    let there = bench.target.session().await;
+    let insert = "insert into public.item values (1, 1, 'not ours')";
+    there.batch_execute(insert).await.expect("confirmed");
+    drop(stream);
+    until("it is out again", || async {
+        setting(&bench.target).await.is_empty()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_absent_shard_stops_writes_no_longer_than_the_limit_and_is_waited_for_again_once_level()
+{
+    let bench = Bench::each_alone("dwaway", ITEM).await;
+    bench.capture(FORWARD).await;
+    let stream = synchronous(&bench, FORWARD, NEAR).await;
+    let here = bench.source.session().await;
+    let insert = |id: i32| format!("insert into public.item values (150, {id}, 'x')");
+    here.batch_execute(&insert(1)).await.expect("acknowledged");
+    bench.target.cluster.freeze().expect("frozen");
+    let began = Instant::now();
+    here.batch_execute(&insert(2)).await.expect("acknowledged");
+    let hung = began.elapsed();
+    let why = until_degraded(&stream).await;
+    bench.target.cluster.thaw();
+    assert!(hung >= NEAR && hung < NEAR + SLACK, "{hung:?}");
+    assert_eq!(why, "the other shard has confirmed nothing for too long");
+    until_synchronous(&stream).await;
+    here.batch_execute(&insert(3)).await.expect("acknowledged");
+    assert_eq!(bench.assert_equal().await, 3, "at once");
+}
+
+#[tokio::test]
+async fn a_comparison_s_point_is_not_waited_for_by_the_commits_that_it_waits_for() {
+    let bench = Bench::each_alone("dwhold", ITEM).await;
+    bench.capture(FORWARD).await;
+    let stream = synchronous(&bench, FORWARD, FAR).await;
+    let stop = AtomicBool::new(false);
+    let writing = async {
+        let here = bench.source.session().await;
+        let mut id = 0;
+        while !stop.load(Ordering::SeqCst) {
+            let sql = format!("insert into public.item values (150, {id}, 'x')");
+            here.batch_execute(&sql).await.expect("acknowledged");
+            id += 1;
+        }
+    };
+    let comparing = async {
+        let held = stream.hold();
+        let began = Instant::now();
+        let mut slot = ReplicationSession::open(&bench.source.dsn(), "test")
+            .await
+            .expect("opened");
+        let options = SlotOptions {
+            temporary: true,
+            export: true,
+        };
+        slot.create_slot("dwhold_point", options)
+            .await
+            .expect("a slot");
+        let took = began.elapsed();
+        let why = until_degraded(&stream).await;
+        drop(held);
+        stop.store(true, Ordering::SeqCst);
+        (took, why)
+    };
+    let ((took, why), ()) = tokio::join!(comparing, writing);
+    assert!(took < SLACK, "{took:?}");
+    assert_eq!(why, "a comparison reads one exact point");
+    until_synchronous(&stream).await;
+}
+
+#[tokio::test]
+async fn writes_go_on_after_the_limit_when_the_agent_is_stopped_or_killed() {
+    let bench = Bench::each_alone("dwkill", ITEM).await;
+    bench.capture(FORWARD).await;
+    let here = bench.source.session().await;
+    let insert = |id: i32| format!("insert into public.item values (150, {id}, 'x')");
+    let agent = AgentProcess::start(&bench, NEAR);
+    let counted = "select count(*) = 1 from pg_stat_replication where sync_state = 'sync'";
+    let until_counted = || {
+        until("commits wait for both shards", || async {
+            here.query_one(counted, &[]).await.expect("read").get(0)
+        })
+    };
+    until_counted().await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    agent.signal("STOP");
+    let began = Instant::now();
+    here.batch_execute(&insert(1)).await.expect("acknowledged");
+    let hung = began.elapsed();
+    assert!(hung >= NEAR / 2 && hung < NEAR + SLACK, "stopped: {hung:?}");
+    assert_eq!(setting(&bench.source).await, "");
+
+    agent.signal("CONT");
+    until_counted().await;
+    agent.signal("KILL");
+    let began = Instant::now();
+    here.batch_execute(&insert(2)).await.expect("acknowledged");
+    let hung = began.elapsed();
+    assert!(hung < NEAR + SLACK, "killed: {hung:?}");
+    until("it is out, and the watchdog gone", || async {
+        let read = "select count(*) = 0 from pg_stat_activity where application_name like 'shardwright/%/dual-write-watch/%'";
+        let gone: bool = here.query_one(read, &[]).await.expect("read").get(0);
+        gone && setting(&bench.source).await.is_empty()
+    })
+    .await;
+}
+
+/// A session that changes the setting as the agent does.
+async fn changing(bench: &Bench) -> connect::Connected {
+    let session = bench.ours(&bench.source).await;
+    dual_write::prepare(&session).await.expect("prepared");
+    session
+}
+
+async fn set(session: &Client, value: &str) {
+    let value = value.replace('\'', "''");
+    let sql = format!("alter system set synchronous_standby_names = '{value}'");
+    session.batch_execute(&sql).await.expect("set");
+    session
+        .batch_execute("select pg_reload_conf()")
+        .await
+        .expect("reloaded");
+}
+
+async fn until_set(bench: &Bench, value: &str) {
+    until("the server has it", || async {
+        setting(&bench.source).await == value
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_names_of_real_standbys_are_put_back_as_they_were() {
+    let bench = Bench::each_alone("dwnames", ITEM).await;
+    let session = changing(&bench).await;
+    let mut second = bench.token.clone();
+    second.migration = "dwsecond".into();
+    epoch::enrol(&session, &second, "source", "m", "s")
+        .await
+        .expect("enrolled");
+    let name = |token: &epoch::Token| token.migration.application_name("dual-write/1");
+    let (a, b) = (name(&bench.token), name(&second));
+    for value in [
+        "",
+        "s1",
+        "FIRST 1 (s1)",
+        "any 1 (s1, \"it's 2\")",
+        "2 (s1, S2, *)",
+    ] {
+        set(&session, value).await;
+        until_set(&bench, value).await;
+        for first_out in [&bench.token, &second] {
+            let last_out = if first_out.migration == second.migration {
+                &bench.token
+            } else {
+                &second
+            };
+            dual_write::put_in(&session, &bench.token, &a, "s")
+                .await
+                .expect("put in");
+            dual_write::put_in(&session, &second, &b, "s")
+                .await
+                .expect("put in");
+            let both = setting(&bench.source).await;
+            assert!(both.contains(&a) && both.contains(&b), "{both}");
+            for out in [first_out, last_out] {
+                let was = dual_write::take_out(&session, out, Proof::Owner, "s").await;
+                assert!(was.expect("taken out"));
+            }
+            assert_eq!(setting(&bench.source).await, value);
+        }
+    }
+    set(&session, "").await;
+    let read = "select count(*) from shardwright.dual_write";
+    let left: i64 = session.query_one(read, &[]).await.expect("read").get(0);
+    assert_eq!(left, 0);
+}
+
+#[tokio::test]
+async fn a_setting_of_the_configuration_file_is_in_force_again_afterwards() {
+    let bench = Bench::each_alone("dwfile", ITEM).await;
+    let session = changing(&bench).await;
+    let name = bench.token.migration.application_name("dual-write/1");
+    dual_write::put_in(&session, &bench.token, &name, "s")
+        .await
+        .expect("put in");
+    dual_write::take_out(&session, &bench.token, Proof::Owner, "s")
+        .await
+        .expect("taken out");
+    let read = "select count(*) from pg_file_settings where name = 'synchronous_standby_names' and sourcefile ~ 'auto.conf$'";
+    let left: i64 = session.query_one(read, &[]).await.expect("read").get(0);
+    assert_eq!(left, 0);
+}
+
+#[tokio::test]
+async fn an_older_owner_changes_nothing_and_a_newer_one_mends_before_its_first_commit() {
+    let bench = Bench::each_alone("dwepoch", ITEM).await;
+    let session = changing(&bench).await;
+    let name = bench.token.migration.application_name("dual-write/1");
+    dual_write::put_in(&session, &bench.token, &name, "s")
+        .await
+        .expect("put in");
+    let newer = bench.token_of(2);
+    assert!(
+        dual_write::take_out(&session, &newer, Proof::Owner, "s")
+            .await
+            .is_err()
+    );
+    // Nobody confirms: without this the take-over would wait for ever.
+    let out = dual_write::take_out(&session, &newer, Proof::Taking, "s").await;
+    assert!(out.expect("taken out"));
+    let plain = bench.ours(&bench.source).await;
+    epoch::take_over(&plain, &newer, "s").await.expect("taken");
+
+    let late = changing(&bench).await;
+    let put = dual_write::put_in(&late, &bench.token, &name, "s").await;
+    assert_eq!(code(put), "epoch.stale");
+    let name = newer.migration.application_name("dual-write/2");
+    dual_write::put_in(&late, &newer, &name, "s")
+        .await
+        .expect("put in");
+    for proof in [Proof::Owner, Proof::Taking] {
+        let out = dual_write::take_out(&late, &bench.token, proof, "s").await;
+        assert_eq!(code(out), "epoch.stale");
+    }
+    dual_write::take_out(&late, &newer, Proof::Owner, "s")
+        .await
+        .expect("taken out");
+}
+
+#[tokio::test]
+async fn the_rights_that_it_takes_are_named_one_by_one() {
+    let bench = Bench::each_alone("dwrights", ITEM).await;
+    let admin = bench.source.session().await;
+    admin
+        .batch_execute("create role plain login password 'p'")
+        .await
+        .expect("a role");
+    let dsn = bench.source.dsn_as("plain", "p");
+    let plain = connect::connect(&dsn, &connect::Session::named("test"))
+        .await
+        .expect("connected");
+    let found = dual_write::obstacles(&plain, "s").await.expect("asked");
+    assert_eq!(found.len(), 3, "{found:?}");
+    for (_, remedy) in found {
+        admin
+            .batch_execute(&remedy)
+            .await
+            .expect("the remedy is a statement");
+    }
+    assert_eq!(dual_write::obstacles(&plain, "s").await.expect("asked"), []);
+}
+
+/// Commit latency with and without, for the report: `cargo test -p agent commit_latency -- --ignored --nocapture`.
+#[tokio::test]
+#[ignore = "figures"]
+async fn commit_latency() {
+    let bench = Bench::each_alone_with("dwfigures", ITEM, &[("fsync", "on")]).await;
+    bench.capture(FORWARD).await;
+    for (what, keep) in [("asynchronous", false), ("synchronous", true)] {
+        let stream = if keep {
+            synchronous(&bench, FORWARD, FAR).await
+        } else {
+            bench.stream(FORWARD).await
+        };
+        for (keys, tenant) in [("moving", 120), ("other", 20)] {
+            for writers in [1_i64, 8] {
+                let lanes = (0..writers).map(|lane| {
+                    commits(
+                        &bench,
+                        tenant + i64::from(keep),
+                        lane * 1000 + writers * 100_000,
+                    )
+                });
+                let began = Instant::now();
+                let mut took: Vec<Duration> = futures::future::join_all(lanes).await.concat();
+                let rate = took.len() as f64 / began.elapsed().as_secs_f64();
+                took.sort_unstable();
+                let at = |share: usize| took[took.len() * share / 100];
+                println!(
+                    "{what}, {keys} keys, {writers} writers: p50 {:?} p95 {:?} p99 {:?}, {rate:.0}/s",
+                    at(50),
+                    at(95),
+                    at(99)
+                );
+            }
+        }
+        stream.stop().await;
+    }
+}
+
+async fn commits(bench: &Bench, tenant: i64, from: i64) -> Vec<Duration> {
+    let here = bench.source.session().await;
+    let mut took = Vec::new();
+    for id in from..from + 300 {
+        let sql = format!("insert into public.item values ({tenant}, {id}, 'x')");
+        let began = Instant::now();
+        here.batch_execute(&sql).await.expect("acknowledged");
+        took.push(began.elapsed());
+    }
+    took
+}
+
+/// Not a test: the watchdog's process, as `shardwright-agent watch-dual-write` would be.
+#[tokio::test]
+#[ignore = "other tests start it"]
+async fn watchdog_process() {
+    if std::env::var_os(crate::dual_write::ENVIRONMENT).is_some() {
+        watch_for_ever().await.expect("watched");
+    }
+}
