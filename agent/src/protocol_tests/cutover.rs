@@ -85,7 +85,7 @@ async fn a_writer_from_before_the_fence_is_kept_by_the_wait_out() {
 }
 
 #[tokio::test]
-async fn control_without_the_wait_out_an_acknowledged_write_is_lost() {
+pub(super) async fn control_without_the_wait_out_an_acknowledged_write_is_lost() {
     let bench = Bench::new("unwaited", ITEM).await;
     bench.guard(&bench.source, 0).await;
     bench.capture(FORWARD).await;
@@ -107,7 +107,7 @@ async fn control_without_the_wait_out_an_acknowledged_write_is_lost() {
 }
 
 /// Ids of the moving rows whose transactions commit before a position, as a stream gives them.
-async fn committed_before(bench: &Bench, end: Lsn, marker: &Marker) -> BTreeSet<i64> {
+pub(super) async fn committed_before(bench: &Bench, end: Lsn, marker: &Marker) -> BTreeSet<i64> {
     let start = StreamStart {
         slot: bench.token.migration.slot(FORWARD),
         publication: bench.token.migration.publication(FORWARD),
@@ -154,7 +154,7 @@ async fn start_of(bench: &Bench) -> Lsn {
 }
 
 #[tokio::test]
-async fn a_marker_comes_after_every_acknowledged_commit_and_a_position_does_not() {
+pub(super) async fn a_marker_comes_after_every_acknowledged_commit_and_a_position_does_not() {
     let bench = Bench::slow_log("position", ITEM).await;
     bench.guard(&bench.source, 0).await;
     bench.capture(FORWARD).await;

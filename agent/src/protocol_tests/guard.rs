@@ -140,7 +140,7 @@ async fn older_snapshots_and_cached_plans_meet_the_register_as_it_is() {
 }
 
 #[tokio::test]
-async fn control_a_guard_that_reads_a_table_lets_an_older_snapshot_through() {
+pub(super) async fn control_a_guard_that_reads_a_table_lets_an_older_snapshot_through() {
     let bench = Bench::new("table_guard", ITEM).await;
     let (app, other) = (bench.source.session().await, bench.source.session().await);
     let naive = "create table public.fence (closed boolean); insert into public.fence values (false); \

@@ -1,0 +1,51 @@
+//! Negative controls: the wrong variants, run for real, must go wrong, or the checks have no teeth.
+//!
+//! Each is a test of its own beside the rule that it breaks; this one runs them in turn and counts.
+
+use super::{cutover, guard, snapshots};
+
+/// A control: what it does without, and the test that shows the damage.
+type Control = (&'static str, fn());
+
+const CONTROLS: [Control; 7] = [
+    (
+        "a filter by log position with an ordinary snapshot",
+        snapshots::control_a_filter_by_position_drops_a_commit_that_the_copy_lacks,
+    ),
+    (
+        "no dominance gate",
+        snapshots::control_without_the_gate_a_commit_is_neither_copied_nor_sent,
+    ),
+    (
+        "no barrier behind the snapshot",
+        snapshots::control_without_the_barrier_a_crash_makes_phantoms_and_hides_new_commits,
+    ),
+    (
+        "a fence in a table",
+        guard::control_a_guard_that_reads_a_table_lets_an_older_snapshot_through,
+    ),
+    (
+        "no wait-out",
+        cutover::control_without_the_wait_out_an_acknowledged_write_is_lost,
+    ),
+    (
+        "a drain to a log position",
+        cutover::a_marker_comes_after_every_acknowledged_commit_and_a_position_does_not,
+    ),
+    (
+        "asynchronous apply that is confirmed",
+        snapshots::control_changes_applied_asynchronously_and_confirmed_are_lost_in_a_crash,
+    ),
+];
+
+#[test]
+fn every_control_is_caught() {
+    let mut caught = 0;
+    for (name, control) in CONTROLS {
+        let ran = std::panic::catch_unwind(control);
+        println!("{} {name}", if ran.is_ok() { "caught" } else { "MISSED" });
+        caught += usize::from(ran.is_ok());
+    }
+    println!("controls caught {caught}/{}", CONTROLS.len());
+    assert_eq!(caught, CONTROLS.len());
+}
