@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build test operations lint fmt demo demo-pgbench clean
+.PHONY: help setup build test operations lint fmt demo demo-pgbench torture clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,12 @@ demo-pgbench: ## the same with pgbench's tables and the ordinary commands
 	@scripts/setup demo
 	cargo build --release --locked --bins
 	scripts/demo-pgbench $(ARGS)
+
+torture: ## strike every component at every step, RUNS= at most, for SECONDS= at most; continues torture.json
+	@scripts/setup demo
+	cargo build --release --locked --bins
+	target/release/shardwright torture $(if $(RUNS),--runs $(RUNS)) $(if $(SECONDS),--seconds $(SECONDS)) \
+	  --commit "$$(git rev-parse HEAD 2>/dev/null || echo unknown)" --json $(or $(JSON),torture.json) $(ARGS)
 
 clean: ## remove what was built
 	cargo clean

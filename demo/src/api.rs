@@ -12,6 +12,8 @@ use reqwest::{RequestBuilder, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
@@ -47,8 +49,20 @@ pub(crate) struct Migration {
     pub(crate) waiting_for: Option<String>,
     #[serde(default)]
     pub(crate) failure: Option<Failure>,
+    /// How the operator ended the hold, once he has.
+    #[serde(default)]
+    pub(crate) hold_end: Option<String>,
+    /// Who performs its steps.
+    #[serde(default)]
+    pub(crate) owner: Option<Owner>,
     #[serde(default)]
     pub(crate) steps: Vec<Step>,
+}
+
+/// The agent that owns a migration.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Owner {
+    pub(crate) agent: String,
 }
 
 /// A step of a migration.
@@ -89,24 +103,56 @@ impl Migration {
     }
 }
 
-/// A caller of one controller.
+/// What a controller says of itself.
+#[derive(Debug, Clone, Deserialize)]
+struct Health {
+    leader: Option<String>,
+}
+
+/// A caller of controllers: of the first one, until it does not answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Api {
     http: reqwest::Client,
-    base: String,
+    bases: Arc<[String]>,
+    /// Grows with each turn to the next one.
+    turns: Arc<AtomicUsize>,
 }
 
 impl Api {
-    pub(crate) fn new(base: &str) -> Self {
+    /// `bases` has one address at least.
+    pub(crate) fn new(bases: Vec<String>) -> Self {
         Self {
             http: reqwest::Client::new(),
-            base: base.to_owned(),
+            bases: bases.into(),
+            turns: Arc::default(),
         }
     }
 
+    fn base(&self) -> &str {
+        &self.bases[self.turns.load(Ordering::Relaxed) % self.bases.len()]
+    }
+
+    /// Turns to the next controller, where there is one.
+    pub(crate) fn turn(&self) {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) async fn is_ready(&self) -> bool {
-        let answer = self.http.get(format!("{}/readyz", self.base)).send().await;
+        let answer = self
+            .http
+            .get(format!("{}/readyz", self.base()))
+            .send()
+            .await;
+        if answer.is_err() {
+            self.turn();
+        }
         answer.is_ok_and(|response| response.status().is_success())
+    }
+
+    /// The leader's address, if one leads.
+    pub(crate) async fn leader(&self) -> Result<Option<String>, ApiError> {
+        let health: Health = self.get("/api/v1/health").await?;
+        Ok(health.leader)
     }
 
     pub(crate) async fn register_shard(&self, name: &str, dsn: &str) -> Result<(), ApiError> {
@@ -128,7 +174,7 @@ impl Api {
     }
 
     pub(crate) fn map_url(&self, map: &MapName) -> String {
-        format!("{}/api/v1/maps/{map}", self.base)
+        format!("{}/api/v1/maps/{map}", self.base())
     }
 
     pub(crate) async fn map(&self, map: &MapName) -> Result<ShardMap, ApiError> {
@@ -165,8 +211,8 @@ impl Api {
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiError> {
         let call = format!("GET {path}");
-        let request = self.http.get(format!("{}{path}", self.base));
-        decode(&call, answer(&call, request).await?).await
+        let request = self.http.get(format!("{}{path}", self.base()));
+        decode(&call, self.answer(&call, request).await?).await
     }
 
     async fn post(
@@ -174,8 +220,16 @@ impl Api {
         path: &str,
         fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, ApiError> {
-        let request = fill(self.http.post(format!("{}{path}", self.base)));
-        answer(&format!("POST {path}"), request).await
+        let request = fill(self.http.post(format!("{}{path}", self.base())));
+        self.answer(&format!("POST {path}"), request).await
+    }
+
+    async fn answer(&self, call: &str, request: RequestBuilder) -> Result<Response, ApiError> {
+        let answered = answer(call, request).await;
+        if matches!(answered, Err(ApiError::Unreachable { .. })) {
+            self.turn();
+        }
+        answered
     }
 }
 

@@ -16,6 +16,7 @@ mod points;
 mod report;
 mod scenario;
 pub mod shop;
+pub mod torture;
 pub mod workload;
 
 pub use api::ApiError;

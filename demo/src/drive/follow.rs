@@ -29,7 +29,7 @@ pub(super) async fn until(what: &str, condition: impl Fn() -> bool) -> Result<()
 }
 
 /// Waits until the controller answers.
-pub(super) async fn ready(api: &Api) -> Result<(), DemoError> {
+pub(crate) async fn ready(api: &Api) -> Result<(), DemoError> {
     let begun = Instant::now();
     while !api.is_ready().await {
         limit("the controller", begun)?;

@@ -24,6 +24,7 @@ use crate::report::{Outcome, Report};
 use crate::scenario::Scenario;
 use crate::workload::{Mix, Settings, Workload};
 use client::{Map, ShardAccess};
+pub(crate) use follow::ready;
 use hand::Hand;
 use plans::id::ShardName;
 use progress::say;
@@ -31,6 +32,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use stop::Stop;
 use strike::Strike;
+pub(crate) use strike::{blocking, crash};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Migrations submitted at most, when they unwind unasked.
@@ -106,15 +108,15 @@ async fn with_fleet(
     let mut armed = hand.armed().to_vec();
     armed.extend(strike.as_ref().map(Strike::armed));
     fleet.start_programs(&armed).await?;
+    say(&format!(
+        "loading a shop of {} tenants",
+        scenario.shop.tenants
+    ));
     let ledger = load(&scenario, &fleet).await?;
 
-    let api = Api::new(&fleet.url());
+    let api = Api::new(fleet.urls());
     follow::ready(&api).await?;
-    for (name, dsn) in fleet.shards() {
-        api.register_shard(name, &dsn).await?;
-    }
-    api.register_map(&scenario.map).await?;
-    let map = Map::connect(&fleet.url(), &scenario.map.name, access(&fleet)?).await?;
+    let map = register(&api, &scenario, &fleet).await?;
     let run = Run {
         options,
         mix: Arc::new(scenario.mix()),
@@ -127,10 +129,23 @@ async fn with_fleet(
     run.drive(strike, &hand).await
 }
 
+/// Tells the controller of the shards and the map, and connects the application to it.
+pub(crate) async fn register(
+    api: &Api,
+    scenario: &Scenario,
+    fleet: &Fleet,
+) -> Result<Map, DemoError> {
+    for (name, dsn) in fleet.registered_shards() {
+        api.register_shard(name, &dsn).await?;
+    }
+    api.register_map(&scenario.map).await?;
+    let map = Map::connect(&fleet.url(), &scenario.map.name, access(fleet)?).await?;
+    Ok(map)
+}
+
 /// Fills the shards that own keys, and begins the ledger.
-async fn load(scenario: &Scenario, fleet: &Fleet) -> Result<Ledger, DemoError> {
+pub(crate) async fn load(scenario: &Scenario, fleet: &Fleet) -> Result<Ledger, DemoError> {
     let shop = scenario.shop;
-    say(&format!("loading a shop of {} tenants", shop.tenants));
     let admins = fleet.admins()?;
     let mut loads = Vec::new();
     for (shard, dsn) in &admins {

@@ -12,6 +12,7 @@ use crate::ledger::Ledger;
 use crate::options::{Kill, Options, Process};
 use crate::points::{self, Point};
 use crate::report::Killed;
+use cluster::Cluster;
 use fail_point::{Arrival, Rendezvous};
 use plans::id::ShardName;
 use std::sync::Arc;
@@ -146,17 +147,8 @@ impl Blow {
         let Some(cluster) = self.fleet.server(self.kill.process) else {
             return Ok(Instant::now());
         };
-        let shard = shard.map(ShardName::from);
-        if let Some(shard) = &shard {
-            let begun = self.ledger.crash_begins(shard);
-            begun.map_err(DemoError::io("write the ledger"))?;
-        }
-        let server = Arc::clone(&cluster);
-        blocking(move || server.kill()).await?;
+        crash(&cluster, shard, &self.ledger).await?;
         let killed = Instant::now();
-        if let Some(shard) = &shard {
-            self.ledger.crash_is_over(shard);
-        }
         drop(arrival);
         tokio::time::sleep(RESTART_AFTER).await;
         blocking(move || cluster.start()).await?;
@@ -164,8 +156,27 @@ impl Blow {
     }
 }
 
+/// Kills a server; for a shard's the ledger is told, whose unflushed acknowledgements may be gone.
+pub(crate) async fn crash(
+    cluster: &Arc<Cluster>,
+    shard: Option<&str>,
+    ledger: &Ledger,
+) -> Result<(), DemoError> {
+    let shard = shard.map(ShardName::from);
+    if let Some(shard) = &shard {
+        let begun = ledger.crash_begins(shard);
+        begun.map_err(DemoError::io("write the ledger"))?;
+    }
+    let server = Arc::clone(cluster);
+    blocking(move || server.kill()).await?;
+    if let Some(shard) = &shard {
+        ledger.crash_is_over(shard);
+    }
+    Ok(())
+}
+
 /// Runs what blocks; for servers.
-pub(super) async fn blocking(
+pub(crate) async fn blocking(
     work: impl FnOnce() -> Result<(), cluster::ClusterError> + Send + 'static,
 ) -> Result<(), DemoError> {
     let done = tokio::task::spawn_blocking(work).await;

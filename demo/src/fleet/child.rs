@@ -13,23 +13,52 @@ const TAIL_LINES: usize = 25;
 
 #[derive(Debug)]
 pub(crate) struct Child {
+    name: String,
     program: PathBuf,
     args: Vec<String>,
     log: PathBuf,
-    servers: PathBuf,
+    surroundings: Surroundings,
+    /// A port that stands for the controller's.
+    by: Option<u16>,
     process: Option<tokio::process::Child>,
 }
 
+/// What a program finds around it.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    /// The folder of PostgreSQL's programs.
+    pub(crate) servers: PathBuf,
+    /// The folder for temporary files.
+    pub(crate) scratch: PathBuf,
+}
+
 impl Child {
-    /// `servers` is the folder of PostgreSQL's programs.
-    pub(crate) fn new(program: PathBuf, args: &[&str], log: PathBuf, servers: PathBuf) -> Self {
+    pub(crate) fn new(
+        name: &str,
+        program: PathBuf,
+        args: &[&str],
+        log: PathBuf,
+        surroundings: Surroundings,
+    ) -> Self {
         Self {
+            name: name.to_owned(),
             program,
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             log,
-            servers,
+            surroundings,
+            by: None,
             process: None,
         }
+    }
+
+    /// Calls of the controller go by way of what listens on `port`: the address that the program is given, and names in
+    /// its calls, is the controller's own.
+    pub(crate) fn pass_by(&mut self, port: u16) {
+        self.by = Some(port);
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Starts it, with the given fail points.
@@ -41,7 +70,8 @@ impl Child {
         let mut command = Command::new(&self.program);
         command
             .args(&self.args)
-            .env("SHARDWRIGHT_PG_BIN", &self.servers)
+            .env("SHARDWRIGHT_PG_BIN", &self.surroundings.servers)
+            .env("TMPDIR", &self.surroundings.scratch)
             .env(fail_point::VARIABLE, fail_points)
             .stdin(Stdio::null())
             .stdout(log)
@@ -49,6 +79,9 @@ impl Child {
             // An interrupt at the terminal is for the demo, which then ends its programs.
             .process_group(0)
             .kill_on_drop(true);
+        if let Some(port) = self.by {
+            command.env("http_proxy", format!("http://127.0.0.1:{port}"));
+        }
         self.process = Some(command.spawn().map_err(failed(&self.program))?);
         Ok(())
     }

@@ -6,21 +6,26 @@
 
 mod child;
 mod disk;
+mod doors;
+mod ground;
 
 use crate::error::DemoError;
 use crate::options::{Options, Process, Trouble, TroubleKind};
 use crate::points::{Passes, Point};
 use crate::shop::{self, APP_ROLE, DATABASE};
-use child::Child;
+use child::{Child, Surroundings};
 use cluster::{Cluster, ClusterError};
 use connect::Dsn;
 use disk::Disk;
+pub(crate) use doors::Doors;
+pub(crate) use ground::Ground;
 use plans::id::ShardName;
 use rand::Rng;
 use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Mutex;
 
 /// The shard that is split.
@@ -32,7 +37,10 @@ const ADMIN_DATABASE: &str = "postgres";
 /// The most servers that shards have together.
 const MOST_SERVERS: usize = 2;
 const ADMIN: &str = "postgres";
-const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
+/// The agents' names.
+pub(crate) const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
+/// The controllers' names; of several one leads.
+const CONTROLLERS: [&str; 2] = ["controller", "controller-2"];
 
 /// What runs.
 #[derive(Debug)]
@@ -45,7 +53,9 @@ pub(crate) struct Fleet {
     store: Home,
     disk: Option<Disk>,
     folder: Folder,
-    port: u16,
+    /// Those of the controllers.
+    ports: Vec<u16>,
+    doors: Doors,
     programs: PathBuf,
 }
 
@@ -62,7 +72,7 @@ struct Home {
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
-    keep: bool,
+    keep: AtomicBool,
 }
 
 impl Fleet {
@@ -71,7 +81,7 @@ impl Fleet {
         options: &Options,
         shards: &[&'static str],
     ) -> Result<Self, DemoError> {
-        let folder = Folder::create(options.keep)?;
+        let folder = Folder::create("demo", options.keep)?;
         let small = |trouble: &Trouble| trouble.kind == TroubleKind::Disk;
         let disk = match options.troubles.iter().any(small) {
             true => Some(Disk::mount(&folder.path.join("disk"))?),
@@ -83,21 +93,28 @@ impl Fleet {
             servers: launch(&names, options.keep, disk.as_ref()).await?,
             homes,
             store,
-            port: free_port()?,
-            programs: programs(options)?,
+            ports: vec![free_port()?],
+            doors: Doors::default(),
+            programs: programs(options.programs.as_ref())?,
             disk,
             folder,
         };
-        let password = fleet.make_password()?;
-        for (index, cluster) in fleet.servers.iter().enumerate() {
-            let own = fleet.homes.iter().filter(|home| home.server == index);
+        fleet.prepare().await?;
+        Ok(fleet)
+    }
+
+    /// The application's role, with a new password, and an empty database for each shard.
+    async fn prepare(&self) -> Result<(), DemoError> {
+        let password = self.make_password()?;
+        for (index, cluster) in self.servers.iter().enumerate() {
+            let own = self.homes.iter().filter(|home| home.server == index);
             let databases: Vec<&str> = own.map(|home| home.database.as_str()).collect();
-            let server = Dsn::parse(&cluster.dsn("postgres", ADMIN))?;
+            let server = Dsn::parse(&cluster.dsn(ADMIN_DATABASE, ADMIN))?;
             if !databases.is_empty() {
                 shop::prepare(&server, &password, &databases).await?;
             }
         }
-        Ok(fleet)
+        Ok(())
     }
 
     /// Starts controller and agents; who passes a point gets it armed.
@@ -108,19 +125,20 @@ impl Fleet {
             let own: Vec<&str> = own.map(|(_, arms)| arms.as_str()).collect();
             own.join(",")
         };
-        let controller = [
-            "serve",
-            "--listen",
-            &self.listen(),
-            "--store",
-            &self.store_dsn(),
-        ];
-        let mut child = self.child("controller", "shardwright", &controller)?;
-        child.start(&arms(Passes::Controller))?;
-        children.push(child);
-        for name in AGENTS {
-            let args = ["--name", name, "--controller", &self.url()];
+        for (index, name) in self.controllers() {
+            let (listen, store) = (self.listen(index), self.store_dsn(index));
+            let args = ["serve", "--listen", &listen, "--store", &store];
+            let mut child = self.child(name, "shardwright", &args)?;
+            child.start(&arms(Passes::Controller))?;
+            children.push(child);
+        }
+        let controllers = self.urls().join(",");
+        for (index, name) in AGENTS.into_iter().enumerate() {
+            let args = ["--name", name, "--controller", &controllers];
             let mut child = self.child(name, "shardwright-agent", &args)?;
+            if let Some(port) = self.doors.agents.get(index) {
+                child.pass_by(*port);
+            }
             child.start(&arms(Passes::Agents))?;
             children.push(child);
         }
@@ -135,6 +153,31 @@ impl Fleet {
             }
         }
         Ok(())
+    }
+
+    /// The process of a program while it runs.
+    pub(crate) async fn pid(&self, name: &str) -> Option<i32> {
+        let children = self.children.lock().await;
+        let child = children.iter().find(|child| child.name() == name);
+        child.and_then(Child::pid)
+    }
+
+    /// The controllers, with their places.
+    pub(crate) fn controllers(&self) -> impl Iterator<Item = (usize, &'static str)> {
+        (0..self.ports.len()).zip(CONTROLLERS)
+    }
+
+    /// The controller at this address.
+    pub(crate) fn controller_at(&self, url: &str) -> Option<(usize, &'static str)> {
+        self.controllers()
+            .find(|(index, _)| self.urls()[*index] == url)
+    }
+
+    /// The program that has this process.
+    pub(crate) async fn program(&self, pid: i32) -> Option<String> {
+        let children = self.children.lock().await;
+        let child = children.iter().find(|child| child.pid() == Some(pid))?;
+        Some(child.name().to_owned())
     }
 
     /// Kills controller and agents, all at once.
@@ -195,9 +238,15 @@ impl Fleet {
         self.disk.as_ref().map_or(Ok(()), Disk::empty)
     }
 
-    /// The controller's address.
+    /// The address of a controller.
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.listen())
+        self.urls().swap_remove(0)
+    }
+
+    /// The addresses of all controllers.
+    pub(crate) fn urls(&self) -> Vec<String> {
+        let url = |index| format!("http://{}", self.listen(index));
+        (0..self.ports.len()).map(url).collect()
     }
 
     /// The run's own files.
@@ -212,9 +261,20 @@ impl Fleet {
 
     /// The shards by name, with the operator's connection strings.
     pub(crate) fn shards(&self) -> Vec<(&'static str, String)> {
+        self.shards_by(&Doors::default())
+    }
+
+    /// The shards by name, with the connection strings that the agents are given.
+    pub(crate) fn registered_shards(&self) -> Vec<(&'static str, String)> {
+        self.shards_by(&self.doors)
+    }
+
+    fn shards_by(&self, doors: &Doors) -> Vec<(&'static str, String)> {
         let dsn = |home: &Home| {
             let server = &self.servers[home.server];
-            (home.shard, server.dsn(&home.database, ADMIN))
+            let port = doors.shards.get(home.shard).copied();
+            let port = port.unwrap_or_else(|| server.port());
+            (home.shard, server.dsn_by(port, &home.database, ADMIN))
         };
         self.homes.iter().map(dsn).collect()
     }
@@ -248,7 +308,7 @@ impl Fleet {
 
     /// The ends of all logs, for a run that failed.
     pub(crate) fn logs(&self) -> String {
-        let programs = ["controller"].into_iter().chain(AGENTS);
+        let programs = self.controllers().map(|(_, name)| name).chain(AGENTS);
         let files = programs.map(|name| self.dir().join(format!("{name}.log")));
         let files = files.chain(self.servers.iter().map(|cluster| cluster.log_file()));
         files.map(|file| child::tail(&file)).collect()
@@ -260,16 +320,32 @@ impl Fleet {
             return Err(DemoError::ProgramMissing { path });
         }
         let log = self.dir().join(format!("{name}.log"));
-        let servers = self.servers[0].binaries().dir().to_owned();
-        Ok(Child::new(path, args, log, servers))
+        let surroundings = Surroundings {
+            servers: self.servers[0].binaries().dir().to_owned(),
+            scratch: self.scratch(),
+        };
+        Ok(Child::new(name, path, args, log, surroundings))
     }
 
-    fn listen(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+    fn listen(&self, controller: usize) -> String {
+        format!("127.0.0.1:{}", self.ports[controller])
     }
 
-    fn store_dsn(&self) -> String {
-        self.servers[self.store.server].dsn(&self.store.database, ADMIN)
+    fn store_dsn(&self, controller: usize) -> String {
+        let server = &self.servers[self.store.server];
+        let port = self.doors.stores.get(controller).copied();
+        let port = port.unwrap_or_else(|| server.port());
+        server.dsn_by(port, &self.store.database, ADMIN)
+    }
+
+    /// The programs' folder for temporary files.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.dir().join("tmp")
+    }
+
+    /// Leaves the run's own files in place.
+    pub(crate) fn keep(&self) {
+        self.folder.keep.store(true, Ordering::Relaxed);
     }
 
     fn password_file(&self) -> PathBuf {
@@ -288,21 +364,24 @@ impl Fleet {
 }
 
 impl Folder {
-    fn create(keep: bool) -> Result<Self, DemoError> {
+    fn create(name: &str, keep: bool) -> Result<Self, DemoError> {
         let name = format!(
-            "shardwright-demo-{}-{:04x}",
+            "shardwright-{name}-{}-{:04x}",
             std::process::id(),
             rand::random::<u16>()
         );
         let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path).map_err(DemoError::io(format!("create {}", path.display())))?;
+        let failed = || DemoError::io(format!("create {}", path.display()));
+        std::fs::create_dir(&path).map_err(failed())?;
+        std::fs::create_dir(path.join("tmp")).map_err(failed())?;
+        let keep = AtomicBool::new(keep);
         Ok(Self { path, keep })
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if self.keep {
+        if self.keep.load(Ordering::Relaxed) {
             return;
         }
         if let Err(error) = std::fs::remove_dir_all(&self.path) {
@@ -363,15 +442,16 @@ fn settings(name: &str, keep: bool, disk: Option<&Disk>) -> cluster::Options {
     if keep { options.keep() } else { options }
 }
 
-fn programs(options: &Options) -> Result<PathBuf, DemoError> {
-    if let Some(folder) = &options.programs {
+fn programs(given: Option<&PathBuf>) -> Result<PathBuf, DemoError> {
+    if let Some(folder) = given {
         return Ok(folder.clone());
     }
     let own = std::env::current_exe().map_err(DemoError::io("find this program"))?;
     Ok(own.parent().unwrap_or(&own).to_owned())
 }
 
-fn free_port() -> Result<u16, DemoError> {
+/// A port that nobody listens on.
+pub(crate) fn free_port() -> Result<u16, DemoError> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(DemoError::io("find a free port"))?;
     let address = listener
         .local_addr()

@@ -1,0 +1,293 @@
+//! The fault itself, from the moment when a process stands at the place to the end of the disturbance.
+//!
+//! Order: a process comes to the fail point and waits there; the fault strikes; the process goes on, if it still can;
+//! what was killed starts again, what was stopped goes on, what was held back is delivered.
+
+use super::case::Case;
+use super::deed;
+use super::fault::Fault;
+use super::lines::{Lines, Party};
+use super::place::Leg;
+use super::proxy::Proxy;
+use super::story::Story;
+use crate::api::Api;
+use crate::drive::{blocking, crash};
+use crate::error::DemoError;
+use crate::fleet::{AGENTS, Fleet, SOURCE, TARGET};
+use crate::ledger::Ledger;
+use crate::options::Process;
+use crate::points::Passes;
+use cluster::Cluster;
+use fail_point::{Arrival, Rendezvous};
+use rustix::process::{Pid, Signal, kill_process};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+const RESTART_AFTER: Duration = Duration::from_millis(200);
+/// Longer than a lease (4 s) and the time in which it is noticed.
+const STOPPED_FOR: Duration = Duration::from_secs(6);
+/// Until the successor of a stopped agent owns the migration.
+const TAKE_OVER_LIMIT: Duration = Duration::from_secs(15);
+const CALL_LIMIT: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A fail point on the way back may have been passed on the way forward, several times.
+const PASSAGES: u32 = 12;
+
+/// How far the fault is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+pub(super) enum Struck {
+    NotYet,
+    Now,
+    Over,
+}
+
+/// What the fault's side has to know of the migration.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Journey {
+    /// The migration, once it is submitted.
+    pub(super) id: Option<String>,
+    /// The keys were asked back.
+    pub(super) back: bool,
+}
+
+/// A fault in preparation.
+#[derive(Debug)]
+pub(super) struct Blow {
+    pub(super) case: Case,
+    pub(super) seed: u64,
+    /// How long a black hole lasts, and a writer that does not end.
+    pub(super) lasts: Duration,
+    pub(super) fleet: Arc<Fleet>,
+    pub(super) lines: Arc<Lines>,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) api: Api,
+    pub(super) journey: watch::Receiver<Journey>,
+    pub(super) struck: watch::Sender<Struck>,
+    pub(super) story: Arc<Story>,
+}
+
+/// The texts that arm the place.
+pub(super) fn arms(case: &Case, meeting: &Rendezvous) -> String {
+    let point = &case.place.point;
+    match case.place.leg {
+        Leg::Back | Leg::BackFinish => {
+            let arms = (1..=PASSAGES).map(|nth| meeting.arms(&format!("{point}#{nth}")));
+            arms.collect::<Vec<_>>().join(",")
+        }
+        Leg::Before | Leg::Flipped | Leg::Finish | Leg::Unwind => meeting.arms(point),
+    }
+}
+
+impl Blow {
+    /// Waits for a process, strikes, and returns when the disturbance is over.
+    pub(super) async fn fall(self, meeting: Rendezvous) -> Result<(), DemoError> {
+        let arrival = loop {
+            let arrival = meeting.arrived().await;
+            let arrival = arrival.map_err(DemoError::io("meet a process"))?;
+            let back = matches!(self.case.place.leg, Leg::Back | Leg::BackFinish);
+            if !back || self.journey.borrow().back {
+                break arrival;
+            }
+        };
+        // Whoever else is armed goes on at once.
+        drop(meeting);
+        let party = self.party(&arrival).await;
+        let case = &self.case;
+        self.story.tell(&format!(
+            "process {} stands at {}: {case} strikes; {} performs the migration, controller {} leads",
+            arrival.pid,
+            arrival.name,
+            party.agent,
+            party.leader + 1
+        ));
+        self.struck.send_replace(Struck::Now);
+        let begun = Instant::now();
+        self.strike(arrival, party).await?;
+        self.struck.send_replace(Struck::Over);
+        let seconds = begun.elapsed().as_secs_f64();
+        self.story
+            .tell(&format!("{case} is over after {seconds:.1} s"));
+        Ok(())
+    }
+
+    async fn strike(&self, arrival: Arrival, party: Party) -> Result<(), DemoError> {
+        let lines = || self.lines.of(party).into_iter();
+        match self.case.fault {
+            Fault::Kill => self.kill(arrival, party).await,
+            Fault::Stop => self.stop(arrival, party).await,
+            Fault::Cut => {
+                lines().for_each(Proxy::cut);
+                Ok(())
+            }
+            Fault::Reply => {
+                lines().for_each(Proxy::lose_replies);
+                Ok(())
+            }
+            Fault::Hole => {
+                lines().for_each(Proxy::hold);
+                drop(arrival);
+                tokio::time::sleep(self.lasts).await;
+                lines().for_each(Proxy::resume);
+                Ok(())
+            }
+            Fault::Terminate => deed::terminate(&self.shard()?).await,
+            Fault::SlotDropped => deed::drop_slots(&self.shard()?).await,
+            Fault::ForeignWrite => deed::foreign_write(&self.shard()?).await,
+            Fault::LongWriter => {
+                let writer = deed::open_writer(&self.shard()?).await?;
+                drop(arrival);
+                tokio::time::sleep(self.lasts).await;
+                deed::end_writer(writer).await
+            }
+            Fault::Prepared => {
+                deed::prepare(&self.shard()?).await?;
+                drop(arrival);
+                tokio::time::sleep(self.lasts).await;
+                deed::give_up_prepared(&self.shard()?).await
+            }
+        }
+    }
+
+    async fn kill(&self, arrival: Arrival, party: Party) -> Result<(), DemoError> {
+        let Some((cluster, shard)) = self.server() else {
+            let pid = self.program(&arrival, party).await;
+            if let Some(pid) = pid {
+                self.fleet.kill_program(pid).await?;
+            }
+            drop(arrival);
+            tokio::time::sleep(RESTART_AFTER).await;
+            return self.fleet.restart_programs().await;
+        };
+        crash(&cluster, shard, &self.ledger).await?;
+        drop(arrival);
+        tokio::time::sleep(RESTART_AFTER).await;
+        blocking(move || cluster.start()).await
+    }
+
+    async fn stop(&self, arrival: Arrival, party: Party) -> Result<(), DemoError> {
+        let frozen = match self.server() {
+            Some((cluster, _)) => {
+                let server = Arc::clone(&cluster);
+                let frozen = Frozen::Server(cluster);
+                blocking(move || server.freeze()).await?;
+                frozen
+            }
+            None => {
+                let pid = self.program(&arrival, party).await;
+                let pid = pid.and_then(Pid::from_raw);
+                signal(pid, Signal::STOP);
+                Frozen::Program(pid)
+            }
+        };
+        drop(arrival);
+        let begun = Instant::now();
+        tokio::time::sleep(STOPPED_FOR).await;
+        while self.case.component == Process::Agent
+            && begun.elapsed() < TAKE_OVER_LIMIT
+            && self.owner().await.as_deref() == Some(party.agent)
+        {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        drop(frozen);
+        Ok(())
+    }
+
+    /// The process of the program that the fault is for.
+    async fn program(&self, arrival: &Arrival, party: Party) -> Option<i32> {
+        match (party.component, self.case.place.passes) {
+            (Process::Agent, Passes::Agents) | (Process::Controller, Passes::Controller) => {
+                Some(arrival.pid)
+            }
+            (Process::Agent, Passes::Controller) => self.fleet.pid(party.agent).await,
+            (Process::Controller, Passes::Agents) => {
+                let (_, name) = self.fleet.controllers().nth(party.leader)?;
+                self.fleet.pid(name).await
+            }
+            (Process::Source | Process::Target | Process::Store, _) => None,
+        }
+    }
+
+    /// The server that the fault is for, and which shard it is.
+    fn server(&self) -> Option<(Arc<Cluster>, Option<&'static str>)> {
+        let shard = match self.case.component {
+            Process::Source => Some(SOURCE),
+            Process::Target => Some(TARGET),
+            Process::Agent | Process::Controller | Process::Store => None,
+        };
+        let cluster = self.fleet.server(self.case.component)?;
+        Some((cluster, shard))
+    }
+
+    /// The shard that the fault is for.
+    fn shard(&self) -> Result<connect::Dsn, DemoError> {
+        let index = usize::from(self.case.component == Process::Target);
+        Ok(self.fleet.admins()?.remove(index).1)
+    }
+
+    /// Who is at work: whoever stands at the place, or else the migration's owner and the leader.
+    async fn party(&self, arrival: &Arrival) -> Party {
+        let here = self.fleet.program(arrival.pid).await;
+        let known = |name: Option<String>| {
+            let name = name?;
+            AGENTS.into_iter().find(|agent| *agent == name)
+        };
+        let agent = match known(here.clone()) {
+            Some(agent) => agent,
+            None => known(self.owner().await)
+                .unwrap_or(AGENTS[usize::try_from(self.seed % 2).unwrap_or_default()]),
+        };
+        let controllers = || self.fleet.controllers();
+        let leader = controllers().find(|(_, name)| here.as_deref() == Some(name));
+        let leader = match leader {
+            Some(leader) => Some(leader),
+            None => self.leader().await,
+        };
+        Party {
+            component: self.case.component,
+            agent,
+            leader: leader.map_or(0, |(place, _)| place),
+        }
+    }
+
+    /// The controller that leads, as far as one of them says.
+    async fn leader(&self) -> Option<(usize, &'static str)> {
+        let url = tokio::time::timeout(CALL_LIMIT, self.api.leader()).await;
+        self.fleet.controller_at(&url.ok()?.ok()??)
+    }
+
+    /// The migration's owner, as far as the controller says.
+    async fn owner(&self) -> Option<String> {
+        let mut journey = self.journey.clone();
+        let asked = async {
+            let known = journey.wait_for(|journey| journey.id.is_some()).await;
+            let id = known.ok()?.id.clone()?;
+            self.api.migration(&id).await.ok()?.owner
+        };
+        let owner = tokio::time::timeout(CALL_LIMIT, asked).await.ok()??;
+        Some(owner.agent)
+    }
+}
+
+/// What was stopped; drop lets it go on.
+enum Frozen {
+    Program(Option<Pid>),
+    Server(Arc<Cluster>),
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        match self {
+            Self::Program(pid) => signal(*pid, Signal::CONT),
+            Self::Server(cluster) => cluster.thaw(),
+        }
+    }
+}
+
+fn signal(pid: Option<Pid>, signal: Signal) {
+    if let Some(pid) = pid
+        && let Err(error) = kill_process(pid, signal)
+    {
+        tracing::debug!(%error, "signal not delivered");
+    }
+}

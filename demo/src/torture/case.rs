@@ -1,0 +1,197 @@
+//! One fault, of one component, at one place; and the order in which all of them are tried.
+
+use super::fault::Fault;
+use super::place::{self, Leg, Place};
+use crate::options::{OptionError, Process};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use std::fmt;
+use std::str::FromStr;
+
+/// `COMPONENT@PLACE/FAULT`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Case {
+    pub(super) component: Process,
+    pub(super) place: Place,
+    pub(super) fault: Fault,
+}
+
+/// What the operator does in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Approves and finishes.
+    Forward,
+    /// Approves, and gives the keys back during the hold.
+    Back,
+    /// The same, then moves them once more, to the end.
+    BackAndForth,
+    /// Aborts before the flip.
+    Abort,
+}
+
+/// Every case, those of one component and place side by side.
+pub(super) fn all() -> Vec<Vec<Case>> {
+    let mut pairs = Vec::new();
+    for place in place::all() {
+        for component in Process::ALL {
+            let case = |fault| Case {
+                component,
+                place: place.clone(),
+                fault,
+            };
+            let faults = Fault::at(component, &place);
+            pairs.push(faults.into_iter().map(case).collect());
+        }
+    }
+    pairs
+}
+
+/// Every case, in an order that the seed decides: each component is struck once at each place before it is struck
+/// there a second time.
+pub(super) fn shuffled(seed: u64) -> Vec<Case> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut pairs = all();
+    pairs.iter_mut().for_each(|faults| faults.shuffle(&mut rng));
+    let most = pairs.iter().map(Vec::len).max().unwrap_or_default();
+    let mut cases = Vec::new();
+    for round in 0..most {
+        let mut next: Vec<Case> = pairs.iter().filter_map(|f| f.get(round).cloned()).collect();
+        next.shuffle(&mut rng);
+        cases.extend(next);
+    }
+    cases
+}
+
+impl Case {
+    /// The seed of the run number `pass` of this case, from 0.
+    pub(super) fn seed(&self, sitting: u64, pass: u64) -> u64 {
+        // FNV-1a: the same on every machine and in every version.
+        let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let name = self.to_string();
+        let numbers = sitting.to_le_bytes().into_iter().chain(pass.to_le_bytes());
+        let hash = name.bytes().chain(numbers).fold(0xcbf2_9ce4_8422_2325, mix);
+        (hash ^ (hash >> 29)) % 1_000_000_000
+    }
+
+    /// What the operator does in the run with this seed.
+    pub(super) fn way(&self, seed: u64) -> Way {
+        let ways: &[Way] = match self.place.leg {
+            leg if self.fault.only_forward(leg) => &[Way::Forward],
+            Leg::Before => &[Way::Forward, Way::Back, Way::BackAndForth, Way::Abort],
+            Leg::Flipped => &[Way::Forward, Way::Back, Way::BackAndForth],
+            Leg::Finish => &[Way::Forward],
+            Leg::Back => &[Way::Back, Way::BackAndForth],
+            Leg::BackFinish => &[Way::Back],
+            Leg::Unwind => &[Way::Abort],
+        };
+        let index = usize::try_from(seed).unwrap_or_default() % ways.len();
+        ways[index]
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}/{}", self.component, self.place, self.fault)
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Forward => "forward",
+            Self::Back => "back",
+            Self::BackAndForth => "back and forth",
+            Self::Abort => "abort",
+        })
+    }
+}
+
+/// Which cases to run: `COMPONENT@STEP/FAULT`, where a place may stand for the step and the fault may be missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Only {
+    text: String,
+    component: Process,
+    place: String,
+    fault: Option<Fault>,
+}
+
+impl Only {
+    pub(super) fn admits(&self, case: &Case) -> bool {
+        let place = case.place.name == self.place || case.place.step.name() == self.place;
+        let fault = self.fault.is_none_or(|fault| fault == case.fault);
+        case.component == self.component && place && fault
+    }
+}
+
+impl fmt::Display for Only {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for Only {
+    type Err = OptionError;
+
+    fn from_str(text: &str) -> Result<Self, OptionError> {
+        let unknown = || OptionError::Case {
+            text: text.to_owned(),
+            faults: Fault::names(),
+        };
+        let (component, rest) = text.split_once('@').ok_or_else(unknown)?;
+        let (place, fault) = match rest.split_once('/') {
+            Some((place, fault)) => (place, Some(Fault::parse(fault).ok_or_else(unknown)?)),
+            None => (rest, None),
+        };
+        let component = Process::ALL.into_iter().find(|it| it.name() == component);
+        let only = Self {
+            text: text.to_owned(),
+            component: component.ok_or_else(unknown)?,
+            place: place.to_owned(),
+            fault,
+        };
+        let some = all().iter().flatten().any(|case| only.admits(case));
+        some.then_some(only).ok_or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_component_is_struck_everywhere_before_anything_is_struck_twice() {
+        let cases = shuffled(7);
+        let pair = |case: &Case| format!("{}@{}", case.component, case.place);
+        let pairs = all().len();
+        let first: BTreeSet<String> = cases[..pairs].iter().map(pair).collect();
+        assert_eq!(first.len(), pairs);
+        let all: BTreeSet<String> = cases.iter().map(Case::to_string).collect();
+        assert_eq!(all.len(), cases.len());
+    }
+
+    #[test]
+    fn seeds_and_order_are_repeatable() {
+        assert_eq!(shuffled(7), shuffled(7));
+        assert_ne!(shuffled(7), shuffled(8));
+        let case = &shuffled(7)[0];
+        assert_eq!(case.seed(7, 0), case.seed(7, 0));
+        assert_ne!(case.seed(7, 0), case.seed(7, 1));
+    }
+
+    #[test]
+    fn a_case_is_named_by_its_step_or_its_place() {
+        let only: Only = "agent@copy/kill".parse().unwrap();
+        let cases = shuffled(1);
+        let found: Vec<&Case> = cases.iter().filter(|case| only.admits(case)).collect();
+        assert!(found.len() > 2);
+        for case in cases.iter().step_by(40) {
+            let only: Only = case.to_string().parse().unwrap();
+            assert!(only.admits(case), "{case}");
+        }
+        for wrong in ["copy/kill", "agent@lunch", "agent@copy/hiccup", "disk@copy"] {
+            assert!(wrong.parse::<Only>().is_err(), "{wrong}");
+        }
+    }
+}

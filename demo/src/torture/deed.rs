@@ -1,0 +1,97 @@
+//! What operators and strangers do to a shard: by SQL, as a superuser.
+
+use crate::error::DemoError;
+use crate::shop::ShopError;
+use connect::{Connected, Dsn, Session};
+use plans::names::{BYPASS_SETTING, REPLICATION_PREFIX};
+
+const PREPARED: &str = "shardwright_torture_orphan";
+/// A write to the tenant with the highest number, whose keys move; it changes nothing.
+const WRITE: &str = "update public.tenants set plan = plan \
+    where id = (select max(id) from public.tenants)";
+
+/// Ends every session of ours.
+pub(super) async fn terminate(shard: &Dsn) -> Result<(), DemoError> {
+    let end = "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity \
+        where starts_with(application_name, 'shardwright/')";
+    once(shard, end).await
+}
+
+/// Drops every slot of ours, whoever reads it.
+pub(super) async fn drop_slots(shard: &Dsn) -> Result<(), DemoError> {
+    let drop = format!(
+        "do $$ declare slot record; tries integer := 0; begin \
+           loop \
+             tries := tries + 1; \
+             begin \
+               for slot in select slot_name, active_pid from pg_catalog.pg_replication_slots \
+                   where starts_with(slot_name, '{REPLICATION_PREFIX}') loop \
+                 perform pg_catalog.pg_terminate_backend(slot.active_pid, 5000) \
+                   where slot.active_pid is not null; \
+                 perform pg_catalog.pg_drop_replication_slot(slot.slot_name); \
+               end loop; \
+               exit; \
+             exception when object_in_use then \
+               if tries > 50 then raise; end if; \
+             end; \
+           end loop; \
+         end $$"
+    );
+    once(shard, &drop).await
+}
+
+/// A tenant that nobody of the application wrote, whose key moves: under our role and with our setting, past the guards.
+pub(super) async fn foreign_write(target: &Dsn) -> Result<(), DemoError> {
+    let write = format!(
+        "begin; set local {BYPASS_SETTING} = 'on'; \
+         insert into public.tenants (id, name) values (999999999, 'stranger'); commit"
+    );
+    once(target, &write).await
+}
+
+/// A transaction that has written to a moving key and is still open.
+pub(super) async fn open_writer(shard: &Dsn) -> Result<Connected, DemoError> {
+    let session = open(shard).await?;
+    run(&session, &format!("begin; {WRITE}")).await?;
+    Ok(session)
+}
+
+/// The end of such a transaction; somebody may have ended it before.
+pub(super) async fn end_writer(session: Connected) -> Result<(), DemoError> {
+    if let Err(error) = session.batch_execute("rollback").await {
+        tracing::debug!(%error, "the writer was ended");
+    }
+    Ok(())
+}
+
+/// A prepared transaction that has written to a moving key.
+pub(super) async fn prepare(shard: &Dsn) -> Result<(), DemoError> {
+    let sql = format!("begin; {WRITE}; prepare transaction '{PREPARED}'");
+    once(shard, &sql).await
+}
+
+/// The operator finds and ends it.
+pub(super) async fn give_up_prepared(shard: &Dsn) -> Result<(), DemoError> {
+    once(shard, &format!("rollback prepared '{PREPARED}'")).await
+}
+
+async fn once(shard: &Dsn, sql: &str) -> Result<(), DemoError> {
+    let session = open(shard).await?;
+    run(&session, sql).await?;
+    session.close().await;
+    Ok(())
+}
+
+async fn open(shard: &Dsn) -> Result<Connected, DemoError> {
+    let session = connect::connect(shard, &Session::named("operator")).await;
+    Ok(session.map_err(ShopError::from)?)
+}
+
+async fn run(session: &Connected, sql: &str) -> Result<(), DemoError> {
+    let done = session.batch_execute(sql).await;
+    let done = done.map_err(|source| ShopError::Statement {
+        action: "do what an operator or a stranger does to a shard",
+        source,
+    });
+    Ok(done?)
+}

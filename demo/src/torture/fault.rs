@@ -1,0 +1,173 @@
+//! What can be done to a component, where, and what must come of it.
+
+use super::place::{Leg, Place};
+use crate::options::Process;
+use std::fmt;
+
+/// A fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Fault {
+    /// SIGKILL, and a new start a moment later.
+    Kill,
+    /// SIGSTOP for longer than the lease, then SIGCONT: a zombie that comes back after its successor took over.
+    Stop,
+    /// Its connections to our other programs end.
+    Cut,
+    /// Its connections deliver nothing for some time, then everything that was held back.
+    Hole,
+    /// The next reply on each of its connections is lost, and with it the connection.
+    Reply,
+    /// An operator ends all sessions of ours on the server.
+    Terminate,
+    /// An operator drops the slots of ours on the server.
+    SlotDropped,
+    /// A row with a moving key is written on the target by somebody who passes the guards.
+    ForeignWrite,
+    /// A transaction with a write to a moving key stays open for some time.
+    LongWriter,
+    /// A prepared transaction with a write to a moving key stays for some time.
+    Prepared,
+}
+
+/// What must come of a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// The migration ends as it was asked to.
+    Ends,
+    /// As before, or it fails, says why, and can be taken back without a trace.
+    EndsOrTakenBack,
+    /// It fails and can be taken back without a trace: it must not reach the flip.
+    TakenBack,
+}
+
+/// A line of the table of faults.
+struct Row {
+    fault: Fault,
+    name: &'static str,
+    on: &'static [Process],
+    /// Where; none means everywhere.
+    places: &'static [&'static str],
+    expected: Expected,
+}
+
+const ANY: &[Process] = &[
+    Process::Agent,
+    Process::Controller,
+    Process::Source,
+    Process::Target,
+    Process::Store,
+];
+const SHARDS: &[Process] = &[Process::Source, Process::Target];
+/// Between the creation of the slot and the fence.
+const CAPTURED: &[&str] = &[
+    "copy.half",
+    "catch_up.batch_applied",
+    "build_indexes.built_one",
+    "verify.compared",
+    "open_reverse.slot_created",
+];
+/// After the target has rows, before they are compared.
+const COPIED: &[&str] = &["controller.copy.settled", "build_indexes.built_one"];
+/// Where the next thing to come is a comparison, an approval or a fence.
+const BEFORE_FENCE: &[&str] = &[
+    "verify.compared",
+    "open_reverse.slot_created",
+    "controller.open_reverse.settled",
+    "controller.cutover.claimed",
+];
+
+const TABLE: [Row; 10] = [
+    row(Fault::Kill, "kill", ANY, &[], Expected::Ends),
+    row(Fault::Stop, "stop", ANY, &[], Expected::Ends),
+    row(Fault::Cut, "cut", ANY, &[], Expected::Ends),
+    row(Fault::Hole, "hole", ANY, &[], Expected::Ends),
+    row(Fault::Reply, "reply", ANY, &[], Expected::Ends),
+    row(Fault::Terminate, "terminate", SHARDS, &[], Expected::Ends),
+    row(
+        Fault::SlotDropped,
+        "slot-dropped",
+        &[Process::Source],
+        CAPTURED,
+        Expected::EndsOrTakenBack,
+    ),
+    row(
+        Fault::ForeignWrite,
+        "foreign-write",
+        &[Process::Target],
+        COPIED,
+        Expected::TakenBack,
+    ),
+    row(
+        Fault::LongWriter,
+        "long-writer",
+        &[Process::Source],
+        BEFORE_FENCE,
+        Expected::Ends,
+    ),
+    row(
+        Fault::Prepared,
+        "prepared",
+        &[Process::Source],
+        BEFORE_FENCE,
+        Expected::Ends,
+    ),
+];
+
+const fn row(
+    fault: Fault,
+    name: &'static str,
+    on: &'static [Process],
+    places: &'static [&'static str],
+    expected: Expected,
+) -> Row {
+    Row {
+        fault,
+        name,
+        on,
+        places,
+        expected,
+    }
+}
+
+impl Fault {
+    /// All faults that a component can suffer at a place.
+    pub(super) fn at(component: Process, place: &Place) -> Vec<Self> {
+        let strikes = |row: &&Row| {
+            let here = row.places.is_empty() || row.places.contains(&place.name.as_str());
+            row.on.contains(&component) && here
+        };
+        TABLE.iter().filter(strikes).map(|row| row.fault).collect()
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let row = TABLE.iter().find(|row| row.name == text)?;
+        Some(row.fault)
+    }
+
+    pub(super) fn names() -> String {
+        TABLE.map(|row| row.name).join(", ")
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        self.row().map_or("", |row| row.name)
+    }
+
+    pub(super) fn expected(self) -> Expected {
+        self.row().map_or(Expected::Ends, |row| row.expected)
+    }
+
+    /// Whether the run must stay before the flip for the fault to be found: no other way makes sense then.
+    pub(super) fn only_forward(self, leg: Leg) -> bool {
+        leg == Leg::Before && self.expected() != Expected::Ends
+    }
+
+    fn row(self) -> Option<&'static Row> {
+        TABLE.iter().find(|row| row.fault == self)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,198 @@
+//! What the operator does in a run, from the plan to the end that was asked for.
+
+use super::blow::{Journey, Struck};
+use super::case::{Case, Way};
+use super::course::{Course, is_flipped};
+use super::fault::Expected;
+use super::place::Leg;
+use crate::api::{Migration, Step};
+use crate::drive;
+use crate::error::DemoError;
+use crate::ledger::Phase;
+use crate::report::Outcome;
+use plans::request::Request;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use tokio::sync::watch;
+
+/// Migrations submitted at most, where they unwind unasked.
+const ATTEMPTS: u32 = 4;
+/// Acknowledged transactions on moving keys that are waited for between two commands.
+const SOME: u64 = 25;
+
+/// The operator of a run.
+#[derive(Debug)]
+pub(super) struct Operator<'o> {
+    pub(super) case: &'o Case,
+    pub(super) way: Way,
+    /// Aborts as soon as the fault has struck, rather than when it is over.
+    pub(super) hasty: bool,
+    pub(super) request: &'o Request,
+    pub(super) journey: &'o watch::Sender<Journey>,
+    pub(super) attempts: u32,
+}
+
+impl Operator<'_> {
+    /// Goes all the way, again if the migration unwinds unasked; says how it ended.
+    pub(super) async fn travel(&mut self, course: &mut Course<'_>) -> Result<Outcome, DemoError> {
+        loop {
+            self.submit(course).await?;
+            let ended = self.steer(course).await;
+            let ended = self.judge(course, ended).await?;
+            self.attempts += 1;
+            let unasked = ended == Outcome::Unwound
+                && self.way != Way::Abort
+                && self.case.fault.expected() == Expected::Ends;
+            if !unasked || self.attempts >= ATTEMPTS {
+                return Ok(ended);
+            }
+            course.story.tell("taken back unasked: submitted again");
+        }
+    }
+
+    /// A migration that failed, where that is what the fault may lead to, is taken back.
+    async fn judge(
+        &self,
+        course: &mut Course<'_>,
+        ended: Result<Outcome, DemoError>,
+    ) -> Result<Outcome, DemoError> {
+        match (self.case.fault.expected(), ended) {
+            (Expected::TakenBack | Expected::EndsOrTakenBack, Err(DemoError::Stopped { .. })) => {
+                course.command("abort", is_unwinding).await?;
+                course.until("the unwinding", is_unwound).await?;
+                Ok(Outcome::Unwound)
+            }
+            (Expected::TakenBack, Ok(Outcome::Completed)) => Err(DemoError::Unclean {
+                problems: vec!["the migration went on in spite of the fault".to_owned()],
+            }),
+            (_, ended) => ended,
+        }
+    }
+
+    async fn submit(&mut self, course: &mut Course<'_>) -> Result<(), DemoError> {
+        course.ledger.enter(Phase::Copy);
+        drive::ready(course.api).await?;
+        let plan = course.plan(self.request).await?;
+        self.journey.send_modify(|journey| {
+            journey.id = None;
+            journey.back = false;
+        });
+        course.id = course.api.submit(&plan).await?;
+        course.story.tell(&format!("submitted {}", course.id));
+        let id = course.id.clone();
+        self.journey.send_modify(|journey| journey.id = Some(id));
+        Ok(())
+    }
+
+    async fn steer(&self, course: &mut Course<'_>) -> Result<Outcome, DemoError> {
+        let way = self.way;
+        let early = way == Way::Abort && self.case.place.leg == Leg::Before;
+        let struck = course.struck.clone();
+        let hasty = self.hasty;
+        let now = move || {
+            let struck = *struck.borrow();
+            early && (struck == Struck::Over || (hasty && struck == Struck::Now))
+        };
+        let gate = |m: &Migration| m.state == MigrationState::Waiting || is_unwound(m) || now();
+        let migration = course.until("the gate", gate).await?;
+        if is_unwound(&migration) {
+            return Ok(Outcome::Unwound);
+        }
+        if migration.state == MigrationState::Waiting && (way != Way::Abort || early && !now()) {
+            self.write(course, Phase::CatchUp).await?;
+            course.ledger.enter(Phase::Cutover);
+            let approved = |m: &Migration| m.state != MigrationState::Waiting;
+            course.command("approve", approved).await?;
+            let flip = |m: &Migration| is_flipped(m) || is_unwound(m) || now();
+            let migration = course.until("the flip", flip).await?;
+            if is_unwound(&migration) {
+                return Ok(Outcome::Unwound);
+            }
+        }
+        if way == Way::Abort {
+            let given = |m: &Migration| is_unwinding(m) || is_flipped(m);
+            let migration = course.command("abort", given).await?;
+            if !is_flipped(&migration) {
+                course.until("the unwinding", is_unwound).await?;
+                return Ok(Outcome::Unwound);
+            }
+        }
+        self.after_the_flip(course).await
+    }
+
+    async fn after_the_flip(&self, course: &mut Course<'_>) -> Result<Outcome, DemoError> {
+        let holds = |m: &Migration| m.is_done(StepKind::Cutover);
+        course.until("the hold", holds).await?;
+        self.write(course, Phase::After).await?;
+        match self.way {
+            Way::Forward | Way::Abort => finish(course).await,
+            Way::Back => {
+                self.give_back(course).await?;
+                let dropping = |m: &Migration| {
+                    m.hold_end.is_some() || m.step(StepKind::DropNew).is_some_and(is_begun)
+                };
+                course.command("finish", dropping).await?;
+                let dropped = |m: &Migration| m.is_done(StepKind::DropNew);
+                course.until("the end of the way back", dropped).await?;
+                Ok(Outcome::RolledBack)
+            }
+            Way::BackAndForth => {
+                self.give_back(course).await?;
+                let again =
+                    |m: &Migration| m.hold_end.is_some() || m.state != MigrationState::RolledBack;
+                course.command("approve", again).await?;
+                let flipped = |m: &Migration| m.state == MigrationState::Flipped;
+                course.until("the second flip", flipped).await?;
+                self.write(course, Phase::After).await?;
+                finish(course).await
+            }
+        }
+    }
+
+    async fn give_back(&self, course: &mut Course<'_>) -> Result<(), DemoError> {
+        self.journey.send_modify(|journey| journey.back = true);
+        let asked = |m: &Migration| {
+            m.state == MigrationState::RolledBack
+                || m.step(StepKind::Rollback).is_some_and(is_begun)
+        };
+        course.command("rollback", asked).await?;
+        let back = |m: &Migration| m.state == MigrationState::RolledBack;
+        course.until("the way back", back).await?;
+        self.write(course, Phase::After).await
+    }
+
+    /// Waits until the application has written to moving keys in a phase.
+    async fn write(&self, course: &mut Course<'_>, phase: Phase) -> Result<(), DemoError> {
+        course.ledger.enter(phase);
+        let ledger = course.ledger;
+        let moving = || ledger.tally().moving_by_phase[phase.index()];
+        let goal = moving() + SOME;
+        let what = format!("writes to moving keys in phase {phase}");
+        course.wait(&what, || moving() >= goal).await
+    }
+}
+
+async fn finish(course: &mut Course<'_>) -> Result<Outcome, DemoError> {
+    let finished = |m: &Migration| m.hold_end.is_some() || m.is_done(StepKind::Hold);
+    course.command("finish", finished).await?;
+    let completed = |m: &Migration| m.state == MigrationState::Completed;
+    course.until("the end", completed).await?;
+    Ok(Outcome::Completed)
+}
+
+/// Whether an agent has had the step.
+fn is_begun(step: &Step) -> bool {
+    step.attempt > 0 && step.state != StepState::Skipped
+}
+
+fn is_unwinding(migration: &Migration) -> bool {
+    matches!(
+        migration.state,
+        MigrationState::Unwinding | MigrationState::Unwound
+    )
+}
+
+fn is_unwound(migration: &Migration) -> bool {
+    migration.state == MigrationState::Unwound
+}

@@ -1,0 +1,225 @@
+//! The torture: runs with one fault each, of every component at every place, and the counts of what was survived.
+//!
+//! Order: servers are started once, then case after case in an order that the seed decides ([`case`]); each run has
+//! databases and programs of its own ([`run`]); every result is in the file before the next run begins ([`record`]).
+//! A run that was not survived keeps its folder, and gets new servers after it.
+
+mod blow;
+mod case;
+mod course;
+mod deed;
+mod fault;
+mod journey;
+mod lines;
+mod place;
+mod proxy;
+mod record;
+mod run;
+mod story;
+mod text;
+
+pub use case::Only;
+pub use record::{Record, Results, Sums};
+pub use text::summary;
+
+use crate::error::DemoError;
+use crate::fleet::Ground;
+use case::Case;
+use run::Terms;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Mutex;
+
+/// What a sitting is to do.
+#[derive(Debug, Clone)]
+pub struct Torture {
+    /// Runs at most.
+    pub runs: Option<u64>,
+    /// No run is begun after this time.
+    pub time: Option<Duration>,
+    /// Decides the order of the cases and their seeds; with `only` it is the seed of the runs themselves.
+    pub seed: Option<u64>,
+    /// Only these cases, once each.
+    pub only: Vec<Only>,
+    /// The file of results, which is continued.
+    pub json: Option<PathBuf>,
+    /// The commit that is tortured; results of another one are put aside.
+    pub commit: String,
+    /// How long a black hole and a writer that does not end last.
+    pub lasts: Duration,
+    /// Runs side by side, each with servers of its own.
+    pub jobs: usize,
+    /// Keep the folder of every run.
+    pub keep: bool,
+    /// The folder of the programs; by default that of this program.
+    pub programs: Option<PathBuf>,
+}
+
+/// A sitting under way.
+#[derive(Debug)]
+struct Sitting<'s> {
+    torture: &'s Torture,
+    terms: Terms,
+    begun: Instant,
+    /// Numbers databases.
+    started: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    results: Results,
+    /// What is to be run, the next one last.
+    queue: Vec<(Case, u64)>,
+    runs: u64,
+}
+
+/// Runs a sitting; prints a line for each run and the tables at the end.
+///
+/// # Errors
+/// [`DemoError`] when no runs were possible; a run that was not survived is in the results.
+pub async fn run(torture: &Torture) -> Result<Results, DemoError> {
+    // Clusters of runs that were killed are nobody's any more.
+    cluster::sweep(&cluster::temporary_base())?;
+    let sitting = Sitting::begin(torture)?;
+    let mut terminate =
+        signal(SignalKind::terminate()).map_err(DemoError::io("listen for signals"))?;
+    let workers = (0..torture.jobs.max(1)).map(|_| sitting.work());
+    tokio::select! {
+        worked = futures::future::try_join_all(workers) => worked.map(|_| ())?,
+        _ = tokio::signal::ctrl_c() => return Err(DemoError::Interrupted),
+        _ = terminate.recv() => return Err(DemoError::Interrupted),
+    }
+    let results = sitting.state.into_inner().results;
+    println!("\n{}", summary(&results));
+    Ok(results)
+}
+
+impl<'s> Sitting<'s> {
+    fn begin(torture: &'s Torture) -> Result<Self, DemoError> {
+        let seed = torture.seed.filter(|_| torture.only.is_empty());
+        let mut results = match &torture.json {
+            Some(path) => Results::load(path, &torture.commit, seed)?,
+            None => Results::begin(&torture.commit, seed.unwrap_or(1)),
+        };
+        let cases = case::shuffled(results.seed);
+        results.cases_in_all = u64::try_from(cases.len()).unwrap_or_default();
+        let queue = match torture.only.is_empty() {
+            true => Vec::new(),
+            false => only(torture, cases),
+        };
+        Ok(Self {
+            torture,
+            terms: Terms {
+                lasts: torture.lasts,
+                keep: torture.keep,
+                programs: torture.programs.clone(),
+            },
+            begun: Instant::now(),
+            started: AtomicU64::new(0),
+            state: Mutex::new(State {
+                results,
+                queue,
+                runs: 0,
+            }),
+        })
+    }
+
+    /// Runs case after case on servers of its own.
+    async fn work(&self) -> Result<(), DemoError> {
+        let mut ground = None;
+        while let Some((case, seed)) = self.next().await {
+            let own = match ground.take() {
+                Some(own) => own,
+                None => Ground::start().await?,
+            };
+            let number = self.started.fetch_add(1, Ordering::Relaxed);
+            let record = run::perform(&own, &case, (seed, number), &self.terms).await?;
+            // Whatever is left on the servers of a run that failed must not fail the next one.
+            ground = Some(own).filter(|_| record.survived);
+            self.keep(record).await?;
+        }
+        Ok(())
+    }
+
+    /// The next case and its seed, unless the sitting is over.
+    async fn next(&self) -> Option<(Case, u64)> {
+        let mut state = self.state.lock().await;
+        let runs = self.torture.runs.is_some_and(|most| state.runs >= most);
+        let time = self
+            .torture
+            .time
+            .is_some_and(|most| self.begun.elapsed() >= most);
+        if runs || time {
+            return None;
+        }
+        if state.queue.is_empty() {
+            if !self.torture.only.is_empty() {
+                return None;
+            }
+            state.queue = next_pass(&state.results);
+        }
+        state.runs += 1;
+        state.queue.pop()
+    }
+
+    async fn keep(&self, record: Record) -> Result<(), DemoError> {
+        let mut state = self.state.lock().await;
+        state.results.push(record.clone());
+        println!("{}", text::line(&record, state.results.sums.runs));
+        match &self.torture.json {
+            Some(path) => state.results.save(path),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The cases that were named, once each.
+fn only(torture: &Torture, cases: Vec<Case>) -> Vec<(Case, u64)> {
+    let admitted = |case: &Case| torture.only.iter().any(|only| only.admits(case));
+    let chosen = cases.into_iter().filter(admitted);
+    let seed = |case: &Case| torture.seed.unwrap_or_else(|| case.seed(1, 0));
+    let mut queue: Vec<(Case, u64)> = chosen.map(|case| (case.clone(), seed(&case))).collect();
+    queue.reverse();
+    queue
+}
+
+/// The cases that were run less often than others; all of them, with new seeds, where none was.
+fn next_pass(results: &Results) -> Vec<(Case, u64)> {
+    let cases = case::shuffled(results.seed);
+    let times: Vec<u64> = cases.iter().map(|case| results.times(case)).collect();
+    let pass = times.iter().copied().min().unwrap_or_default();
+    let due = cases.into_iter().zip(times).filter(|(_, n)| *n == pass);
+    let mut queue: Vec<(Case, u64)> = due
+        .map(|(case, _)| (case.clone(), case.seed(results.seed, pass)))
+        .collect();
+    queue.reverse();
+    queue
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sitting_goes_on_where_the_last_one_ended_and_then_begins_again() {
+        let mut results = Results::begin("aaa", 3);
+        let all = next_pass(&results);
+        let record = |(case, seed): &(Case, u64)| Record {
+            case: case.to_string(),
+            seed: *seed,
+            ..Record::default()
+        };
+        results.push(record(all.last().unwrap()));
+        let rest = next_pass(&results);
+        assert_eq!(rest, all[..all.len() - 1]);
+        for run in rest.iter().rev() {
+            results.push(record(run));
+        }
+        let again = next_pass(&results);
+        assert_eq!(again.len(), all.len());
+        assert_ne!(again[0].1, all[0].1);
+    }
+}

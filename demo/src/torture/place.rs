@@ -1,0 +1,273 @@
+//! Every place where a fault can strike: the fail points of agent and controller, and when a run passes them.
+//!
+//! A fail point that cutover and roll back share is two places.
+
+use crate::points::{Passes, Point};
+use plans::step::{FORWARD, StepKind};
+use std::fmt;
+
+/// The part of a run's way that a place lies on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leg {
+    /// Before the flip.
+    Before,
+    /// From the flip to the end of the hold.
+    Flipped,
+    /// After the operator has finished.
+    Finish,
+    /// After the operator has asked for the keys back.
+    Back,
+    /// After the keys have come back, when the operator has finished.
+    BackFinish,
+    /// After an abort.
+    Unwind,
+}
+
+/// A fail point on a leg.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Unique among places; the fail point's name unless that is on another leg too.
+    pub(super) name: String,
+    /// The fail point.
+    pub(super) point: String,
+    pub(super) step: StepKind,
+    pub(super) passes: Passes,
+    pub(super) leg: Leg,
+}
+
+/// Fail points of the agent: name of the place, its fail point where that is called otherwise, step and leg.
+const AGENTS: &[(&str, &str, StepKind, Leg)] = &[
+    ("preflight.checked", "", StepKind::Preflight, Leg::Before),
+    (
+        "create_target.restored",
+        "",
+        StepKind::CreateTarget,
+        Leg::Before,
+    ),
+    (
+        "open_capture.slot_created",
+        "",
+        StepKind::OpenCapture,
+        Leg::Before,
+    ),
+    ("copy.chunk_copied", "", StepKind::Copy, Leg::Before),
+    ("copy.half", "", StepKind::Copy, Leg::Before),
+    ("copy.built_key", "", StepKind::Copy, Leg::Before),
+    ("catch_up.batch_applied", "", StepKind::CatchUp, Leg::Before),
+    (
+        "build_indexes.built_one",
+        "",
+        StepKind::BuildIndexes,
+        Leg::Before,
+    ),
+    ("verify.compared", "", StepKind::Verify, Leg::Before),
+    (
+        "open_reverse.slot_created",
+        "",
+        StepKind::OpenReverse,
+        Leg::Before,
+    ),
+    ("cutover.fenced", "", StepKind::Cutover, Leg::Before),
+    ("cutover.before_seal", "", StepKind::Cutover, Leg::Before),
+    ("cutover.sealed", "", StepKind::Cutover, Leg::Before),
+    ("cutover.flipped", "", StepKind::Cutover, Leg::Flipped),
+    ("cutover.opened", "", StepKind::Cutover, Leg::Flipped),
+    ("hold.started", "", StepKind::Hold, Leg::Flipped),
+    ("drop_old.batch_deleted", "", StepKind::DropOld, Leg::Finish),
+    ("drop_old.handed_over", "", StepKind::DropOld, Leg::Finish),
+    ("unwind.started", "", StepKind::Unwind, Leg::Unwind),
+    (
+        "unwind.guards_dropped",
+        "create_target.guards_dropped",
+        StepKind::Unwind,
+        Leg::Unwind,
+    ),
+    ("rollback.fenced", "", StepKind::Rollback, Leg::Back),
+    (
+        "rollback.before_seal",
+        "cutover.before_seal",
+        StepKind::Rollback,
+        Leg::Back,
+    ),
+    (
+        "rollback.sealed",
+        "cutover.sealed",
+        StepKind::Rollback,
+        Leg::Back,
+    ),
+    (
+        "rollback.flipped",
+        "cutover.flipped",
+        StepKind::Rollback,
+        Leg::Back,
+    ),
+    (
+        "rollback.opened",
+        "cutover.opened",
+        StepKind::Rollback,
+        Leg::Back,
+    ),
+    ("hold_back.started", "", StepKind::HoldBack, Leg::Back),
+    ("drop_new.started", "", StepKind::DropNew, Leg::BackFinish),
+    (
+        "drop_new.guards_dropped",
+        "create_target.guards_dropped",
+        StepKind::DropNew,
+        Leg::BackFinish,
+    ),
+];
+
+/// What the controller passes in a cutover beside the boundaries of the step: moment and leg.
+const FLIPS: [(&str, Leg); 3] = [
+    ("begun", Leg::Before),
+    ("before_flip", Leg::Before),
+    ("after_flip", Leg::Flipped),
+];
+
+/// All places, in the order in which a run passes them.
+pub(super) fn all() -> Vec<Place> {
+    let agent = |(name, point, step, leg): &(&str, &str, StepKind, Leg)| {
+        let point = if point.is_empty() { name } else { point };
+        Place::of(name, point, *step, *leg, Passes::Agents)
+    };
+    let mut places: Vec<Place> = AGENTS.iter().map(agent).collect();
+    let ways_back = [
+        StepKind::Unwind,
+        StepKind::Rollback,
+        StepKind::HoldBack,
+        StepKind::DropNew,
+    ];
+    for step in FORWARD.into_iter().chain(ways_back) {
+        for moment in ["claimed", "settled"] {
+            let name = format!("controller.{step}.{moment}");
+            let leg = leg_of(step, moment);
+            places.push(Place::of(&name, &name, step, leg, Passes::Controller));
+        }
+    }
+    for (moment, leg) in FLIPS {
+        let point = format!("controller.cutover.{moment}");
+        let back = format!("controller.rollback.{moment}");
+        let controller = Passes::Controller;
+        places.push(Place::of(
+            &point,
+            &point,
+            StepKind::Cutover,
+            leg,
+            controller,
+        ));
+        places.push(Place::of(
+            &back,
+            &point,
+            StepKind::Rollback,
+            Leg::Back,
+            controller,
+        ));
+    }
+    let order = |place: &Place| StepKind::ALL.iter().position(|step| *step == place.step);
+    places.sort_by_key(order);
+    places
+}
+
+/// The leg on which the controller hands out a step, and takes its report.
+fn leg_of(step: StepKind, moment: &str) -> Leg {
+    match (step, moment) {
+        (StepKind::Unwind, _) => Leg::Unwind,
+        (StepKind::Rollback, _) | (StepKind::HoldBack, "claimed") => Leg::Back,
+        (StepKind::HoldBack | StepKind::DropNew, _) => Leg::BackFinish,
+        (StepKind::Cutover, "settled") | (StepKind::Hold, "claimed") => Leg::Flipped,
+        (StepKind::Hold | StepKind::DropOld, _) => Leg::Finish,
+        (
+            StepKind::Preflight
+            | StepKind::CreateTarget
+            | StepKind::OpenCapture
+            | StepKind::SetReadOnly
+            | StepKind::Copy
+            | StepKind::CatchUp
+            | StepKind::BuildIndexes
+            | StepKind::Verify
+            | StepKind::OpenReverse
+            | StepKind::Cutover,
+            _,
+        ) => Leg::Before,
+    }
+}
+
+impl Place {
+    fn of(name: &str, point: &str, step: StepKind, leg: Leg, passes: Passes) -> Self {
+        Self {
+            name: name.to_owned(),
+            point: point.to_owned(),
+            step,
+            passes,
+            leg,
+        }
+    }
+}
+
+impl Place {
+    /// What is armed.
+    pub(super) fn armed(&self) -> Point {
+        Point {
+            name: self.point.clone(),
+            passes: self.passes,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// Fail points that no run of the torture passes, each with the reason.
+    const ELSEWHERE: &[(&str, &str)] = &[("set_read_only.closed", "offline moves have no capture")];
+
+    fn sources(dir: &Path, into: &mut String) {
+        for entry in std::fs::read_dir(dir).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                sources(&path, into);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                into.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+
+    /// Quoted names `step.moment` of a program's sources whose step is one of ours.
+    fn named(program: &str) -> BTreeSet<String> {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../{program}/src"));
+        let mut text = String::new();
+        sources(&dir, &mut text);
+        let mut names = BTreeSet::new();
+        for part in text.split("fail_point::hit(\"").skip(1) {
+            names.extend(part.split('"').next().map(str::to_owned));
+        }
+        names
+    }
+
+    #[test]
+    fn every_fail_point_of_the_agent_is_a_place() {
+        let places = all();
+        for name in named("agent") {
+            let known = places.iter().any(|place| place.point == name)
+                || ELSEWHERE.iter().any(|(point, _)| *point == name);
+            assert!(
+                known,
+                "{name} is no place: add it to AGENTS, or say why not in ELSEWHERE"
+            );
+        }
+    }
+
+    #[test]
+    fn places_have_names_of_their_own() {
+        let names: BTreeSet<String> = all().into_iter().map(|place| place.name).collect();
+        assert_eq!(names.len(), all().len());
+    }
+}

@@ -1,0 +1,294 @@
+//! A port that passes everything on to another one, until it is told to cut, to hold or to lose.
+//!
+//! What is held back is delivered afterwards, late, as a network would after a partition.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+const BUFFER: usize = 1 << 16;
+
+/// What connections are told; the numbers only grow.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    holds: bool,
+    cuts: u64,
+    losses: u64,
+}
+
+/// A port of its own in front of another one. Dropping it ends every connection.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    port: u16,
+    told: watch::Sender<Told>,
+    task: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// Listens on a free port of loopback, for what listens on `to`.
+    pub(crate) async fn start(to: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let port = listener.local_addr()?.port();
+        let told = watch::Sender::new(Told::default());
+        let task = tokio::spawn(receive(listener, to, told.clone()));
+        Ok(Self { port, told, task })
+    }
+
+    /// The port to connect to.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Ends every connection that is there; new ones are served.
+    pub(crate) fn cut(&self) {
+        self.told.send_modify(|told| told.cuts += 1);
+    }
+
+    /// Ends every connection that is there once its next reply has come, which is lost.
+    pub(crate) fn lose_replies(&self) {
+        self.told.send_modify(|told| told.losses += 1);
+    }
+
+    /// Delivers nothing any more, and closes nothing.
+    pub(crate) fn hold(&self) {
+        self.told.send_modify(|told| told.holds = true);
+    }
+
+    /// Delivers what was held back, and goes on.
+    pub(crate) fn resume(&self) {
+        self.told.send_modify(|told| told.holds = false);
+    }
+}
+
+/// A proxy of HTTP by which a program reaches several others, each through a [`Proxy`] of its own.
+#[derive(Debug)]
+pub(crate) struct Switch {
+    port: u16,
+    task: JoinHandle<()>,
+}
+
+impl Switch {
+    /// `ways` gives for a port that is asked for the one to connect to.
+    pub(crate) async fn start(ways: BTreeMap<u16, u16>) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let port = listener.local_addr()?.port();
+        let task = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(switch(client, ways.clone()));
+            }
+        });
+        Ok(Self { port, task })
+    }
+
+    /// The port to connect to.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// A connection belongs to whom its first request names; a client has one for each.
+async fn switch(mut client: TcpStream, ways: BTreeMap<u16, u16>) -> io::Result<()> {
+    let mut begin = Vec::new();
+    while !begin.contains(&b'\n') {
+        if client.read_buf(&mut begin).await? == 0 {
+            return Ok(());
+        }
+    }
+    let to = asked_port(&begin).and_then(|port| ways.get(&port));
+    let to = to.ok_or(io::ErrorKind::InvalidData)?;
+    let mut server = TcpStream::connect((Ipv4Addr::LOCALHOST, *to)).await?;
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    server.write_all(&begin).await?;
+    tokio::io::copy_bidirectional(&mut client, &mut server)
+        .await
+        .map(|_| ())
+}
+
+/// The port in `GET http://host:port/path HTTP/1.1`.
+fn asked_port(request: &[u8]) -> Option<u16> {
+    let line = request.split(|byte| *byte == b'\r').next()?;
+    let line = std::str::from_utf8(line).ok()?;
+    let (_, rest) = line.split_once("http://")?;
+    let (host, _) = rest.split_once('/')?;
+    host.rsplit_once(':')?.1.parse().ok()
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+        self.cut();
+    }
+}
+
+async fn receive(listener: TcpListener, to: u16, told: watch::Sender<Told>) {
+    loop {
+        match listener.accept().await {
+            Ok((client, _)) => {
+                tokio::spawn(serve(client, to, told.subscribe()));
+            }
+            Err(error) => tracing::debug!(%error, "connection not accepted"),
+        }
+    }
+}
+
+/// One connection, until either side ends it or it is cut.
+async fn serve(client: TcpStream, to: u16, mut told: watch::Receiver<Told>) {
+    let born = *told.borrow();
+    let carried = carry(client, to, born, told.clone());
+    tokio::select! {
+        ended = carried => if let Err(error) = ended {
+            tracing::debug!(to, %error, "connection ended");
+        },
+        _ = told.wait_for(|now| now.cuts > born.cuts) => {}
+    }
+}
+
+async fn carry(
+    client: TcpStream,
+    to: u16,
+    born: Told,
+    mut told: watch::Receiver<Told>,
+) -> io::Result<()> {
+    opened(&mut told).await?;
+    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, to)).await?;
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
+    let requests = pump(from_client, to_server, told.clone(), |_| false);
+    let replies = pump(from_server, to_client, told, move |now| {
+        now.losses > born.losses
+    });
+    tokio::try_join!(requests, replies).map(|_| ())
+}
+
+/// Passes on what comes, to the end of the stream; an error once something is lost on purpose.
+async fn pump(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut told: watch::Receiver<Told>,
+    loses: impl Fn(Told) -> bool,
+) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        let length = from.read(&mut buffer).await?;
+        opened(&mut told).await?;
+        if length == 0 {
+            return to.shutdown().await;
+        }
+        if loses(*told.borrow()) {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        to.write_all(&buffer[..length]).await?;
+    }
+}
+
+/// Waits until nothing is held back.
+async fn opened(told: &mut watch::Receiver<Told>) -> io::Result<()> {
+    let open = told.wait_for(|now| !now.holds).await;
+    open.map_err(io::Error::other).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncBufReadExt;
+    use tokio::io::BufReader;
+
+    /// A server that answers each line with the same line.
+    async fn echo() -> u16 {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let (mut from, mut to) = stream.into_split();
+                    let _ = tokio::io::copy(&mut from, &mut to).await;
+                });
+            }
+        });
+        port
+    }
+
+    async fn connect(proxy: &Proxy) -> BufReader<TcpStream> {
+        let address = (Ipv4Addr::LOCALHOST, proxy.port());
+        BufReader::new(TcpStream::connect(address).await.unwrap())
+    }
+
+    async fn say(stream: &mut BufReader<TcpStream>, line: &str) -> io::Result<String> {
+        stream.get_mut().write_all(line.as_bytes()).await?;
+        hear(stream).await
+    }
+
+    async fn hear(stream: &mut BufReader<TcpStream>) -> io::Result<String> {
+        let mut answer = String::new();
+        stream.read_line(&mut answer).await?;
+        Ok(answer)
+    }
+
+    #[tokio::test]
+    async fn everything_is_passed_on_until_it_is_cut() {
+        let proxy = Proxy::start(echo().await).await.unwrap();
+        let mut stream = connect(&proxy).await;
+        assert_eq!(say(&mut stream, "one\n").await.unwrap(), "one\n");
+        proxy.cut();
+        assert!(hear(&mut stream).await.is_ok_and(|text| text.is_empty()));
+        let mut stream = connect(&proxy).await;
+        assert_eq!(say(&mut stream, "two\n").await.unwrap(), "two\n");
+    }
+
+    #[tokio::test]
+    async fn what_is_held_back_comes_late() {
+        let proxy = Proxy::start(echo().await).await.unwrap();
+        let mut stream = connect(&proxy).await;
+        assert_eq!(say(&mut stream, "one\n").await.unwrap(), "one\n");
+        proxy.hold();
+        let mut other = connect(&proxy).await;
+        stream.get_mut().write_all(b"two\n").await.unwrap();
+        other.get_mut().write_all(b"three\n").await.unwrap();
+        let silence = std::time::Duration::from_millis(50);
+        assert!(
+            tokio::time::timeout(silence, hear(&mut stream))
+                .await
+                .is_err()
+        );
+        proxy.resume();
+        assert_eq!(hear(&mut stream).await.unwrap(), "two\n");
+        assert_eq!(hear(&mut other).await.unwrap(), "three\n");
+    }
+
+    #[tokio::test]
+    async fn a_switch_finds_the_way_by_the_first_request() {
+        let to = echo().await;
+        let switch = Switch::start([(7, to)].into()).await.unwrap();
+        let address = (Ipv4Addr::LOCALHOST, switch.port());
+        let line = "GET http://127.0.0.1:7/path HTTP/1.1\n";
+        let mut stream = BufReader::new(TcpStream::connect(address).await.unwrap());
+        assert_eq!(say(&mut stream, line).await.unwrap(), line);
+        assert_eq!(asked_port(b"GET /path HTTP/1.1\r\n"), None);
+    }
+
+    #[tokio::test]
+    async fn a_lost_reply_ends_its_connection() {
+        let proxy = Proxy::start(echo().await).await.unwrap();
+        let mut stream = connect(&proxy).await;
+        assert_eq!(say(&mut stream, "one\n").await.unwrap(), "one\n");
+        proxy.lose_replies();
+        let lost = say(&mut stream, "two\n").await;
+        assert!(lost.is_err() || lost.is_ok_and(|text| text.is_empty()));
+        let mut stream = connect(&proxy).await;
+        assert_eq!(say(&mut stream, "three\n").await.unwrap(), "three\n");
+    }
+}

@@ -1,0 +1,434 @@
+//! One run: load, fault, recovery, the end that was asked for, and the judgement.
+//!
+//! Order: proxies, databases, programs with the place armed, rows, clients that write; the fault waits at its place
+//! while the operator goes his way; clients stop, every row is checked, then what is left on shards and servers.
+
+use super::blow::{self, Blow, Journey, Struck};
+use super::case::{Case, Way};
+use super::course::Course;
+use super::fault::Expected;
+use super::journey::Operator;
+use super::lines::Lines;
+use super::record::Record;
+use super::story::Story;
+use crate::api::Api;
+use crate::checker::{self, Checked, Input};
+use crate::drive;
+use crate::error::DemoError;
+use crate::fleet::{Fleet, Ground, SOURCE, free_port};
+use crate::ledger::{Ledger, Phase};
+use crate::leftovers::Leftovers;
+use crate::options::Options;
+use crate::report::Outcome;
+use crate::scenario::Scenario;
+use crate::workload::{Settings, Workload};
+use fail_point::Rendezvous;
+use plans::id::ShardName;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+const CLIENTS: u32 = 6;
+/// Transactions per second of all clients together, at most.
+const RATE: f64 = 300.0;
+const SCALE: f64 = 0.003;
+/// Acknowledged transactions of a run, at least.
+const GOAL: u64 = 2_100;
+const BEFORE: u64 = 100;
+/// From the submission to the end that was asked for, without the fault's own time.
+const DEADLINE: Duration = Duration::from_secs(400);
+/// Sessions of ours may take a moment to end.
+const SESSIONS_LIMIT: Duration = Duration::from_secs(15);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// What all runs of a sitting have in common.
+#[derive(Debug, Clone)]
+pub(super) struct Terms {
+    pub(super) lasts: Duration,
+    pub(super) keep: bool,
+    pub(super) programs: Option<PathBuf>,
+}
+
+/// A run under way.
+struct Run<'r> {
+    case: &'r Case,
+    seed: u64,
+    way: Way,
+    terms: &'r Terms,
+    scenario: Scenario,
+    fleet: Arc<Fleet>,
+    lines: Arc<Lines>,
+    story: Arc<Story>,
+}
+
+/// How the migration went.
+struct Travelled {
+    ended: Result<Outcome, DemoError>,
+    resumed: u32,
+    attempts: u32,
+}
+
+/// Runs a case; everything that goes wrong is in the record.
+///
+/// # Errors
+/// [`DemoError`] when no run was possible at all.
+pub(super) async fn perform(
+    ground: &Ground,
+    case: &Case,
+    (seed, number): (u64, u64),
+    terms: &Terms,
+) -> Result<Record, DemoError> {
+    let ports = vec![free_port()?, free_port()?];
+    let lines = Arc::new(Lines::start(ground, &ports).await?);
+    let fleet = ground.fleet(number, terms.programs.as_ref(), ports, lines.doors());
+    let fleet = Arc::new(fleet.await?);
+    let story = Arc::new(Story::begin(fleet.dir())?);
+    let way = case.way(seed);
+    story.tell(&format!("{case} with seed {seed}: {way}"));
+    let run = Run {
+        case,
+        seed,
+        way,
+        terms,
+        scenario: scenario(seed),
+        fleet,
+        lines,
+        story,
+    };
+    let mut record = run.record();
+    if let Err(error) = run.go(&mut record).await {
+        record.problems.push(chain(&error));
+    }
+    let stopped = run.fleet.stop_programs().await;
+    run.last_look(ground, &mut record).await;
+    if let Err(error) = stopped {
+        record.problems.push(chain(&error));
+    }
+    record.seconds = (run.story.seconds() * 10.0).round() / 10.0;
+    record.survived = record.problems.is_empty();
+    if !record.survived || terms.keep {
+        run.keep(ground, &mut record);
+    }
+    Ok(record)
+}
+
+fn scenario(seed: u64) -> Scenario {
+    let options = Options {
+        scale: SCALE,
+        seed,
+        ..Options::default()
+    };
+    Scenario::new(&options, plans::request::Options::default())
+}
+
+impl Run<'_> {
+    fn record(&self) -> Record {
+        Record {
+            case: self.case.to_string(),
+            seed: self.seed,
+            component: self.case.component.to_string(),
+            step: self.case.place.step.to_string(),
+            fault: self.case.fault.to_string(),
+            way: self.way.to_string(),
+            ..Record::default()
+        }
+    }
+
+    async fn go(&self, record: &mut Record) -> Result<(), DemoError> {
+        let meeting = Rendezvous::bind(self.fleet.dir().join("meet"));
+        let meeting = meeting.map_err(DemoError::io("make a socket"))?;
+        let armed = (self.case.place.armed(), blow::arms(self.case, &meeting));
+        let started = self.fleet.start_programs(std::slice::from_ref(&armed));
+        let loaded = drive::load(&self.scenario, &self.fleet);
+        let (_, ledger) = tokio::try_join!(started, loaded)?;
+        let ledger = Arc::new(ledger);
+        let api = Api::new(self.fleet.urls());
+        drive::ready(&api).await?;
+        let map = drive::register(&api, &self.scenario, &self.fleet).await?;
+        let settings = Settings {
+            clients: CLIENTS,
+            rate: RATE,
+            seed: self.seed,
+            mix: Arc::new(self.scenario.mix()),
+        };
+        let workload = Workload::start(settings, self.scenario.shop, &map, &ledger);
+        let travelled = self.travel(&api, &ledger, meeting).await;
+        let enough = self.enough(&ledger).await;
+        let stopped = tokio::time::timeout(DEADLINE, workload.stop()).await;
+        self.story.tell("the clients have stopped");
+        let outcome = travelled.enter(record);
+        match (enough, stopped) {
+            (Ok(()), Ok(Ok(()))) => {}
+            (Err(error), _) => record.stick(chain(&error)),
+            (_, Ok(Err(error))) => record.problems.push(error.to_string()),
+            (_, Err(_)) => record.stick("the clients did not end".to_owned()),
+        }
+        self.check(&api, outcome, &ledger, record).await?;
+        self.look_for_leftovers(&api, outcome, record).await
+    }
+
+    /// The operator's way beside the fault.
+    async fn travel(&self, api: &Api, ledger: &Arc<Ledger>, meeting: Rendezvous) -> Travelled {
+        let journey = watch::Sender::new(Journey::default());
+        let struck = watch::Sender::new(Struck::NotYet);
+        let mut told = struck.subscribe();
+        let blow = Blow {
+            case: self.case.clone(),
+            seed: self.seed,
+            lasts: self.terms.lasts,
+            fleet: Arc::clone(&self.fleet),
+            lines: Arc::clone(&self.lines),
+            ledger: Arc::clone(ledger),
+            api: api.clone(),
+            journey: journey.subscribe(),
+            struck,
+            story: Arc::clone(&self.story),
+        };
+        let blow = Falling(tokio::spawn(blow.fall(meeting)));
+        let mut course = Course {
+            api,
+            ledger,
+            story: &self.story,
+            struck: told.clone(),
+            deadline: Instant::now() + DEADLINE + self.terms.lasts,
+            moved: Instant::now(),
+            id: String::new(),
+            resumes: 0,
+            resumable: self.case.fault.expected() == Expected::Ends,
+            told: String::new(),
+        };
+        let mut operator = Operator {
+            case: self.case,
+            way: self.way,
+            hasty: self.seed % 3 == 0,
+            request: &self.scenario.request,
+            journey: &journey,
+            attempts: 0,
+        };
+        let ended = async {
+            before(ledger, &mut course).await?;
+            operator.travel(&mut course).await
+        };
+        let mut ended = ended.await;
+        let left = course.deadline.saturating_duration_since(Instant::now());
+        let fallen = async {
+            if *told.borrow_and_update() == Struck::NotYet {
+                return Err(DemoError::Stalled {
+                    what: format!("a process at {}", self.case.place),
+                    seconds: 0,
+                });
+            }
+            let left = left.max(SESSIONS_LIMIT);
+            let ended = tokio::time::timeout(left, blow.ended()).await;
+            ended.unwrap_or(Ok(()))
+        };
+        if let Err(error) = fallen.await {
+            ended = ended.and(Err(error));
+        }
+        Travelled {
+            ended,
+            resumed: course.resumes,
+            attempts: operator.attempts,
+        }
+    }
+
+    /// Waits until enough was acknowledged, some of it on moving keys after everything else.
+    async fn enough(&self, ledger: &Ledger) -> Result<(), DemoError> {
+        let begun = Instant::now();
+        let moving = ledger.tally().moving + 20;
+        loop {
+            let tally = ledger.tally();
+            if tally.acknowledged >= GOAL && tally.moving >= moving {
+                return Ok(());
+            }
+            if begun.elapsed() > DEADLINE {
+                return Err(DemoError::Stalled {
+                    what: "transactions after the end".to_owned(),
+                    seconds: DEADLINE.as_secs(),
+                });
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    async fn check(
+        &self,
+        api: &Api,
+        outcome: Option<Outcome>,
+        ledger: &Ledger,
+        record: &mut Record,
+    ) -> Result<(), DemoError> {
+        ledger.flush().map_err(DemoError::io("write the ledger"))?;
+        let input = Input {
+            map: api.map(&self.scenario.map.name).await?,
+            shards: self.fleet.admins()?.into_iter().collect(),
+            ledger: self.fleet.dir().join("ledger.jsonl"),
+            // A migration that has not ended keeps its copy, which need not be level.
+            hold: outcome.is_none(),
+        };
+        let checked = Checked {
+            diverged: 0,
+            ..checker::check(&input).await?
+        };
+        self.story.tell(&format!("{checked:?}"));
+        record.judge(&checked);
+        Ok(())
+    }
+
+    async fn look_for_leftovers(
+        &self,
+        api: &Api,
+        outcome: Option<Outcome>,
+        record: &mut Record,
+    ) -> Result<(), DemoError> {
+        let gave_away: &[ShardName] = match outcome {
+            Some(Outcome::Completed) => &[SOURCE.into()],
+            Some(Outcome::Unwound | Outcome::RolledBack) => &[],
+            // What a migration has not ended is not left behind.
+            Some(Outcome::Failed) | None => return Ok(()),
+        };
+        let _ = api;
+        let begun = Instant::now();
+        let left = loop {
+            let left = Leftovers::count(&self.fleet.admins()?, gave_away).await?;
+            if left.total() == 0 || begun.elapsed() > SESSIONS_LIMIT {
+                break left;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        };
+        if left.total() > 0 {
+            record.leaked += left.total();
+            record.problems.push(format!("left behind: {left}"));
+        }
+        Ok(())
+    }
+
+    /// When no program of ours runs any more: nothing of theirs is on the servers or in their folder.
+    async fn last_look(&self, ground: &Ground, record: &mut Record) {
+        if record.stuck > 0 {
+            return;
+        }
+        let begun = Instant::now();
+        let mut remains = ground.remains().await;
+        while remains.as_ref().is_ok_and(|count| *count > 0) && begun.elapsed() < SESSIONS_LIMIT {
+            tokio::time::sleep(LOOK_EVERY).await;
+            remains = ground.remains().await;
+        }
+        match remains {
+            Ok(0) => {}
+            Ok(count) => {
+                record.leaked += count.unsigned_abs();
+                record.problems.push(format!(
+                    "{count} sessions, slots or prepared transactions without a program of ours"
+                ));
+            }
+            Err(error) => record.problems.push(chain(&error)),
+        }
+        let files = std::fs::read_dir(self.fleet.scratch());
+        let files = files.map_or(0, Iterator::count);
+        if files > 0 {
+            record.leaked += u64::try_from(files).unwrap_or_default();
+            record.problems.push(format!("{files} temporary files"));
+        }
+        if let Err(error) = ground.clear(&self.fleet).await {
+            record.problems.push(chain(&error));
+        }
+    }
+
+    /// Leaves everything that tells what happened.
+    fn keep(&self, ground: &Ground, record: &mut Record) {
+        record.problems.iter().for_each(|it| self.story.tell(it));
+        self.fleet.keep();
+        for (name, log) in ground.logs() {
+            let copy = self.fleet.dir().join(format!("{name}.log"));
+            if let Err(error) = std::fs::copy(&log, copy) {
+                tracing::warn!(%error, log = %log.display(), "log not kept");
+            }
+        }
+        record.evidence = Some(self.fleet.dir().to_owned());
+    }
+}
+
+/// Waits until the application has written a little.
+async fn before(ledger: &Ledger, course: &mut Course<'_>) -> Result<(), DemoError> {
+    let some = || ledger.tally().moving_by_phase[Phase::Before.index()] >= BEFORE;
+    course.wait("the first transactions", some).await
+}
+
+impl Travelled {
+    /// `None` if the migration did not end as it was asked to.
+    fn enter(self, record: &mut Record) -> Option<Outcome> {
+        record.resumed = self.resumed;
+        record.resubmitted = self.attempts.saturating_sub(1);
+        match self.ended {
+            Ok(outcome) => {
+                record.outcome = match outcome {
+                    Outcome::Completed => "completed",
+                    Outcome::Unwound => "unwound",
+                    Outcome::RolledBack => "rolled back",
+                    Outcome::Failed => "failed",
+                }
+                .to_owned();
+                Some(outcome)
+            }
+            Err(error) => {
+                record.outcome = "stuck".to_owned();
+                record.stick(chain(&error));
+                None
+            }
+        }
+    }
+}
+
+impl Record {
+    fn stick(&mut self, problem: String) {
+        self.stuck = 1;
+        self.problems.push(problem);
+    }
+
+    fn judge(&mut self, checked: &Checked) {
+        self.acknowledged = checked.acknowledged;
+        self.in_doubt = checked.in_doubt;
+        self.given_up = checked.failed;
+        self.lost = checked.lost;
+        self.duplicated = checked.duplicated;
+        self.phantom = checked.phantom;
+        self.misplaced = checked.misplaced;
+        self.wrong = checked.wrong;
+        let zeros = [
+            ("acknowledged transactions lost", self.lost),
+            ("transactions there twice", self.duplicated),
+            ("rows nobody wrote", self.phantom),
+            ("rows on the wrong shard", self.misplaced),
+            ("wrong values", self.wrong),
+        ];
+        let bad = zeros.into_iter().filter(|(_, count)| *count > 0);
+        self.problems
+            .extend(bad.map(|(what, count)| format!("{count} {what}")));
+    }
+}
+
+/// The fault's task; drop ends it.
+struct Falling(JoinHandle<Result<(), DemoError>>);
+
+impl Falling {
+    async fn ended(mut self) -> Result<(), DemoError> {
+        let joined = (&mut self.0).await.map_err(std::io::Error::other);
+        joined.map_err(DemoError::io("bring about a fault"))?
+    }
+}
+
+impl Drop for Falling {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// An error with its causes, on one line.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.join(": ")
+}

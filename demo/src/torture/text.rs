@@ -1,0 +1,141 @@
+//! What is printed: a line for each run, and tables at the end.
+
+use super::record::{Record, Results, Sums};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The line of a run; of one that was not survived also what is amiss, where the evidence is and how to replay it.
+pub(super) fn line(record: &Record, number: u64) -> String {
+    let verdict = if record.survived {
+        "survived"
+    } else {
+        "FAILED"
+    };
+    let mut text = format!(
+        "{number:4} {verdict} {} --seed {} ({}: {}) {:.1} s, {} acknowledged",
+        record.case, record.seed, record.way, record.outcome, record.seconds, record.acknowledged
+    );
+    for (what, count) in [
+        ("resumed", record.resumed),
+        ("resubmitted", record.resubmitted),
+    ] {
+        if count > 0 {
+            let _ = write!(text, ", {what} {count} times");
+        }
+    }
+    for problem in &record.problems {
+        let _ = write!(text, "\n       {problem}");
+    }
+    if let Some(evidence) = &record.evidence {
+        let _ = write!(text, "\n       evidence: {}", evidence.display());
+    }
+    if record.survived {
+        return text;
+    }
+    let _ = write!(
+        text,
+        "\n       replay: shardwright torture --only {} --seed {}",
+        record.case, record.seed
+    );
+    text
+}
+
+/// The tables of all runs so far.
+#[must_use]
+pub fn summary(results: &Results) -> String {
+    let mut text = format!(
+        "commit {}, seed {}: {} of {} cases run\n\n",
+        results.commit, results.seed, results.cases_run, results.cases_in_all
+    );
+    let parts = [
+        ("component", &results.by_component),
+        ("step", &results.by_step),
+        ("fault", &results.by_fault),
+    ];
+    for (name, sums) in parts {
+        table(&mut text, name, sums);
+    }
+    row(&mut text, "all", &results.sums);
+    text
+}
+
+fn table(text: &mut String, name: &str, sums: &BTreeMap<String, Sums>) {
+    let _ = writeln!(
+        text,
+        "{name:14} {:>5} {:>9} {:>13} {:>5} {:>11} {:>8} {:>10} {:>6} {:>6} {:>7}",
+        "runs",
+        "survived",
+        "acknowledged",
+        "lost",
+        "duplicated",
+        "phantom",
+        "misplaced",
+        "stuck",
+        "leaked",
+        "95 % <"
+    );
+    for (name, sums) in sums {
+        row(text, name, sums);
+    }
+    text.push('\n');
+}
+
+fn row(text: &mut String, name: &str, sums: &Sums) {
+    let _ = writeln!(
+        text,
+        "{name:14} {:>5} {:>9} {:>13} {:>5} {:>11} {:>8} {:>10} {:>6} {:>6} {:>7}",
+        sums.runs,
+        sums.survived,
+        sums.acknowledged,
+        sums.lost,
+        sums.duplicated,
+        sums.phantom,
+        sums.misplaced,
+        sums.stuck,
+        sums.leaked,
+        bound(sums)
+    );
+}
+
+/// The upper bound, at 95 % confidence, of the chance that a run of this kind is not survived: 3/n after n runs
+/// without a failure; none where one failed.
+fn bound(sums: &Sums) -> String {
+    if sums.runs == 0 || sums.runs > sums.survived {
+        return "-".to_owned();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a small number of runs")]
+    let bound = 3.0 / sums.runs as f64;
+    format!("{:.3}", bound.min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_is_three_over_n_and_only_without_a_failure() {
+        let sums = |runs, survived| Sums {
+            runs,
+            survived,
+            ..Sums::default()
+        };
+        let bounds = [(0, 0), (2, 2), (600, 600), (600, 599)].map(|(r, s)| bound(&sums(r, s)));
+        assert_eq!(bounds, ["-", "1.000", "0.005", "-"]);
+    }
+
+    #[test]
+    fn a_failure_says_how_to_replay_it() {
+        let record = Record {
+            case: "agent@copy.half/kill".to_owned(),
+            seed: 5,
+            problems: vec!["1 acknowledged transactions lost".to_owned()],
+            ..Record::default()
+        };
+        let text = line(&record, 1);
+        assert!(
+            text.contains("torture --only agent@copy.half/kill --seed 5"),
+            "{text}"
+        );
+        assert!(text.contains("1 acknowledged transactions lost"), "{text}");
+    }
+}
