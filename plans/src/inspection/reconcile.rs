@@ -6,6 +6,7 @@
 
 mod compare;
 mod forward;
+mod older;
 mod proofs;
 
 pub use compare::{Known, KnownMove, compare};

@@ -5,6 +5,7 @@
 //! which the caller sees to.
 
 use super::super::inventory::{CLOSED, Inventory, MoveSeen, ServerSeen};
+use super::older;
 use super::proofs::{Proof, proofs};
 use super::{Closing, Finding, FindingKind};
 use crate::id::{MapName, MigrationId, ShardName};
@@ -57,7 +58,7 @@ pub struct KnownMove {
 /// Everything that contradicts, by shard.
 #[must_use]
 pub fn compare(known: &Known, seen: &[Inventory]) -> Vec<Finding> {
-    let mut findings = store_older(known, seen);
+    let mut findings = older::store_older(known, seen);
     for inventory in seen {
         findings.extend(server(known, inventory));
         for m in known.moves.iter().filter(|m| !m.finished) {
@@ -71,11 +72,11 @@ pub fn compare(known: &Known, seen: &[Inventory]) -> Vec<Finding> {
 }
 
 impl Known {
-    fn map(&self, name: &MapName) -> Option<&ShardMap> {
+    pub(super) fn map(&self, name: &MapName) -> Option<&ShardMap> {
         self.maps.iter().find(|map| &map.name == name)
     }
 
-    fn known(&self, id: &MigrationId) -> Option<&KnownMove> {
+    pub(super) fn known(&self, id: &MigrationId) -> Option<&KnownMove> {
         self.moves.iter().find(|m| &m.id == id)
     }
 
@@ -122,7 +123,12 @@ impl Known {
     }
 }
 
-fn finding(kind: FindingKind, shard: &ShardName, message: String, hint: &str) -> Finding {
+pub(super) fn finding(
+    kind: FindingKind,
+    shard: &ShardName,
+    message: String,
+    hint: &str,
+) -> Finding {
     Finding {
         kind,
         shard: shard.clone(),
@@ -132,84 +138,6 @@ fn finding(kind: FindingKind, shard: &ShardName, message: String, hint: &str) ->
         hint: hint.to_owned(),
         close: None,
     }
-}
-
-const MEND_STORE: &str = "nothing is moved until the store is mended: look at `shardwright reconcile`, then `shardwright reconcile --apply` moves it forward to what the shards prove";
-
-fn store_older(known: &Known, seen: &[Inventory]) -> Vec<Finding> {
-    let lost = known.lost(seen);
-    let mut findings = Vec::new();
-    for inventory in seen {
-        let shard = &inventory.shard;
-        let mut add = |migration: Option<&MigrationId>, map: &MapName, message: String| {
-            findings.push(Finding {
-                migration: migration.cloned(),
-                map: Some(map.clone()),
-                ..finding(FindingKind::StoreOlder, shard, message, MEND_STORE)
-            });
-        };
-        for row in &inventory.moves {
-            let Some(map) = known.map(&row.map) else {
-                continue;
-            };
-            let id = Some(&row.migration);
-            if let Some(proof) = lost.iter().find(|proof| proof.migration == row.migration) {
-                add(
-                    id,
-                    &row.map,
-                    format!(
-                        "migration {} gave {} to shard {} with version {} of map {}, which the control store does not know",
-                        row.migration, proof.keys, proof.owner, proof.version, row.map
-                    ),
-                );
-            } else if row.map_version > map.version.0 {
-                add(
-                    id,
-                    &row.map,
-                    format!(
-                        "migration {} began at version {} of map {}, the control store is at version {}",
-                        row.migration, row.map_version, row.map, map.version
-                    ),
-                );
-            } else if let Some(m) = known.known(&row.migration).filter(|m| m.epoch < row.epoch) {
-                add(
-                    id,
-                    &row.map,
-                    format!(
-                        "migration {} had an owner of epoch {}, the control store knows of epoch {} only",
-                        row.migration, row.epoch, m.epoch
-                    ),
-                );
-            }
-        }
-        for given in &inventory.given {
-            let is_lost = |proof: &&Proof| proof.completed && proof.migration == given.migration;
-            if let Some(proof) = lost.iter().find(is_lost) {
-                add(
-                    Some(&given.migration),
-                    &given.map,
-                    format!(
-                        "this shard gave {} to shard {} with version {} of map {}, which the control store does not know",
-                        proof.keys, proof.owner, proof.version, given.map
-                    ),
-                );
-            }
-        }
-        for away in &inventory.away {
-            let map = known.map(&away.map);
-            if let Some(map) = map.filter(|map| map.version.0 < away.version) {
-                add(
-                    None,
-                    &away.map,
-                    format!(
-                        "this shard gave keys away with version {} of map {}, the control store is at version {}",
-                        away.version, away.map, map.version
-                    ),
-                );
-            }
-        }
-    }
-    findings
 }
 
 fn server(known: &Known, inventory: &Inventory) -> Option<Finding> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::inspection::inventory::About;
+use crate::inspection::inventory::{About, CLOSED, Inventory, MoveSeen, Object, ObjectKind, Whose};
 use crate::key::Key;
 use crate::step::preflight::Identity;
 
