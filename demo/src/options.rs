@@ -1,7 +1,7 @@
 //! What a demo run is to do.
 
 use crate::shop::Shape;
-use plans::request::Mode;
+use plans::request::{DualWrite, Mode};
 use plans::step::{FORWARD, StepKind};
 use std::fmt;
 use std::path::PathBuf;
@@ -26,6 +26,8 @@ pub struct Options {
     pub history: Option<PathBuf>,
     /// A process to kill, and in which step.
     pub kill: Option<Kill>,
+    /// When writes are acknowledged while both shards are kept in step.
+    pub dual_write: DualWrite,
     /// Give the keys back after the flip.
     pub rollback: bool,
     /// Abort in these steps, which come before the flip: one migration after the other.
@@ -55,6 +57,7 @@ impl Default for Options {
             report: None,
             history: None,
             kill: None,
+            dual_write: DualWrite::Asynchronous,
             rollback: false,
             abort_at: Vec::new(),
             pause_in: Vec::new(),
@@ -100,9 +103,13 @@ impl Options {
         self.kill.is_some() || self.orphan.is_some() || self.rollback || steps > 0
     }
 
+    fn is_synchronous(&self) -> bool {
+        self.dual_write == DualWrite::Synchronous
+    }
+
     /// Whether each shard has a server of its own, and the control store another.
     pub(crate) fn apart(&self) -> bool {
-        self.task == Task::default() || self.disturbed()
+        self.task == Task::default() || self.disturbed() || self.is_synchronous()
     }
 
     /// Checks that the options do not contradict each other.
@@ -110,6 +117,8 @@ impl Options {
         let plain = self.task.is_plain_split() && self.task.shape == Shape::Number;
         let disturbed = "only an online split in two parts, of bigint keys, can be disturbed";
         let wrong = (self.disturbed() && !plain).then_some(disturbed);
+        let synchronous = "only an online split in two parts, of bigint keys, can be synchronous";
+        let wrong = wrong.or((self.is_synchronous() && !plain).then_some(synchronous));
         let wrong = self.task.problem().or(wrong);
         wrong.map_or(Ok(()), |reason| Err(OptionError::Contradiction { reason }))
     }

@@ -12,6 +12,7 @@ pub mod api;
 pub mod cli;
 pub mod controller;
 pub mod dashboard;
+mod dual_write;
 pub mod retry;
 pub mod store;
 pub mod view;

@@ -146,12 +146,16 @@ impl Run<'_> {
 /// Attempts are few where the run waits until they are spent.
 pub(super) fn behaviour(options: &crate::options::Options) -> Options {
     let down = |trouble: &Trouble| trouble.kind == TroubleKind::Down;
+    let usual = Options {
+        dual_write: options.dual_write,
+        ..Options::default()
+    };
     match options.troubles.iter().any(down) {
         true => Options {
             max_attempts: 2,
-            ..Options::default()
+            ..usual
         },
-        false => Options::default(),
+        false => usual,
     }
 }
 

@@ -1,13 +1,14 @@
 //! `shardwright demo`: everything on this machine, end to end, with a report.
 
 use super::error::CliError;
+use super::plan::dual_write;
 use clap::Args;
 use demo::shop::Shape;
 use demo::{
     Kill, Moment, Operation, Options, Task, Then, Trouble, parse_measure, parse_shape, parse_step,
     parse_strategy,
 };
-use plans::request::{Measure, Mode};
+use plans::request::{DualWrite, Measure, Mode};
 use plans::shard_map::Strategy;
 use plans::step::StepKind;
 use std::path::PathBuf;
@@ -57,6 +58,9 @@ pub(super) struct Demo {
     /// Kill -9 a process in a step and start it again: agent, controller, source, target or store, for example agent@copy.
     #[arg(long, value_name = "PROCESS@STEP")]
     kill: Option<Kill>,
+    /// When writes are acknowledged while both shards are kept in step: asynchronous or synchronous; of the plain split.
+    #[arg(long, default_value = "asynchronous", value_parser = dual_write)]
+    dual_write: DualWrite,
     /// Give the keys back after the flip.
     #[arg(long, conflicts_with = "abort_at")]
     rollback: bool,
@@ -119,6 +123,7 @@ impl Demo {
             report: self.report,
             history: self.history,
             kill: self.kill,
+            dual_write: self.dual_write,
             rollback: self.rollback,
             abort_at: self.abort_at,
             pause_in: self.pause_in,

@@ -5,6 +5,7 @@ use super::error::{CliError, MIGRATION_FAILED};
 use super::follow::{follow, of_migration, of_operation};
 use super::output::{Output, or_dash, table};
 use super::{operation, report, verify, watch};
+use crate::dual_write;
 use crate::controller::Command;
 use crate::controller::operations::OperationState;
 use crate::view::{MigrationView, OperationView, StepView};
@@ -244,10 +245,12 @@ pub(super) fn show_text(view: &MigrationView) -> String {
 /// How far behind a stream is, and what log it costs its origin.
 fn stream_line(stream: &StreamStatus) -> String {
     let mut line = format!(
-        "{} stream: {} ms and {} behind",
+        "{} {}: {} ms and {} behind; {}",
         stream.direction,
+        dual_write::phase(stream),
         stream.lag_ms,
-        bytes(stream.lag_bytes)
+        bytes(stream.lag_bytes),
+        dual_write::state(stream)
     );
     let log = &stream.retained;
     if !log.wal_status.is_empty() {

@@ -6,6 +6,7 @@ use super::follow::{follow, of_migration, of_operation};
 use super::migration::state;
 use super::operation;
 use super::output::Output;
+use crate::dual_write;
 use crate::controller::operations::OperationState;
 use crate::view::{MigrationView, OperationView, StepView};
 use clap::Args;
@@ -259,8 +260,10 @@ fn headline(view: &MigrationView) -> String {
     if let Some(stream) = &view.stream {
         let lag = bytes(stream.lag_bytes);
         parts.push(format!(
-            "{} lag {lag}, {} ms",
-            stream.direction, stream.lag_ms
+            "{} {} lag {lag}, {} ms",
+            stream.direction,
+            dual_write::phase(stream),
+            stream.lag_ms
         ));
     }
     parts.retain(|part| !part.is_empty());

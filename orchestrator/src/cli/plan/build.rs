@@ -101,6 +101,7 @@ fn options(flags: &Flags) -> Options {
             .write_stop_budget_ms
             .unwrap_or(usual.write_stop_budget_ms),
         long_writers: flags.long_writers.unwrap_or_default(),
+        dual_write: flags.dual_write.unwrap_or_default(),
         ddl: flags.ddl.unwrap_or_default(),
         ignore_standbys: flags.ignore_standbys.clone(),
         moves_at_once: flags.moves_at_once.unwrap_or(usual.moves_at_once),

@@ -3,7 +3,7 @@
 use super::Print;
 use crate::cli::keys::pair;
 use clap::{Args, Subcommand};
-use plans::request::{Ddl, Hold, LongWriters, Measure};
+use plans::request::{Ddl, DualWrite, Hold, LongWriters, Measure};
 
 /// Operations from flags; `shardwright plan FILE` takes every request.
 #[derive(Debug, Subcommand)]
@@ -159,6 +159,9 @@ pub(super) struct Flags {
     /// Writers that do not end: wait for them, or ask for leave to cancel them: cancel-after=TIME.
     #[arg(long, value_name = "wait|cancel-after=TIME", value_parser = long_writers)]
     pub(super) long_writers: Option<LongWriters>,
+    /// When writes are acknowledged while both shards are kept in step: once on their shard, or once on both.
+    #[arg(long, value_name = "asynchronous|synchronous", value_parser = dual_write)]
+    pub(super) dual_write: Option<DualWrite>,
     /// Changes of the moving tables' definitions: halt until both sides are equal, or refuse them.
     #[arg(long, value_name = "halt|refuse", value_parser = ddl)]
     pub(super) ddl: Option<Ddl>,
@@ -236,6 +239,15 @@ fn long_writers(text: &str) -> Result<LongWriters, String> {
     let time = humantime::parse_duration(time).map_err(|error| error.to_string())?;
     let seconds = u32::try_from(time.as_secs()).map_err(|_| "that is too long".to_owned())?;
     Ok(LongWriters::CancelAfter(seconds))
+}
+
+/// asynchronous or synchronous.
+pub(in crate::cli) fn dual_write(text: &str) -> Result<DualWrite, String> {
+    match text {
+        "asynchronous" => Ok(DualWrite::Asynchronous),
+        "synchronous" => Ok(DualWrite::Synchronous),
+        other => Err(format!("{other:?} is neither asynchronous nor synchronous")),
+    }
 }
 
 /// halt or refuse.

@@ -3,7 +3,7 @@
 mod build;
 mod flags;
 
-pub(super) use flags::measure;
+pub(super) use flags::{dual_write, measure};
 
 use super::client::Client;
 use super::error::CliError;

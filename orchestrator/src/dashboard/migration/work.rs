@@ -2,6 +2,7 @@
 
 use super::super::figures::{bytes, count, millis, moment, percent, seconds};
 use super::super::sentence::{current, share_of};
+use crate::dual_write;
 use crate::view::{MigrationView, StepView};
 use askama::Template;
 use plans::failure::Failure;
@@ -118,6 +119,8 @@ pub(super) struct Stream {
 
 struct Flow {
     direction: &'static str,
+    /// When a write is acknowledged.
+    state: String,
     lag: String,
     behind: String,
     transactions: String,
@@ -137,6 +140,7 @@ impl Stream {
                 Direction::Forward => "source to target",
                 Direction::Reverse => "target to source",
             },
+            state: format!("{}, {}", dual_write::phase(stream), dual_write::state(stream)),
             lag: millis(stream.lag_ms),
             behind: bytes(stream.lag_bytes),
             transactions: count(stream.transactions),
