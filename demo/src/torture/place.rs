@@ -50,6 +50,7 @@ const AGENTS: &[(&str, &str, StepKind, Leg)] = &[
         StepKind::OpenCapture,
         Leg::Before,
     ),
+    ("capture.spooled", "", StepKind::Copy, Leg::Before),
     ("copy.chunk_copied", "", StepKind::Copy, Leg::Before),
     ("copy.half", "", StepKind::Copy, Leg::Before),
     ("copy.built_key", "", StepKind::Copy, Leg::Before),
@@ -227,7 +228,17 @@ mod tests {
     use std::path::Path;
 
     /// Fail points that no run of the torture passes, each with the reason.
-    const ELSEWHERE: &[(&str, &str)] = &[("set_read_only.closed", "offline moves have no capture")];
+    const ELSEWHERE: &[(&str, &str)] = &[
+        ("set_read_only.closed", "offline moves have no capture"),
+        (
+            "copy.snapshot_taken",
+            "a small copy is done before its first snapshot is old",
+        ),
+        (
+            "verify.repaired",
+            "only on an operator's order, where copies differ",
+        ),
+    ];
 
     fn sources(dir: &Path, into: &mut String) {
         for entry in std::fs::read_dir(dir).unwrap().flatten() {

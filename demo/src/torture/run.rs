@@ -166,7 +166,7 @@ impl Run<'_> {
             (_, Err(_)) => record.stick("the clients did not end".to_owned()),
         }
         self.check(&api, outcome, &ledger, record).await?;
-        self.look_for_leftovers(&api, outcome, record).await
+        self.look_for_leftovers(outcome, record).await
     }
 
     /// The operator's way beside the fault.
@@ -202,7 +202,7 @@ impl Run<'_> {
         let mut operator = Operator {
             case: self.case,
             way: self.way,
-            hasty: self.seed % 3 == 0,
+            hasty: self.seed.is_multiple_of(3),
             request: &self.scenario.request,
             journey: &journey,
             attempts: 0,
@@ -279,7 +279,6 @@ impl Run<'_> {
 
     async fn look_for_leftovers(
         &self,
-        api: &Api,
         outcome: Option<Outcome>,
         record: &mut Record,
     ) -> Result<(), DemoError> {
@@ -289,7 +288,6 @@ impl Run<'_> {
             // What a migration has not ended is not left behind.
             Some(Outcome::Failed) | None => return Ok(()),
         };
-        let _ = api;
         let begun = Instant::now();
         let left = loop {
             let left = Leftovers::count(&self.fleet.admins()?, gave_away).await?;
