@@ -47,12 +47,15 @@ struct Kept {
 /// After a look that failed the next one comes sooner.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
+/// What has ended, by id, and what had not when it was read last.
+pub(super) type Ended = (BTreeMap<MigrationId, KnownMove>, BTreeSet<MigrationId>);
+
 /// All looks of this process.
 #[derive(Debug, Default)]
 pub(in crate::controller) struct FleetWatch {
     shards: Mutex<BTreeMap<ShardName, Kept>>,
     /// Migrations that have ended, and those that had not when they were read last.
-    pub(super) ended: Mutex<Option<(BTreeMap<MigrationId, KnownMove>, BTreeSet<MigrationId>)>>,
+    pub(super) ended: Mutex<Option<Ended>>,
     /// Migrations that have ended, whose cleanup records may not be marked yet.
     pub(super) unmarked: Mutex<BTreeSet<MigrationId>>,
 }

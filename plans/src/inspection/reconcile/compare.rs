@@ -62,7 +62,7 @@ pub fn compare(known: &Known, seen: &[Inventory]) -> Vec<Finding> {
     for inventory in seen {
         findings.extend(server(known, inventory));
         for m in known.moves.iter().filter(|m| !m.finished) {
-            findings.extend(losing(m, inventory));
+            findings.extend(losing(m, inventory, seen));
             findings.extend(gaining(m, inventory));
         }
         findings.extend(given_away(known, inventory));
@@ -168,7 +168,7 @@ fn server(known: &Known, inventory: &Inventory) -> Option<Finding> {
 }
 
 /// The shard that does not own the keys must refuse them.
-fn losing(m: &KnownMove, inventory: &Inventory) -> Option<Finding> {
+fn losing(m: &KnownMove, inventory: &Inventory, seen: &[Inventory]) -> Option<Finding> {
     let shard = &inventory.shard;
     let row = inventory.moves.iter().find(|row| row.migration == m.id);
     // A shard that was told more than the store knows is the store's problem.
@@ -197,14 +197,44 @@ fn losing(m: &KnownMove, inventory: &Inventory) -> Option<Finding> {
     } else {
         &m.source
     };
-    Some(open(
+    let found = open(
         m,
         inventory,
         format!(
             "it takes writes for {} of map {}, which shard {owner} owns ({was}): it is older than the map",
             m.keys, m.map
         ),
-    ))
+    );
+    Some(if row.is_none() {
+        in_doubt(m, found, seen)
+    } else {
+        found
+    })
+}
+
+/// A source that knows nothing of the migration is closed on the word of the target: where that knows nothing
+/// either, the migration has ended since (it was rolled back), and the store is the older one.
+fn in_doubt(m: &KnownMove, found: Finding, seen: &[Inventory]) -> Finding {
+    let target = seen.iter().find(|inventory| inventory.shard == m.target);
+    let knows = |target: &Inventory| target.moves.iter().any(|row| row.migration == m.id);
+    match target {
+        Some(target) if knows(target) => found,
+        Some(_) => Finding {
+            kind: FindingKind::StoreOlder,
+            message: format!(
+                "neither shard {} nor shard {} knows of migration {}, which the control store holds for under way: it has ended since",
+                m.source, m.target, m.id
+            ),
+            hint: "the shards cannot tell how it ended: restore a newer copy of the store"
+                .to_owned(),
+            close: None,
+            ..found
+        },
+        None => Finding {
+            close: None,
+            ..found
+        },
+    }
 }
 
 /// How the losing shard shows that it refuses the keys.

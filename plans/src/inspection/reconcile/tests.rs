@@ -165,6 +165,18 @@ fn a_source_that_is_open_or_knows_nothing_after_the_flip_is_closed() {
 }
 
 #[test]
+fn a_migration_that_neither_shard_knows_has_ended_since() {
+    let known = known(Ownership::Flipped, Some(2), AFTER);
+    let seen = [shard("a", Vec::new()), shard("b", Vec::new())];
+    let found = compare(&known, &seen);
+    assert_eq!(found[0].kind, FindingKind::StoreOlder);
+    assert!(found.iter().all(|finding| finding.close.is_none()));
+    // As long as the target was not seen nobody can tell.
+    let [finding] = compare(&known, &seen[..1]).try_into().unwrap();
+    assert_eq!((finding.kind, finding.close), (FindingKind::KeysOpen, None));
+}
+
+#[test]
 fn a_source_that_was_told_more_than_the_store_knows_is_not_closed() {
     // Rolled back with version 3, which the store lost.
     let seen = [
