@@ -335,6 +335,7 @@ impl Context {
             spool: (direction == Direction::Forward).then(|| self.spool()),
             dual_write: self.dual_write(),
             spool_beyond: u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20) / 4,
+            log_limit: u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20),
             max_attempts: self.dispatch.options.max_attempts,
         })
     }

@@ -55,6 +55,8 @@ pub(crate) struct StreamSpec {
     pub(crate) dual_write: Option<DualWrite>,
     /// A stream with a spool uses it once the origin keeps so many bytes of log for it.
     pub(crate) spool_beyond: u64,
+    /// The stream is given up, and its slot dropped, before the origin has to keep more log than this for it.
+    pub(crate) log_limit: u64,
     /// Failures in a row before the stream gives up.
     pub(crate) max_attempts: u32,
 }
@@ -366,10 +368,22 @@ async fn supervise(
         halt: None,
         behind: false,
     };
-    tokio::select! {
-        () = watched => {}
-        () = run_for_ever(&mut shared) => {}
+    let too_much = tokio::select! {
+        too_much = watched => too_much,
+        () = run_for_ever(&mut shared) => return,
+    };
+    // Whatever is lost with the slot, the origin's disk is worth more.
+    let dropped = retained::drop_slot(&shared.spec).await;
+    let mut failure = too_much;
+    if let Err(error) = dropped {
+        failure.message = format!(
+            "{}; its slot could not be dropped: {error}",
+            failure.message
+        );
     }
+    shared
+        .publish
+        .send_modify(|seen| seen.status.failure = Some(failure));
 }
 
 async fn run_for_ever(shared: &mut Shared) {

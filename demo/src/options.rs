@@ -36,6 +36,8 @@ pub struct Options {
     pub pause_in: Vec<StepKind>,
     /// Make trouble that ends in a failed migration, mend it, and go on.
     pub troubles: Vec<Trouble>,
+    /// A target that is down stays so for at least this many seconds, while the source's log is watched.
+    pub away: u32,
     /// Kill the controller and both agents here, start nothing for a while, and watch who takes writes.
     pub orphan: Option<Moment>,
     /// Leave clusters, logs and ledger in place.
@@ -62,6 +64,7 @@ impl Default for Options {
             abort_at: Vec::new(),
             pause_in: Vec::new(),
             troubles: Vec::new(),
+            away: 0,
             orphan: None,
             keep: false,
             seed: 1,

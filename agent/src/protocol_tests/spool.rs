@@ -189,3 +189,25 @@ async fn a_stream_that_may_not_apply_any_more_goes_on_capturing() {
     bench.drain(&stream).await.expect("drained");
     assert!(bench.assert_equal().await >= 1);
 }
+
+#[tokio::test]
+async fn a_slot_is_given_up_before_it_makes_the_source_keep_too_much() {
+    let bench = Bench::slow_log("log_limit", ITEM).await;
+    bench.capture(FORWARD).await;
+    let mut spec = bench.spec(FORWARD).await;
+    spec.log_limit = 8 << 20;
+    // Nothing can be applied: the target's row of the stream is locked by somebody.
+    let lock = bench.target.session().await;
+    lock.batch_execute("begin; select from shardwright.progress for update")
+        .await
+        .expect("locked");
+    let stream = Stream::start(spec, false, true);
+    let app = bench.source.session().await;
+    let write = "insert into public.item select 100, g, repeat(g::text, 500) from generate_series(1, 10000) g";
+    app.batch_execute(write).await.expect("written");
+    assert_eq!(halted(&stream).await.0, "log.limit");
+    let left = "select count(*) from pg_replication_slots where slot_name = $1";
+    let slot = bench.token.migration.slot(FORWARD);
+    let left: i64 = app.query_one(left, &[&slot]).await.expect("read").get(0);
+    assert_eq!(left, 0);
+}

@@ -17,7 +17,7 @@ use connect::{Connected, Session};
 use plans::state::step::StepState;
 use plans::table::quote_literal;
 use rand::Rng;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Run<'_> {
     /// Makes the trouble, waits until the migration has failed of it, and mends it.
@@ -34,6 +34,7 @@ impl Run<'_> {
         let begun = Instant::now();
         self.make(trouble.kind, &session).await?;
         drop(arrival);
+        let away = self.away(trouble.kind, begun);
         let (failed, failure) = follower.failed().await?;
         let after = begun.elapsed().as_millis();
         let step = failed.steps.iter();
@@ -44,11 +45,40 @@ impl Run<'_> {
             failed_step: step.map(|step| step.kind).next(),
             failure,
             failed_after_ms: u64::try_from(after).unwrap_or(u64::MAX),
+            away_s: 0,
+            retained_peak_bytes: 0,
         });
+        if let (Some(peak), Some(told)) = (away.await?, report.troubles.last_mut()) {
+            told.away_s = begun.elapsed().as_secs();
+            told.retained_peak_bytes = peak;
+        }
         self.acknowledged(self.ledger.tally().acknowledged + self.goal(4))
             .await?;
         say(&format!("mending: {}", trouble.kind));
         self.mend(trouble.kind, &session).await
+    }
+
+    /// Keeps the target away for as long as the options ask, and tells the most log that the source kept for any
+    /// slot of ours meanwhile.
+    async fn away(&self, kind: TroubleKind, since: Instant) -> Result<Option<i64>, DemoError> {
+        const KEPT: &str = "select coalesce(max(pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), restart_lsn)), 0)::bigint \
+            from pg_catalog.pg_replication_slots where starts_with(slot_name::text, 'shardwright_')";
+        let seconds = u64::from(self.options.away);
+        if kind != TroubleKind::Down || seconds == 0 {
+            return Ok(None);
+        }
+        let session = self.admin(0).await?;
+        let mut peak = 0;
+        while since.elapsed().as_secs() < seconds {
+            let row = session.query_one(KEPT, &[]).await;
+            let row = row.map_err(|source| crate::shop::ShopError::Statement {
+                action: "watch the source's log",
+                source,
+            })?;
+            peak = peak.max(row.get(0));
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        Ok(Some(peak))
     }
 
     async fn make(&self, kind: TroubleKind, session: &Connected) -> Result<(), DemoError> {
@@ -90,7 +120,11 @@ impl Run<'_> {
     }
 
     async fn target(&self) -> Result<Connected, DemoError> {
-        let (_, dsn) = self.fleet.admins()?.remove(1);
+        self.admin(1).await
+    }
+
+    async fn admin(&self, shard: usize) -> Result<Connected, DemoError> {
+        let (_, dsn) = self.fleet.admins()?.remove(shard);
         let session = connect::connect(&dsn, &Session::named("demo")).await;
         Ok(session.map_err(crate::shop::ShopError::from)?)
     }

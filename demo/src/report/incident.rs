@@ -34,6 +34,13 @@ pub struct Troubled {
     pub failure: Failure,
     /// When the migration was failed, milliseconds after the trouble began.
     pub failed_after_ms: u64,
+    /// How long the target was away, seconds, and the most log that the source kept for the migration meanwhile,
+    /// bytes; 0 where that was not watched.
+    #[serde(default)]
+    pub away_s: u64,
+    /// See `away_s`.
+    #[serde(default)]
+    pub retained_peak_bytes: i64,
 }
 
 /// Controller and agents were killed in the cutover, and nothing was started for a while.

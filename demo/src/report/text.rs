@@ -60,6 +60,13 @@ impl Report {
                 "Trouble      {} in step {}: the migration failed after {} ms ({}) and was mended.",
                 trouble.kind, trouble.step, trouble.failed_after_ms, trouble.failure.code
             ));
+            if trouble.away_s > 0 {
+                lines.push(format!(
+                    "             The target was away for {} s; the source kept at most {} MiB of log for it.",
+                    trouble.away_s,
+                    trouble.retained_peak_bytes >> 20
+                ));
+            }
         }
         lines.extend(self.orphan.iter().map(super::Orphaned::text));
     }

@@ -83,6 +83,10 @@ pub(super) struct Demo {
         requires = "trouble"
     )]
     then: Then,
+    /// With --trouble down: seconds for which the target stays away at least, while the log that the source
+    /// keeps is watched.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    away: u32,
     /// Kill -9 the controller and both agents at a moment of the cutover, start nothing for some seconds, and report
     /// who takes writes: fenced, before_seal, sealed or flipped.
     #[arg(long, value_name = "MOMENT", conflicts_with_all = ["kill", "abort_at", "trouble"])]
@@ -128,6 +132,7 @@ impl Demo {
             abort_at: self.abort_at,
             pause_in: self.pause_in,
             troubles: self.trouble.into_iter().map(then).collect(),
+            away: self.away,
             orphan: self.orphan,
             keep: self.keep,
             seed: self.seed,
