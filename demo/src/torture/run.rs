@@ -144,8 +144,10 @@ impl Run<'_> {
         let loaded = drive::load(&self.scenario, &self.fleet);
         let (_, ledger) = tokio::try_join!(started, loaded)?;
         let ledger = Arc::new(ledger);
+        for url in self.fleet.urls() {
+            drive::ready(&Api::new(vec![url])).await?;
+        }
         let api = Api::new(self.fleet.urls());
-        drive::ready(&api).await?;
         let map = drive::register(&api, &self.scenario, &self.fleet).await?;
         let settings = Settings {
             clients: CLIENTS,
