@@ -71,6 +71,8 @@ pub(crate) struct Seen {
     pub(crate) applied: u64,
     /// How far the origin's log is known to reach.
     pub(crate) written: Lsn,
+    /// Why the destination cannot be reached, while changes are spooled for it.
+    pub(crate) away: Option<String>,
 }
 
 /// What a stream is told from outside, at any time; it outlives a restart.
@@ -142,6 +144,7 @@ impl Stream {
             markers: HashMap::new(),
             applied: 0,
             written: Lsn::ZERO,
+            away: None,
         });
         let (asks, asked) = mpsc::unbounded_channel();
         let orders = Arc::new(Orders {

@@ -36,7 +36,7 @@ pub struct Options {
     pub pause_in: Vec<StepKind>,
     /// Make trouble that ends in a failed migration, mend it, and go on.
     pub troubles: Vec<Trouble>,
-    /// A target that is down stays so for at least this many seconds, while the source's log is watched.
+    /// For so many seconds a target is away, while the source's log is watched.
     pub away: u32,
     /// Kill the controller and both agents here, start nothing for a while, and watch who takes writes.
     pub orphan: Option<Moment>,
@@ -64,7 +64,7 @@ impl Default for Options {
             abort_at: Vec::new(),
             pause_in: Vec::new(),
             troubles: Vec::new(),
-            away: 0,
+            away: 10,
             orphan: None,
             keep: false,
             seed: 1,
@@ -231,7 +231,7 @@ pub enum OptionError {
         reason: &'static str,
     },
     /// No such trouble.
-    #[error("{text:?} is not a trouble: password, disk or down")]
+    #[error("{text:?} is not a trouble: password, disk, down or away")]
     Trouble {
         /// What was given.
         text: String,

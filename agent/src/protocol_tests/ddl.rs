@@ -274,6 +274,28 @@ async fn a_guard_that_was_dropped_is_named_and_put_back_before_the_comparison() 
     );
 }
 
+/// Statements that change the moving table or what guards it.
+fn changes_of_the_moving_table(bench: &Bench) -> [String; 12] {
+    let guard_trigger = bench.token.migration.trigger("insert");
+    [
+        "alter table public.item add column note text".to_owned(),
+        "alter table public.item rename to thing".to_owned(),
+        "alter table public.item disable trigger all".to_owned(),
+        "create index on public.item (v, id)".to_owned(),
+        "alter index public.item_v rename to item_w".to_owned(),
+        "drop index public.item_v".to_owned(),
+        "drop table public.item".to_owned(),
+        format!(
+            "drop function shardwright.{}() cascade",
+            bench.token.migration.guard_function()
+        ),
+        format!("drop trigger {guard_trigger} on public.item"),
+        "create rule r as on delete to public.item do instead nothing".to_owned(),
+        "alter schema public rename to private".to_owned(),
+        "truncate public.item".to_owned(),
+    ]
+}
+
 #[tokio::test]
 async fn changes_are_refused_while_the_migration_is_under_way() {
     let bench = Bench::new("refuses", ITEM).await;
@@ -290,24 +312,7 @@ async fn changes_are_refused_while_the_migration_is_under_way() {
     ddl_guard::put(&ours, &bench.token, &bench.tables, "s")
         .await
         .expect("put");
-    let guard_trigger = bench.token.migration.trigger("insert");
-    for change in [
-        "alter table public.item add column note text".to_owned(),
-        "alter table public.item rename to thing".to_owned(),
-        "alter table public.item disable trigger all".to_owned(),
-        "create index on public.item (v, id)".to_owned(),
-        "alter index public.item_v rename to item_w".to_owned(),
-        "drop index public.item_v".to_owned(),
-        "drop table public.item".to_owned(),
-        format!(
-            "drop function shardwright.{}() cascade",
-            bench.token.migration.guard_function()
-        ),
-        format!("drop trigger {guard_trigger} on public.item"),
-        "create rule r as on delete to public.item do instead nothing".to_owned(),
-        "alter schema public rename to private".to_owned(),
-        "truncate public.item".to_owned(),
-    ] {
+    for change in changes_of_the_moving_table(&bench) {
         let Err(error) = app.batch_execute(&change).await else {
             panic!("{change} passes")
         };

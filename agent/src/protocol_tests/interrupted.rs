@@ -36,6 +36,7 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
         attempt: 2,
         stream: None,
         map: MapName::from("m"),
+        incarnation: String::new(),
         map_version: MapVersion(VERSION),
         source: shard("source", 1, &bench.source),
         target: shard("target", 2, &bench.target),

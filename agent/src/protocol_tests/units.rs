@@ -163,11 +163,9 @@ async fn units_that_were_copied_at_different_times_under_load_are_equal_in_the_e
     let (one, two) = (bench.source.session().await, bench.source.session().await);
     let ends = [None, Some(101), Some(102), Some(103), Some(104), None];
     let copying = async {
-        let mut number = 1;
-        for pair in ends.windows(2) {
+        for (number, pair) in (1..).zip(ends.windows(2)) {
             let seen = copy_unit(&bench, number, &range(pair[0], pair[1])).await;
             assert!(seen.dominates(&first));
-            number += 1;
         }
         stop.store(true, Ordering::SeqCst);
     };

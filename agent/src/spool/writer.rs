@@ -55,7 +55,7 @@ impl Writer {
         while place.segment(number).exists() {
             number += 1;
         }
-        let file = create(place, number).await?;
+        let file = create(place, number)?;
         let durable = Durable {
             bytes: HEAD as u64,
             segment: 0,
@@ -184,7 +184,7 @@ impl Writer {
             last.done = Some((bytes, end));
         }
         self.number += 1;
-        self.file = create(&self.place, self.number).await?;
+        self.file = create(&self.place, self.number)?;
         self.head(end).await
     }
 
@@ -225,7 +225,7 @@ impl Writer {
     }
 }
 
-async fn create(place: &Place, number: u64) -> Result<File, StepError> {
+fn create(place: &Place, number: u64) -> Result<File, StepError> {
     let file = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)

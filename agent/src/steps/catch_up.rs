@@ -38,10 +38,10 @@ async fn catch_up(context: &Context) -> Result<(i64, i64), StepError> {
             return Ok(seen.map_or((0, 0), |s| (s.status.transactions, s.status.changes)));
         }
         drop(slot);
-        context.say(format!(
-            "catching up; a marker took {} ms",
-            took.as_millis()
-        ));
+        context.say(match seen.and_then(|seen| seen.away) {
+            Some(why) => format!("changes are spooled until the target is back: {why}"),
+            None => format!("catching up; a marker took {} ms", took.as_millis()),
+        });
     }
 }
 

@@ -28,8 +28,7 @@ pub(super) async fn run(context: &Context) -> Result<TargetCreated, StepError> {
         .record_cleanup(&dispatch.migration, &records(context))
         .await?;
     home::ensure(&session, &target.name).await?;
-    let map = dispatch.map.as_str();
-    epoch::enrol(&session, &context.token(), "target", map, &target.name).await?;
+    context.enrol(&session, "target", &target.name).await?;
     undo(context, &session, &target.name).await?;
     if is_live(context, &session, &target.name).await? {
         join(context, &session, &target.name).await?;

@@ -32,14 +32,7 @@ pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
     let token = context.token();
     record(context, &dispatch.source.name.0, Direction::Forward).await?;
     home::ensure(&session, &source.name).await?;
-    epoch::enrol(
-        &session,
-        &token,
-        "source",
-        dispatch.map.as_str(),
-        &source.name,
-    )
-    .await?;
+    context.enrol(&session, "source", &source.name).await?;
     context.say("putting guards on the source's tables");
     guards(context, &session, 0, &source.name).await?;
     context.owned.stop_stream().await;

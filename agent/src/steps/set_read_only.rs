@@ -39,7 +39,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
         .record_cleanup(&dispatch.migration, &records)
         .await?;
     home::ensure(&session, shard).await?;
-    epoch::enrol(&session, &token, "source", dispatch.map.as_str(), shard).await?;
+    context.enrol(&session, "source", shard).await?;
     let sql = format!(
         "update shardwright.move set read_only = true where migration = {}",
         plans::table::quote_literal(dispatch.migration.as_str())

@@ -95,10 +95,14 @@ async fn spooling(shared: &mut Shared, capture: &mut Capture) -> Result<Option<R
         if shared.may_apply() {
             match open(&shared.spec).await {
                 Ok(run) => {
+                    away(shared, None);
                     check_gap(&shared.spec, &run, capture.begin)?;
                     return Ok(Some(run));
                 }
-                Err(error) if is_passing(&error) => failures += 1,
+                Err(error) if is_passing(&error) => {
+                    away(shared, Some(error.to_string()));
+                    failures += 1;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -112,6 +116,10 @@ async fn spooling(shared: &mut Shared, capture: &mut Capture) -> Result<Option<R
             () = tokio::time::sleep(pause(failures)), if again => {}
         }
     }
+}
+
+fn away(shared: &Shared, why: Option<String>) {
+    shared.publish.send_modify(|seen| seen.away = why);
 }
 
 /// What the slot was confirmed for must be in the spool, or be applied (I3).

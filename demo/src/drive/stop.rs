@@ -5,7 +5,7 @@ use super::follow::Follower;
 use super::hand::Hand;
 use crate::api::Migration;
 use crate::error::DemoError;
-use crate::options::{Options, Then, Trouble};
+use crate::options::{Options, Then, Trouble, TroubleKind};
 use crate::points;
 use crate::report::Report;
 use plans::state::migration::MigrationState;
@@ -72,7 +72,9 @@ impl Run<'_> {
                         report.aborted_at.push(trouble.step);
                         return Ok(true);
                     }
-                    follower.command("resume").await?;
+                    if trouble.kind != TroubleKind::Away {
+                        follower.command("resume").await?;
+                    }
                 }
             }
         }

@@ -1,7 +1,7 @@
-//! Trouble on the target that ends in a failed migration, and its mending.
+//! Trouble on the target, and its mending.
 //!
 //! Order: an agent waits in the middle of the step, the trouble is made, the agent goes on, the migration fails and
-//! says why, the trouble is mended.
+//! says why, or waits for a target that is away; the trouble is mended.
 
 use super::Run;
 use super::follow::Follower;
@@ -20,7 +20,7 @@ use rand::Rng;
 use std::time::{Duration, Instant};
 
 impl Run<'_> {
-    /// Makes the trouble, waits until the migration has failed of it, and mends it.
+    /// Makes the trouble, waits until the migration has failed of it or the time is over, and mends it.
     pub(super) async fn trouble(
         &self,
         trouble: Trouble,
@@ -34,42 +34,38 @@ impl Run<'_> {
         let begun = Instant::now();
         self.make(trouble.kind, &session).await?;
         drop(arrival);
-        let away = self.away(trouble.kind, begun);
-        let (failed, failure) = follower.failed().await?;
-        let after = begun.elapsed().as_millis();
-        let step = failed.steps.iter();
-        let step = step.filter(|step| step.state == StepState::Failed);
-        report.troubles.push(Troubled {
+        let mut troubled = Troubled {
             kind: trouble.kind.to_string(),
             step: trouble.step,
-            failed_step: step.map(|step| step.kind).next(),
-            failure,
-            failed_after_ms: u64::try_from(after).unwrap_or(u64::MAX),
-            away_s: 0,
-            retained_peak_bytes: 0,
-        });
-        if let (Some(peak), Some(told)) = (away.await?, report.troubles.last_mut()) {
-            told.away_s = begun.elapsed().as_secs();
-            told.retained_peak_bytes = peak;
+            failed_step: None,
+            failure: None,
+            lasted_ms: 0,
+            retained_peak_bytes: None,
+        };
+        if trouble.kind == TroubleKind::Away {
+            troubled.retained_peak_bytes = Some(self.watch_log(begun).await?);
+        } else {
+            let (failed, failure) = follower.failed().await?;
+            let step = failed.steps.iter();
+            let mut step = step.filter(|step| step.state == StepState::Failed);
+            troubled.failed_step = step.next().map(|step| step.kind);
+            troubled.failure = Some(failure);
         }
+        troubled.lasted_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        report.troubles.push(troubled);
         self.acknowledged(self.ledger.tally().acknowledged + self.goal(4))
             .await?;
         say(&format!("mending: {}", trouble.kind));
         self.mend(trouble.kind, &session).await
     }
 
-    /// Keeps the target away for as long as the options ask, and tells the most log that the source kept for any
-    /// slot of ours meanwhile.
-    async fn away(&self, kind: TroubleKind, since: Instant) -> Result<Option<i64>, DemoError> {
+    /// Waits while the target is away; the most log that the source kept for a slot of ours meanwhile, bytes.
+    async fn watch_log(&self, since: Instant) -> Result<i64, DemoError> {
         const KEPT: &str = "select coalesce(max(pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), restart_lsn)), 0)::bigint \
             from pg_catalog.pg_replication_slots where starts_with(slot_name::text, 'shardwright_')";
-        let seconds = u64::from(self.options.away);
-        if kind != TroubleKind::Down || seconds == 0 {
-            return Ok(None);
-        }
         let session = self.admin(0).await?;
         let mut peak = 0;
-        while since.elapsed().as_secs() < seconds {
+        while since.elapsed() < Duration::from_secs(self.options.away.into()) {
             let row = session.query_one(KEPT, &[]).await;
             let row = row.map_err(|source| crate::shop::ShopError::Statement {
                 action: "watch the source's log",
@@ -78,7 +74,7 @@ impl Run<'_> {
             peak = peak.max(row.get(0));
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        Ok(Some(peak))
+        Ok(peak)
     }
 
     async fn make(&self, kind: TroubleKind, session: &Connected) -> Result<(), DemoError> {
@@ -97,7 +93,7 @@ impl Run<'_> {
                 run(session, write).await?;
                 self.fleet.fill_disk()
             }
-            TroubleKind::Down => {
+            TroubleKind::Down | TroubleKind::Away => {
                 let server = self.fleet.target();
                 blocking(move || server.stop(Shutdown::Fast)).await
             }
@@ -111,7 +107,7 @@ impl Run<'_> {
                 run(session, &set_password(&password)).await
             }
             // A server whose log found no room either has ended, and is started as one that was down.
-            TroubleKind::Disk | TroubleKind::Down => {
+            TroubleKind::Disk | TroubleKind::Down | TroubleKind::Away => {
                 self.fleet.empty_disk()?;
                 let server = self.fleet.target();
                 blocking(move || server.start()).await

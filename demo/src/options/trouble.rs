@@ -14,10 +14,12 @@ pub enum TroubleKind {
     Disk,
     /// The server is stopped for longer than the attempts last.
     Down,
+    /// The server is stopped for a while; nothing fails, and the migration goes on by itself.
+    Away,
 }
 
 impl TroubleKind {
-    const ALL: [Self; 3] = [Self::Password, Self::Disk, Self::Down];
+    const ALL: [Self; 4] = [Self::Password, Self::Disk, Self::Down, Self::Away];
 
     /// The name on the command line and in the report.
     #[must_use]
@@ -26,6 +28,7 @@ impl TroubleKind {
             Self::Password => "password",
             Self::Disk => "disk",
             Self::Down => "down",
+            Self::Away => "away",
         }
     }
 }

@@ -30,17 +30,13 @@ pub struct Troubled {
     pub step: StepKind,
     /// The step that failed of it.
     pub failed_step: Option<StepKind>,
-    /// What the migration said.
-    pub failure: Failure,
-    /// When the migration was failed, milliseconds after the trouble began.
-    pub failed_after_ms: u64,
-    /// How long the target was away, seconds, and the most log that the source kept for the migration meanwhile,
-    /// bytes; 0 where that was not watched.
-    #[serde(default)]
-    pub away_s: u64,
-    /// See `away_s`.
-    #[serde(default)]
-    pub retained_peak_bytes: i64,
+    /// What the migration said when it failed of it.
+    pub failure: Option<Failure>,
+    /// How long it lasted until the migration was failed or the trouble was over, milliseconds.
+    pub lasted_ms: u64,
+    /// The most log that the source kept for the migration while its target was away, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retained_peak_bytes: Option<i64>,
 }
 
 /// Controller and agents were killed in the cutover, and nothing was started for a while.
@@ -69,6 +65,23 @@ impl Orphaned {
         format!(
             "Orphaned     controller and agents killed at {}, nothing ran for {} ms: {source}, the target took {}.",
             self.fail_point, self.alone_ms, self.target_took
+        )
+    }
+}
+
+impl Troubled {
+    pub(super) fn text(&self) -> String {
+        let made = format!("Trouble      {} in step {}", self.kind, self.step);
+        if let Some(failure) = &self.failure {
+            return format!(
+                "{made}: the migration failed after {} ms ({}) and was mended.",
+                self.lasted_ms, failure.code
+            );
+        }
+        format!(
+            "{made} for {} s: the migration went on by itself; the source kept at most {} MiB of log for it.",
+            self.lasted_ms / 1000,
+            self.retained_peak_bytes.unwrap_or(0) >> 20
         )
     }
 }

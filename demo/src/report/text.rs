@@ -55,19 +55,7 @@ impl Report {
                 kill.process, kill.step, kill.fail_point, kill.restarted_after_ms
             ));
         }
-        for trouble in &self.troubles {
-            lines.push(format!(
-                "Trouble      {} in step {}: the migration failed after {} ms ({}) and was mended.",
-                trouble.kind, trouble.step, trouble.failed_after_ms, trouble.failure.code
-            ));
-            if trouble.away_s > 0 {
-                lines.push(format!(
-                    "             The target was away for {} s; the source kept at most {} MiB of log for it.",
-                    trouble.away_s,
-                    trouble.retained_peak_bytes >> 20
-                ));
-            }
-        }
+        lines.extend(self.troubles.iter().map(super::Troubled::text));
         lines.extend(self.orphan.iter().map(super::Orphaned::text));
     }
 

@@ -72,7 +72,8 @@ pub(super) struct Demo {
     pause_in: Vec<StepKind>,
     /// Make trouble on the target in a step, wait until the migration has failed of it, and mend it: password (it is
     /// changed), disk (it is full; takes root, who may mount one), down (the server is stopped until the attempts are
-    /// spent), for example disk@copy; may be given several times.
+    /// spent); or away (the server is stopped for a while, and nothing fails), for example disk@copy; may be given
+    /// several times.
     #[arg(long, value_name = "KIND@STEP", conflicts_with_all = ["kill", "abort_at", "rollback"])]
     trouble: Vec<Trouble>,
     /// What to do once the trouble is mended: resume or abort.
@@ -83,9 +84,8 @@ pub(super) struct Demo {
         requires = "trouble"
     )]
     then: Then,
-    /// With --trouble down: seconds for which the target stays away at least, while the log that the source
-    /// keeps is watched.
-    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    /// With --trouble away: for how many seconds the target is away, while the log that the source keeps is watched.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     away: u32,
     /// Kill -9 the controller and both agents at a moment of the cutover, start nothing for some seconds, and report
     /// who takes writes: fenced, before_seal, sealed or flipped.

@@ -8,7 +8,9 @@ use orchestrator::store::{
     AuditRecord, CleanupRecord, NewShard, SettingsRecord, ShardUpdate, Store, StoreError, Term,
 };
 use plans::id::{MapVersion, MigrationId};
+use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::{MapSettings, ShardMap};
+use plans::step::preflight::Identity;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,6 +40,7 @@ const OTHERS: &[&str] = &[
     "cleanup",
     "agents",
     "audit",
+    "servers",
 ];
 
 /// Every method of the trait, in its order.
@@ -122,6 +125,17 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
                 ..map
             };
             store.put_version(&next, "op").await
+        }
+        "put_server" => {
+            let seen = ServerSeen {
+                number: 1,
+                server: Identity {
+                    system: "7".to_owned(),
+                    timeline: 1,
+                },
+                flushed: 0,
+            };
+            store.put_server(&seen).await
         }
         "put_settings" => {
             let new = SettingsRecord {

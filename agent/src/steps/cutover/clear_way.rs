@@ -105,7 +105,12 @@ impl<'a> Way<'a> {
         match answer {
             CutoverAnswer::Granted => self.end(&overdue).await,
             CutoverAnswer::Asked | CutoverAnswer::Released => Ok(()),
-            other => Err(refused("ask for leave to cancel writers", &other)),
+            other @ (CutoverAnswer::Begun { .. }
+            | CutoverAnswer::Flipped { .. }
+            | CutoverAnswer::AlreadyFlipped { .. }
+            | CutoverAnswer::Refused { .. }) => {
+                Err(refused("ask for leave to cancel writers", &other))
+            }
         }
     }
 
