@@ -26,6 +26,9 @@ use crate::stream::{Orders, Seen};
 const LEVEL_BYTES: u64 = 64 << 10;
 /// Looks in a row that must find it level.
 const LEVEL_LOOKS: u32 = 2;
+/// Looks in a row that must find us counted before it is told that commits wait: the walsender, which is seen, and
+/// the checkpointer, which lets them wait, are told of the setting at the same time.
+const COUNTED_LOOKS: u32 = 2;
 /// How long the end of a stream waits for the name to be out; it goes on in the background.
 const END_PATIENCE: Duration = Duration::from_secs(5);
 /// Tries to take the name out at the end; then the watchdog does it.
@@ -75,6 +78,7 @@ impl Keeper {
             hangs: Hangs::default(),
             absence: Absence::default(),
             level: 0,
+            counted: 0,
             not_before: Instant::now(),
             inside: false,
         };
@@ -108,6 +112,8 @@ struct Work {
     absence: Absence,
     /// Looks in a row that found the stream level.
     level: u32,
+    /// Looks in a row that found it counted as a synchronous standby.
+    counted: u32,
     /// After trouble it is not tried again at once.
     not_before: Instant,
     /// Our name is in the setting, as far as we know.
@@ -195,7 +201,8 @@ impl Work {
             self.outside(REMOVED);
             return Ok(());
         }
-        if look.counted {
+        self.counted = if look.counted { self.counted + 1 } else { 0 };
+        if self.counted >= COUNTED_LOOKS {
             self.publish.send_if_modified(|state| {
                 let new = *state != DualWriteState::Synchronous;
                 *state = DualWriteState::Synchronous;
@@ -232,6 +239,7 @@ impl Work {
         }
         // If this fails half-way the name may be in: it is taken for that.
         self.inside = true;
+        self.counted = 0;
         self.hangs.forget();
         self.absence.forget();
         let origin = &self.spec.origin.name;

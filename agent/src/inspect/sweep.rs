@@ -13,8 +13,10 @@ use plans::table::{MovingTable, quote_ident, quote_literal};
 use tokio_postgres::Client;
 
 use super::{inventory, load};
+use crate::dual_write;
 use crate::error::{At, StepError};
 use crate::pg::away::{self, Away};
+use crate::pg::dual_write::Proof;
 use crate::pg::epoch::{self, Token};
 use crate::pg::shard::Shard;
 use crate::pg::{catalog, guard, home, register, snapshot};
@@ -80,12 +82,23 @@ impl Left {
         }
         let shard = Shard::new(reference, migration, token.epoch)?;
         let session = shard.session("sweep").await?;
+        // A commit would wait for the walsender of an owner that is gone.
+        session
+            .batch_execute("set synchronous_commit = local")
+            .await
+            .at(format_args!("shard {}: preparing a session", shard.name))?;
         home::ensure(&session, &shard.name).await?;
         if row.is_none() {
             // Without a row of its own nothing can be proved: it gets one for as long as this takes.
             epoch::enrol(&session, &token, "source", "", &shard.name).await?;
         }
+        dual_write::repair(&shard, &token, Proof::Taking).await?;
         epoch::take_over(&session, &token, &shard.name).await?;
+        dual_write::repair(&shard, &token, Proof::Owner).await?;
+        session
+            .batch_execute("set synchronous_commit = on")
+            .await
+            .at(format_args!("shard {}: preparing a session", shard.name))?;
         snapshot::end_all(&shard, migration.as_str()).await?;
         Ok(Self {
             shard,
@@ -114,6 +127,7 @@ impl Left {
                 | ObjectKind::Function
                 | ObjectKind::Register
                 | ObjectKind::Rows
+                | ObjectKind::StandbyName
                 | ObjectKind::Session
                 | ObjectKind::Schema => continue,
             };

@@ -141,6 +141,15 @@ pub(crate) async fn waits_for_us(client: &Client, shard: &str) -> Result<bool, S
     Ok(names.holds(|name| name.starts_with(OURS)))
 }
 
+/// The names of ours in the setting, whichever migration's.
+pub(crate) async fn names_of_ours(client: &Client) -> Result<Vec<String>, tokio_postgres::Error> {
+    let read = "select pg_catalog.current_setting('synchronous_standby_names')";
+    let row = client.query_one(read, &[]).await?;
+    let names = StandbyNames::parse(row.get(0)).map(StandbyNames::into_names);
+    let ours = |name: &String| name.starts_with(OURS);
+    Ok(names.unwrap_or_default().into_iter().filter(ours).collect())
+}
+
 /// From when this returns the server is told that commits wait for `name` as well.
 pub(crate) async fn put_in(
     client: &Client,

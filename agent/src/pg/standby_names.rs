@@ -83,6 +83,11 @@ impl StandbyNames {
         }
     }
 
+    /// The names, in their order.
+    pub(crate) fn into_names(self) -> Vec<String> {
+        self.names
+    }
+
     /// Whether some name is what `is` looks for.
     pub(crate) fn holds(&self, is: impl Fn(&str) -> bool) -> bool {
         self.names.iter().any(|name| is(name))

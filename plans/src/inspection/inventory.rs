@@ -75,6 +75,8 @@ pub enum ObjectKind {
     Register,
     /// A migration's rows in our tables.
     Rows,
+    /// A name in `synchronous_standby_names`, for which commits wait.
+    StandbyName,
     /// A session.
     Session,
     /// The schema `shardwright`.
@@ -93,6 +95,7 @@ impl ObjectKind {
             Self::Function => "function",
             Self::Register => "register",
             Self::Rows => "rows",
+            Self::StandbyName => "standby_name",
             Self::Session => "session",
             Self::Schema => "schema",
         }

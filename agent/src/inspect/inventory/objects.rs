@@ -1,5 +1,7 @@
 //! Our objects by name and form, and those that only have a name like ours.
 
+use crate::pg::dual_write;
+
 use super::{
     Client, LOAD_PREFIX, MigrationId, Object, ObjectKind, REPLICATION_PREFIX, SCHEMA, Similar,
     TRIGGER_PREFIX, Whose, is_ours,
@@ -18,6 +20,7 @@ pub(super) async fn find(client: &Client) -> Result<Found, tokio_postgres::Error
     triggers(client, &mut found).await?;
     event_triggers(client, &mut found).await?;
     schema(client, &mut found).await?;
+    standby_names(client, &mut found).await?;
     sessions(client, &mut found).await?;
     Ok(found)
 }
@@ -231,6 +234,18 @@ async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres
                 format!("{what} {SCHEMA}.{name}"),
                 "not the name of anything that Shardwright makes there; the schema stays while it is in it",
             ),
+        }
+    }
+    Ok(())
+}
+
+/// Names of ours for which every commit on the server waits.
+async fn standby_names(client: &Client, found: &mut Found) -> Result<(), tokio_postgres::Error> {
+    for name in dual_write::names_of_ours(client).await? {
+        let id = name.split('/').nth(1).unwrap_or("");
+        if let Ok(id) = MigrationId::parse(id) {
+            let whose = Whose::Migration(id);
+            add(found, ObjectKind::StandbyName, name, None, whose);
         }
     }
     Ok(())

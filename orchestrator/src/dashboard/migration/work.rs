@@ -140,7 +140,11 @@ impl Stream {
                 Direction::Forward => "source to target",
                 Direction::Reverse => "target to source",
             },
-            state: format!("{}, {}", dual_write::phase(stream), dual_write::state(stream)),
+            state: format!(
+                "{}, {}",
+                dual_write::phase(stream),
+                dual_write::state(stream)
+            ),
             lag: millis(stream.lag_ms),
             behind: bytes(stream.lag_bytes),
             transactions: count(stream.transactions),

@@ -48,11 +48,17 @@ impl Shard<'_> {
         let objects = self.inventory.objects.iter();
         for object in objects.filter(|object| object.whose == whose) {
             match object.kind {
-                ObjectKind::Slot | ObjectKind::Publication | ObjectKind::Session if !in_use => {
+                ObjectKind::Slot
+                | ObjectKind::Publication
+                | ObjectKind::StandbyName
+                | ObjectKind::Session
+                    if !in_use =>
+                {
                     self.add(object, Verdict::Remove, STREAM);
                 }
                 ObjectKind::Slot
                 | ObjectKind::Publication
+                | ObjectKind::StandbyName
                 | ObjectKind::Session
                 | ObjectKind::Trigger
                 | ObjectKind::EventTrigger
