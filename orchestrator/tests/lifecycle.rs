@@ -400,6 +400,35 @@ async fn a_released_attempt_is_followed_by_the_next_number() {
 }
 
 #[tokio::test]
+async fn a_released_attempt_to_go_back_is_not_taken_for_the_flip_before_it() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "cutover: automatic").await;
+    let cutover = agent.run_to("cutover").await;
+    agent.flip(&cutover, Direction::Forward).await;
+    agent.done(&cutover).await;
+    let hold = agent.take("hold").await;
+    assert_eq!(server.command(&id, "rollback").await.status(), 200);
+    assert_eq!(agent.beat(&hold).await, Action::EndHold);
+    agent.done(&hold).await;
+    let rollback = agent.take("rollback").await;
+    let attempt = agent.begin(&rollback, Direction::Reverse).await;
+    agent.cutover(&rollback, CutoverAsk::Seal { attempt }).await;
+    let release = || CutoverAsk::Release {
+        attempt,
+        reason: "the shard went away".to_owned(),
+    };
+    // The second one is that of an agent that was interrupted between the answer and the shard's register.
+    for _ in 0..2 {
+        let answer = agent.cutover(&rollback, release()).await;
+        assert_eq!(answer, CutoverAnswer::Released);
+    }
+    let late = agent.cutover(&rollback, CutoverAsk::Flip { attempt }).await;
+    assert!(matches!(late, CutoverAnswer::Refused { .. }), "{late:?}");
+    assert_eq!(agent.flip(&rollback, Direction::Reverse).await, 3);
+}
+
+#[tokio::test]
 async fn a_hold_of_some_seconds_ends_by_itself() {
     let server = Server::start().await;
     let agent = server.agent("x", "x1");

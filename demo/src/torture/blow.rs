@@ -133,6 +133,13 @@ impl Blow {
             }
             Fault::Terminate => deed::terminate(&self.shard()?).await,
             Fault::SlotDropped => deed::drop_slots(&self.shard()?).await,
+            Fault::SlotLost => {
+                // Nobody confirms anything while the log is given up.
+                lines().for_each(Proxy::hold);
+                let lost = deed::lose_slots(&self.shard()?).await;
+                lines().for_each(Proxy::resume);
+                lost
+            }
             Fault::ForeignWrite => deed::foreign_write(&self.shard()?).await,
             Fault::LongWriter => {
                 let writer = deed::open_writer(&self.shard()?).await?;

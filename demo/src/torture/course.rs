@@ -131,14 +131,14 @@ impl Course<'_> {
     }
 
     async fn resume(&mut self, migration: &Migration) -> Result<(), DemoError> {
-        self.resumes += 1;
-        if !self.resumable || self.resumes > MOST_RESUMES {
+        if !self.resumable || self.resumes >= MOST_RESUMES {
             return Err(DemoError::Stopped {
                 id: self.id.clone(),
                 state: migration.state,
                 reason: migration.reason(),
             });
         }
+        self.resumes += 1;
         self.story.tell(&format!("resume {}", self.id));
         self.give("resume").await;
         Ok(())

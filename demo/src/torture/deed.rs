@@ -5,6 +5,7 @@ use crate::shop::ShopError;
 use connect::{Connected, Dsn, Session};
 use plans::names::{BYPASS_SETTING, REPLICATION_PREFIX};
 
+const MOST_CHECKPOINTS: u32 = 20;
 const PREPARED: &str = "shardwright_torture_orphan";
 /// A write to the tenant with the highest number, whose keys move; it changes nothing.
 const WRITE: &str = "update public.tenants set plan = plan \
@@ -38,6 +39,32 @@ pub(super) async fn drop_slots(shard: &Dsn) -> Result<(), DemoError> {
          end $$"
     );
     once(shard, &drop).await
+}
+
+/// Lets every slot of ours lag behind more log than the server keeps, until the server gives them up.
+pub(super) async fn lose_slots(shard: &Dsn) -> Result<(), DemoError> {
+    let session = open(shard).await?;
+    run(&session, "alter system set max_slot_wal_keep_size = '1MB'").await?;
+    run(&session, "select pg_catalog.pg_reload_conf()").await?;
+    let left = format!(
+        "select count(*) from pg_catalog.pg_replication_slots \
+         where starts_with(slot_name, '{REPLICATION_PREFIX}') and wal_status <> 'lost'"
+    );
+    for _ in 0..MOST_CHECKPOINTS {
+        let write = "select pg_catalog.pg_logical_emit_message(false, 'torture', \
+            pg_catalog.repeat('x', 16 << 20))";
+        run(&session, write).await?;
+        run(&session, "select pg_catalog.pg_switch_wal()").await?;
+        run(&session, "checkpoint").await?;
+        let row = session.query_one(&left, &[]).await.map_err(failed)?;
+        if row.get::<_, i64>(0) == 0 {
+            break;
+        }
+    }
+    run(&session, "alter system reset max_slot_wal_keep_size").await?;
+    run(&session, "select pg_catalog.pg_reload_conf()").await?;
+    session.close().await;
+    Ok(())
 }
 
 /// A tenant that nobody of the application wrote, whose key moves: under our role and with our setting, past the guards.
@@ -88,10 +115,12 @@ async fn open(shard: &Dsn) -> Result<Connected, DemoError> {
 }
 
 async fn run(session: &Connected, sql: &str) -> Result<(), DemoError> {
-    let done = session.batch_execute(sql).await;
-    let done = done.map_err(|source| ShopError::Statement {
+    Ok(session.batch_execute(sql).await.map_err(failed)?)
+}
+
+fn failed(source: tokio_postgres::Error) -> ShopError {
+    ShopError::Statement {
         action: "do what an operator or a stranger does to a shard",
         source,
-    });
-    Ok(done?)
+    }
 }

@@ -21,6 +21,8 @@ pub(super) enum Fault {
     Terminate,
     /// An operator drops the slots of ours on the server.
     SlotDropped,
+    /// The server gives up the log that the slots of ours need, because they lag.
+    SlotLost,
     /// A row with a moving key is written on the target by somebody who passes the guards.
     ForeignWrite,
     /// A transaction with a write to a moving key stays open for some time.
@@ -76,7 +78,7 @@ const BEFORE_FENCE: &[&str] = &[
     "controller.cutover.claimed",
 ];
 
-const TABLE: [Row; 10] = [
+const TABLE: [Row; 11] = [
     row(Fault::Kill, "kill", ANY, &[], Expected::Ends),
     row(Fault::Stop, "stop", ANY, &[], Expected::Ends),
     row(Fault::Cut, "cut", ANY, &[], Expected::Ends),
@@ -86,6 +88,13 @@ const TABLE: [Row; 10] = [
     row(
         Fault::SlotDropped,
         "slot-dropped",
+        &[Process::Source],
+        CAPTURED,
+        Expected::EndsOrTakenBack,
+    ),
+    row(
+        Fault::SlotLost,
+        "slot-lost",
         &[Process::Source],
         CAPTURED,
         Expected::EndsOrTakenBack,

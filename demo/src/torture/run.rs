@@ -42,6 +42,8 @@ const DEADLINE: Duration = Duration::from_secs(400);
 /// Sessions of ours may take a moment to end.
 const SESSIONS_LIMIT: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// For a place that lies behind the end of the operator's way.
+const ARRIVAL_LIMIT: Duration = Duration::from_secs(5);
 
 /// What all runs of a sitting have in common.
 #[derive(Debug, Clone)]
@@ -216,10 +218,13 @@ impl Run<'_> {
         let mut ended = ended.await;
         let left = course.deadline.saturating_duration_since(Instant::now());
         let fallen = async {
-            if *told.borrow_and_update() == Struck::NotYet {
+            // The last places lie behind what the operator sees as the end.
+            let came = told.wait_for(|struck| *struck != Struck::NotYet);
+            let came = tokio::time::timeout(ARRIVAL_LIMIT, came).await;
+            if came.is_err() {
                 return Err(DemoError::Stalled {
                     what: format!("a process at {}", self.case.place),
-                    seconds: 0,
+                    seconds: ARRIVAL_LIMIT.as_secs(),
                 });
             }
             let left = left.max(SESSIONS_LIMIT);

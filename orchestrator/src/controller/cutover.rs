@@ -6,7 +6,7 @@
 use super::dispatch::check_epoch;
 use super::draft::Draft;
 use super::{ControlError, Controller, clock, delta, fail_points};
-use crate::store::{Migration, Sealed};
+use crate::store::{HoldEnd, Migration, Sealed, Snapshot};
 use chrono::{DateTime, Utc};
 use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::names::Direction;
@@ -227,7 +227,8 @@ impl Controller {
             })
         });
         if let Some(reason) = objection {
-            let answer = flipped_by(m, attempt).unwrap_or(CutoverAnswer::Refused { reason });
+            let flipped = flipped_by(sealed.snapshot(), attempt);
+            let answer = flipped.unwrap_or(CutoverAnswer::Refused { reason });
             sealed.release().await;
             return Ok(answer);
         }
@@ -288,7 +289,7 @@ impl Controller {
     ) -> Result<CutoverAnswer, ControlError> {
         let sealed = self.inner.store.seal(id).await?;
         let gone = || refused("the attempt is not sealed any more");
-        let answer = flipped_by(&sealed.snapshot().migration, attempt).unwrap_or_else(gone);
+        let answer = flipped_by(sealed.snapshot(), attempt).unwrap_or_else(gone);
         sealed.release().await;
         Ok(answer)
     }
@@ -305,7 +306,7 @@ impl Controller {
         }
         let edit = |draft: &mut Draft| {
             let m = &draft.snapshot().migration;
-            if let Some(flipped) = flipped_by(m, attempt) {
+            if let Some(flipped) = flipped_by(draft.snapshot(), attempt) {
                 return Ok(flipped);
             }
             let event = match m.ownership {
@@ -394,8 +395,17 @@ fn may_seal(m: &Migration, attempt: AttemptNo) -> Option<String> {
 }
 
 /// The answer when this very attempt changed the map.
-fn flipped_by(m: &Migration, attempt: AttemptNo) -> Option<CutoverAnswer> {
+///
+/// An attempt to go back that was released leaves the keys flipped under its own number: that flip was the one before
+/// it, and taking it for its own would open the shard that the keys have left.
+fn flipped_by(snapshot: &Snapshot, attempt: AttemptNo) -> Option<CutoverAnswer> {
+    let m = &snapshot.migration;
+    let goes_back = m.hold_end == Some(HoldEnd::Rollback)
+        || snapshot
+            .running()
+            .is_some_and(|step| step.kind == StepKind::Rollback);
     let made = match m.ownership {
+        Ownership::Flipped if goes_back => None,
         Ownership::Flipped | Ownership::Completed => m.map_version_after,
         Ownership::RolledBack => m.map_version_back,
         Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RollbackFencing => {
