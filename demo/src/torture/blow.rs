@@ -134,8 +134,10 @@ impl Blow {
             Fault::Terminate => deed::terminate(&self.shard()?).await,
             Fault::SlotDropped => deed::drop_slots(&self.shard()?).await,
             Fault::SlotLost => {
-                // Nobody confirms anything while the log is given up.
+                // Nobody reads the slots, nor comes back to them, while the log is given up: a server waits for a reader
+                // that it ends, and a reader that cannot tell its client so does not end.
                 lines().for_each(Proxy::hold);
+                lines().for_each(Proxy::cut);
                 let lost = deed::lose_slots(&self.shard()?).await;
                 lines().for_each(Proxy::resume);
                 lost

@@ -39,6 +39,8 @@ const GOAL: u64 = 2_100;
 const BEFORE: u64 = 100;
 /// From the submission to the end that was asked for, without the fault's own time.
 const DEADLINE: Duration = Duration::from_secs(400);
+/// Until the application has written enough, once the migration has ended.
+const ENOUGH_LIMIT: Duration = Duration::from_secs(90);
 /// Sessions of ours may take a moment to end.
 const SESSIONS_LIMIT: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -250,10 +252,10 @@ impl Run<'_> {
             if tally.acknowledged >= GOAL && tally.moving >= moving {
                 return Ok(());
             }
-            if begun.elapsed() > DEADLINE {
+            if begun.elapsed() > ENOUGH_LIMIT {
                 return Err(DemoError::Stalled {
                     what: "transactions after the end".to_owned(),
-                    seconds: DEADLINE.as_secs(),
+                    seconds: ENOUGH_LIMIT.as_secs(),
                 });
             }
             tokio::time::sleep(LOOK_EVERY).await;
