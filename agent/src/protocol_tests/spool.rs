@@ -203,7 +203,7 @@ async fn a_slot_is_given_up_before_it_makes_the_source_keep_too_much() {
         .expect("locked");
     let stream = Stream::start(spec, false, true);
     let app = bench.source.session().await;
-    let write = "insert into public.item select 100, g, repeat(g::text, 500) from generate_series(1, 10000) g";
+    let write = "insert into public.item select 100, g, (select string_agg(md5(g::text || n::text), '') from generate_series(1, 50) n) from generate_series(1, 10000) g";
     app.batch_execute(write).await.expect("written");
     assert_eq!(halted(&stream).await.0, "log.limit");
     let left = "select count(*) from pg_replication_slots where slot_name = $1";
