@@ -22,4 +22,5 @@ pub use binaries::Binaries;
 pub use error::ClusterError;
 pub use options::{Options, temporary_base};
 pub use owner::sweep;
+pub use port::free as free_port;
 pub use server::{Cluster, Shutdown};

@@ -8,8 +8,11 @@ use std::net::{Ipv4Addr, TcpListener};
 const LOWEST: u16 = 10_240;
 const ATTEMPTS: u32 = 200;
 
-/// A port that was free a moment ago; the caller tries again with another one if the start fails.
-pub(crate) fn free() -> std::io::Result<u16> {
+/// A port of loopback that was free a moment ago and that no outgoing connection takes.
+///
+/// # Errors
+/// [`std::io::ErrorKind::AddrInUse`] when none was found.
+pub fn free() -> std::io::Result<u16> {
     let span = first_outgoing().saturating_sub(LOWEST);
     for _ in 0..ATTEMPTS {
         let port = if span < 1024 {

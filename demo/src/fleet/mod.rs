@@ -21,7 +21,6 @@ pub(crate) use doors::Doors;
 pub(crate) use ground::Ground;
 use plans::id::ShardName;
 use rand::Rng;
-use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -452,9 +451,5 @@ fn programs(given: Option<&PathBuf>) -> Result<PathBuf, DemoError> {
 
 /// A port that nobody listens on.
 pub(crate) fn free_port() -> Result<u16, DemoError> {
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(DemoError::io("find a free port"))?;
-    let address = listener
-        .local_addr()
-        .map_err(DemoError::io("find a free port"))?;
-    Ok(address.port())
+    cluster::free_port().map_err(DemoError::io("find a free port"))
 }

@@ -221,7 +221,11 @@ impl Run<'_> {
         let left = course.deadline.saturating_duration_since(Instant::now());
         let fallen = async {
             // The last places lie behind what the operator sees as the end.
-            let came = told.wait_for(|struck| *struck != Struck::NotYet);
+            let came = async {
+                // The value is not kept: whoever reports the next one would wait for that.
+                let struck = told.wait_for(|struck| *struck != Struck::NotYet).await;
+                drop(struck);
+            };
             let came = tokio::time::timeout(ARRIVAL_LIMIT, came).await;
             if came.is_err() {
                 return Err(DemoError::Stalled {
