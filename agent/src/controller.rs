@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plans::id::MigrationId;
+use plans::state::migration::MigrationState;
 use plans::wire::{Claim, CutoverAnswer, CutoverCall, Heartbeat, HeartbeatReply, Report, Work};
 use serde::Deserialize;
 use serde::Serialize;
@@ -148,6 +149,30 @@ impl Controller {
             .send("/api/v1/agents/cutover", call, CALL_TIMEOUT)
             .await?;
         self.read(response).await
+    }
+
+    /// The state of a migration; `None` when the controller does not know it.
+    ///
+    /// # Errors
+    /// [`ControllerError`]
+    pub async fn state_of(
+        &self,
+        migration: &MigrationId,
+    ) -> Result<Option<MigrationState>, ControllerError> {
+        #[derive(Deserialize)]
+        struct View {
+            state: MigrationState,
+        }
+        let base = self.leader.borrow().clone();
+        let url = format!("{base}/api/v1/migrations/{migration}");
+        let sent = self.http.get(url).timeout(CALL_TIMEOUT).send().await;
+        let response = sent.map_err(|error| not_reached(&base, &error))?;
+        if response.status() == reqwest::StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        let view = response.json::<View>().await;
+        view.map(|view| Some(view.state))
+            .map_err(|error| not_reached(&base, &error))
     }
 
     /// Records what is about to be created.

@@ -10,16 +10,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plans::id::{AgentName, InstanceId, MigrationId};
+use plans::id::{AgentName, Epoch, InstanceId, MigrationId};
+use plans::names::Direction;
+use plans::state::migration::MigrationState;
 use plans::wire::{Action, Claim, Directive, Heartbeat, Held, Holding, PROTOCOL, Report, Work};
 use tokio::sync::Mutex;
 
 use crate::controller::{Controller, ControllerError};
 use crate::inspect;
+use crate::spool::{self, Place};
 use assignment::Assignment;
 
 /// Between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(1);
+/// Between two looks for spools that are over.
+const CLEAR_EVERY: Duration = Duration::from_secs(5);
 /// Between two tries to reach a controller that is away.
 const PAUSE: Duration = Duration::from_millis(300);
 
@@ -49,7 +54,11 @@ impl Worker {
 
     /// Works until it is dropped.
     pub async fn run(self: Arc<Self>) {
-        tokio::join!(self.clone().claim_for_ever(), self.beat_for_ever());
+        tokio::join!(
+            self.clone().claim_for_ever(),
+            self.beat_for_ever(),
+            self.clear_spools()
+        );
     }
 
     async fn claim_for_ever(self: Arc<Self>) {
@@ -72,6 +81,29 @@ impl Worker {
                     tokio::time::sleep(PAUSE).await;
                 }
             }
+        }
+    }
+
+    /// Removes spools that nobody will read any more: those of migrations that another agent has taken beyond
+    /// their flip, or taken back. What the controller does not know is left alone.
+    async fn clear_spools(&self) {
+        loop {
+            for migration in spool::owners(&self.spools) {
+                if self.owned.lock().await.contains_key(&migration) {
+                    continue;
+                }
+                let over = match self.controller.state_of(&migration).await {
+                    Ok(Some(state)) => is_over(state),
+                    Ok(None) | Err(_) => false,
+                };
+                if over && !self.owned.lock().await.contains_key(&migration) {
+                    let place = Place::new(&self.spools, &migration, Direction::Forward, Epoch(0));
+                    if let Err(error) = place.remove().await {
+                        tracing::warn!(%migration, %error, "a spool that is over could not be removed");
+                    }
+                }
+            }
+            tokio::time::sleep(CLEAR_EVERY).await;
         }
     }
 
@@ -159,6 +191,22 @@ impl Worker {
                 }
             }
         }
+    }
+}
+
+/// Captured changes of the way forward are of no use any more.
+fn is_over(state: MigrationState) -> bool {
+    match state {
+        MigrationState::Unwound
+        | MigrationState::Flipped
+        | MigrationState::Completed
+        | MigrationState::RolledBack => true,
+        MigrationState::Planned
+        | MigrationState::Running
+        | MigrationState::Waiting
+        | MigrationState::Paused
+        | MigrationState::Failed
+        | MigrationState::Unwinding => false,
     }
 }
 

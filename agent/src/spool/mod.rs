@@ -65,6 +65,16 @@ impl Place {
     }
 }
 
+/// The migrations that have a spool below `root`.
+pub(crate) fn owners(root: &Path) -> Vec<MigrationId> {
+    let end = format!("-{}", Direction::Forward);
+    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter_map(|name| Some(MigrationId(name.strip_suffix(&end)?.to_owned())))
+        .collect()
+}
+
 /// A segment on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Segment {

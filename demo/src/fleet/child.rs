@@ -72,6 +72,10 @@ impl Child {
             .args(&self.args)
             .env("SHARDWRIGHT_PG_BIN", &self.surroundings.servers)
             .env("TMPDIR", &self.surroundings.scratch)
+            .env(
+                "SHARDWRIGHT_SPOOL_DIR",
+                self.log.with_file_name("spool").join(&self.name),
+            )
             .env(fail_point::VARIABLE, fail_points)
             .stdin(Stdio::null())
             .stdout(log)
