@@ -36,6 +36,8 @@ pub(crate) struct Writer {
     /// Shapes of tables and types, which each segment begins with.
     shapes: BTreeMap<(u8, u32), Bytes>,
     durable: watch::Sender<Durable>,
+    /// A write failed: nobody knows which of the gathered bytes are in the file.
+    broken: bool,
 }
 
 impl Writer {
@@ -72,6 +74,7 @@ impl Writer {
             whole: (HEAD as u64, from),
             shapes: BTreeMap::new(),
             durable,
+            broken: false,
         };
         writer.head(from).await?;
         Ok(writer)
@@ -85,6 +88,11 @@ impl Writer {
     /// Position after the last transaction that is durable.
     pub(crate) fn end(&self) -> Lsn {
         self.durable.borrow().end
+    }
+
+    /// A write has failed: this writer announces nothing more. What is on disk is found by opening the spool again.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
     }
 
     /// Whether whole transactions wait to be made durable.
@@ -132,10 +140,11 @@ impl Writer {
 
     /// Makes what was written durable; the position up to which it is, which may then be confirmed.
     pub(crate) async fn sync(&mut self) -> Result<Lsn, StepError> {
-        let what = self.place.what("writing");
         self.hand_over().await?;
-        self.file.flush().await.at(&what)?;
-        self.file.sync_data().await.at(&what)?;
+        let flushed = self.file.flush().await;
+        self.wrote(flushed)?;
+        let synced = self.file.sync_data().await;
+        self.wrote(synced)?;
         let (bytes, end) = self.whole;
         self.durable.send_modify(|durable| {
             durable.bytes = bytes;
@@ -162,29 +171,44 @@ impl Writer {
     }
 
     async fn hand_over(&mut self) -> Result<(), StepError> {
+        if self.broken {
+            let what = self.place.what("writing");
+            return Err(StepError::passing(
+                "io",
+                format!("{what}: an earlier write failed"),
+            ));
+        }
         if self.gathered.is_empty() {
             return Ok(());
         }
         let bytes = self.gathered.split();
-        self.file
-            .write_all(&bytes)
-            .await
-            .at(self.place.what("writing"))
+        let written = self.file.write_all(&bytes).await;
+        self.wrote(written)
+    }
+
+    /// What the file system says of a write; the first error ends this writer.
+    fn wrote(&mut self, result: std::io::Result<()>) -> Result<(), StepError> {
+        self.broken |= result.is_err();
+        result.at(self.place.what("writing"))
     }
 
     async fn next_segment(&mut self) -> Result<(), StepError> {
         self.sync().await?;
-        let what = self.place.what("writing");
         let (bytes, end) = self.whole;
-        self.file.set_len(bytes).await.at(&what)?;
-        self.file.sync_all().await.at(&what)?;
+        let cut = self.file.set_len(bytes).await;
+        self.wrote(cut)?;
+        let synced = self.file.sync_all().await;
+        self.wrote(synced)?;
         if let Ok(mut segments) = self.shared.segments.lock()
             && let Some(last) = segments.back_mut()
         {
             last.done = Some((bytes, end));
         }
         self.number += 1;
+        // Until the new segment has its head there is nothing to write to.
+        self.broken = true;
         self.file = create(&self.place, self.number)?;
+        self.broken = false;
         self.head(end).await
     }
 
@@ -215,8 +239,10 @@ impl Writer {
         }
         self.whole = (self.bytes, from);
         self.hand_over().await?;
-        self.file.flush().await.at(self.place.what("writing"))?;
-        sync_folder(&self.place)?;
+        let flushed = self.file.flush().await;
+        self.wrote(flushed)?;
+        let named = sync_folder(&self.place);
+        self.wrote(named)?;
         self.durable.send_modify(|durable| {
             durable.segment = before;
             durable.bytes = self.bytes;
@@ -236,9 +262,51 @@ fn create(place: &Place, number: u64) -> Result<File, StepError> {
 }
 
 /// The names of new files are durable too.
-fn sync_folder(place: &Place) -> Result<(), StepError> {
-    let folder = std::fs::File::open(&place.folder);
-    folder
-        .and_then(|folder| folder.sync_all())
-        .at(place.what("writing"))
+fn sync_folder(place: &Place) -> std::io::Result<()> {
+    std::fs::File::open(&place.folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Spool;
+    use super::*;
+    use plans::id::{Epoch, MigrationId};
+    use plans::names::Direction;
+
+    fn full() -> File {
+        let device = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        File::from_std(device.unwrap())
+    }
+
+    #[tokio::test]
+    async fn after_a_failed_write_nothing_more_is_announced() {
+        let root = std::env::temp_dir();
+        let id = MigrationId(format!("full-{}", std::process::id()));
+        let place = Place::new(&root, &id, Direction::Forward, Epoch(1));
+        let spool = Spool::open(place.clone()).await.unwrap();
+        let mut writer = spool.writer(Lsn(100)).await.unwrap();
+        let commit = Bytes::from_static(b"C");
+        writer
+            .message(commit.clone(), Lsn(200), Some(Lsn(200)))
+            .await
+            .unwrap();
+        assert_eq!(writer.sync().await.unwrap(), Lsn(200));
+
+        let file = std::mem::replace(&mut writer.file, full());
+        writer
+            .message(commit.clone(), Lsn(300), Some(Lsn(300)))
+            .await
+            .unwrap();
+        writer.sync().await.unwrap_err();
+        // The disk has room again, but what was handed over is lost.
+        writer.file = file;
+        assert!(writer.is_broken());
+        writer.message(commit, Lsn(400), Some(Lsn(400))).await.ok();
+        writer.sync().await.unwrap_err();
+        assert_eq!(writer.end(), Lsn(200));
+        drop(writer);
+        let again = Spool::open(place).await.unwrap();
+        assert_eq!(again.covered(), Some((Lsn(100), Lsn(200))));
+        again.remove().await.unwrap();
+    }
 }

@@ -101,7 +101,8 @@ async fn run(
         } else {
             failures + 1
         };
-        if !passing || failures >= spec.max_attempts {
+        // A spool that could not be written is opened again, by whoever runs the stream.
+        if !passing || writer.is_broken() || failures >= spec.max_attempts {
             return Err(error);
         }
         tracing::warn!(direction = %spec.direction, failures, %error, "the capture begins again");
