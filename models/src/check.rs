@@ -26,11 +26,22 @@ pub(crate) struct Mutant<R> {
     pub(crate) property: &'static str,
 }
 
+pub(crate) const fn mutant<R>(rule: R, name: &'static str, property: &'static str) -> Mutant<R> {
+    Mutant {
+        rule,
+        name,
+        property,
+    }
+}
+
 /// A model of one part of the protocol, correct or with one rule bent.
-pub(crate) trait Protocol: Model + Send + Sync + 'static
-where
-    Self::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
-    Self::Action: Clone + Debug + PartialEq,
+pub(crate) trait Protocol:
+    Model<
+        State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
+        Action: Clone + Debug + PartialEq,
+    > + Send
+    + Sync
+    + 'static
 {
     const NAME: &'static str;
     /// The rules that can be bent, one at a time.
@@ -40,14 +51,17 @@ where
     /// What limits the exploration, for the report.
     fn bounds(&self) -> String;
     fn mutants() -> Vec<Mutant<Self::Rule>>;
+
+    /// What can happen next.
+    fn possible_actions(&self, state: &Self::State) -> Vec<Self::Action> {
+        let mut actions = Vec::new();
+        self.actions(state, &mut actions);
+        actions
+    }
 }
 
 /// Explores the correct model and all of its mutants.
-pub(crate) fn check<P: Protocol>(size: Size, threads: usize) -> ModelReport
-where
-    P::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
-    P::Action: Clone + Debug + PartialEq,
-{
+pub(crate) fn check<P: Protocol>(size: Size, threads: usize) -> ModelReport {
     let checker = P::new(size, None).checker().threads(threads);
     let checker = checker.spawn_bfs().join();
     ModelReport {
@@ -70,11 +84,7 @@ where
 }
 
 /// `always` holds without a counterexample, `sometimes` with an example.
-fn judge<P: Protocol>(property: &Property<P>, checker: &impl Checker<P>) -> PropertyReport
-where
-    P::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
-    P::Action: Clone + Debug + PartialEq,
-{
+fn judge<P: Protocol>(property: &Property<P>, checker: &impl Checker<P>) -> PropertyReport {
     let path = checker.discovery(property.name);
     let sometimes = property.expectation == Expectation::Sometimes;
     PropertyReport {
@@ -88,11 +98,7 @@ where
     }
 }
 
-fn kill<P: Protocol>(size: Size, threads: usize, mutant: &Mutant<P::Rule>) -> Killed
-where
-    P::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
-    P::Action: Clone + Debug + PartialEq,
-{
+fn kill<P: Protocol>(size: Size, threads: usize, mutant: &Mutant<P::Rule>) -> Killed {
     let checker = P::new(size, Some(mutant.rule))
         .checker()
         .threads(threads)
@@ -121,11 +127,7 @@ mod tests {
     use super::*;
 
     /// What "in the end" means rests on this: no run goes on for ever.
-    fn assert_every_run_ends<P: Protocol>()
-    where
-        P::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
-        P::Action: Clone + Debug + PartialEq,
-    {
+    fn assert_every_run_ends<P: Protocol>() {
         let model = P::new(Size::Short, None);
         let (hasher, mut waiting) = (RandomState::new(), model.init_states());
         let mut arrivals: HashMap<u64, u32> = HashMap::new();

@@ -11,7 +11,7 @@ mod step;
 
 use stateright::{Model, Property};
 
-use crate::check::{Mutant, Protocol, Size};
+use crate::check::{Mutant, Protocol, Size, mutant};
 use state::{Controller, Ownership, Register, Request, Shard, State, Store};
 use step::Action;
 
@@ -95,11 +95,6 @@ impl Protocol for Control {
     }
 
     fn mutants() -> Vec<Mutant<Rule>> {
-        let mutant = |rule, name, property| Mutant {
-            rule,
-            name,
-            property,
-        };
         vec![
             mutant(Rule::FlipWithoutCas, "flip without CAS", ONE_WINS),
             mutant(Rule::FlipOfAnyAttempt, "flip of another attempt", SEALED),
@@ -195,11 +190,7 @@ impl Model for Control {
             }),
             Property::always(PROVEN, |_, s: &State| !s.stale_write),
             Property::always(ENDS, |m: &Self, s: &State| {
-                Self::is_end(s) || {
-                    let mut more = Vec::new();
-                    m.possible(s, &mut more);
-                    !more.is_empty()
-                }
+                Self::is_end(s) || !m.possible_actions(s).is_empty()
             }),
             Property::sometimes("the target opens", |_, s: &State| s.target.is_open()),
             Property::sometimes("a second owner flips", |_, s: &State| {

@@ -11,7 +11,7 @@ mod step;
 
 use stateright::{Model, Property};
 
-use crate::check::{Mutant, Protocol, Size};
+use crate::check::{Mutant, Protocol, Size, mutant};
 use actions::Action;
 use state::{INITIAL, Source, State, Target, Txn, Unit, is_unique, replay};
 
@@ -85,11 +85,6 @@ impl Protocol for Copying {
     }
 
     fn mutants() -> Vec<Mutant<Rule>> {
-        let mutant = |rule, name, property| Mutant {
-            rule,
-            name,
-            property,
-        };
         vec![
             mutant(Rule::NoGate, "no gate", EQUAL),
             mutant(Rule::NoBarrier, "no barrier", EQUAL),
@@ -154,11 +149,7 @@ impl Model for Copying {
             }),
             Property::always(ENDS, |m: &Self, s: &State| {
                 let equal = s.copied() && s.target.rows == s.source.rows;
-                let mut more = Vec::new();
-                equal || {
-                    m.possible(s, &mut more);
-                    !more.is_empty()
-                }
+                equal || !m.possible_actions(s).is_empty()
             }),
             Property::sometimes(
                 "one streamed change is in the copy, another is not",

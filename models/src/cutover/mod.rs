@@ -11,7 +11,7 @@ mod step;
 
 use stateright::{Model, Property};
 
-use crate::check::{Mutant, Protocol, Size};
+use crate::check::{Mutant, Protocol, Size, mutant};
 use actions::Action;
 use state::{Client, Ownership, Register, Source, State, Step, Target};
 
@@ -58,9 +58,7 @@ impl Cutover {
 
     /// Something happens without a controller being started again: perhaps none ever is.
     fn goes_on(&self, state: &State) -> bool {
-        let mut actions = Vec::new();
-        self.possible(state, &mut actions);
-        actions
+        self.possible_actions(state)
             .iter()
             .any(|action| *action != Action::RestartController)
     }
@@ -95,11 +93,6 @@ impl Protocol for Cutover {
     }
 
     fn mutants() -> Vec<Mutant<Rule>> {
-        let mutant = |rule, name, property| Mutant {
-            rule,
-            name,
-            property,
-        };
         vec![
             mutant(Rule::FenceTable, "fence in MVCC table", ON_OWNER),
             mutant(Rule::NoWaitOut, "no wait-out", ON_OWNER),

@@ -9,7 +9,7 @@ mod step;
 
 use stateright::{Model, Property};
 
-use crate::check::{Mutant, Protocol, Size};
+use crate::check::{Mutant, Protocol, Size, mutant};
 use state::{Phase, SOURCE, Shard, State, Stream, TARGET};
 use step::Action;
 
@@ -69,11 +69,6 @@ impl Protocol for Reverse {
     }
 
     fn mutants() -> Vec<Mutant<Rule>> {
-        let mutant = |rule, name, property| Mutant {
-            rule,
-            name,
-            property,
-        };
         vec![
             mutant(Rule::ReverseAfterOpen, "reverse slot after open", WAY_BACK),
             mutant(
@@ -175,11 +170,7 @@ impl Model for Reverse {
             }),
             Property::always(DROPPED, |_, s: &State| !s.dropped_early),
             Property::always(OPEN_AGAIN, |m: &Self, s: &State| {
-                s.shards.iter().any(Shard::is_open) || {
-                    let mut more = Vec::new();
-                    m.possible(s, &mut more);
-                    !more.is_empty()
-                }
+                s.shards.iter().any(Shard::is_open) || !m.possible_actions(s).is_empty()
             }),
             Property::sometimes(
                 "writes on the source, the target and the source again",
