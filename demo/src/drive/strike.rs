@@ -12,14 +12,24 @@ use crate::ledger::Ledger;
 use crate::options::{Kill, Options, Process};
 use crate::points::{self, Point};
 use crate::report::Killed;
+use crate::shop::ShopError;
 use cluster::Cluster;
+use connect::Session;
 use fail_point::{Arrival, Rendezvous};
 use plans::id::ShardName;
+use plans::step::StepKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 const RESTART_AFTER: Duration = Duration::from_millis(200);
+/// How often the target is asked whether it has grown, and for how long.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+const GROWTH_LIMIT: Duration = Duration::from_secs(60);
+
+/// Pages of the shop's tables: they grow before the copy's transaction commits.
+const SIZE: &str = "select coalesce(sum(pg_catalog.pg_relation_size(oid)), 0)::bigint \
+    from pg_catalog.pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace";
 
 /// A blow in preparation.
 #[derive(Debug)]
@@ -127,12 +137,41 @@ impl Blow {
         };
         let after = killed.elapsed();
         say(&format!("{} started again", self.kill.process));
+        let copying = (self.kill.process, self.kill.step) == (Process::Agent, StepKind::Copy);
+        let first_row_after_ms = match copying {
+            true => self.first_row(killed).await?,
+            false => None,
+        };
         follow::ready(&self.api).await?;
         Ok(Killed {
             fired: true,
-            restarted_after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+            restarted_after_ms: milliseconds(after),
+            first_row_after_ms,
             ..self.plan
         })
+    }
+
+    /// When the copy has written its next row after the kill, as the target's tables grow by it.
+    async fn first_row(&self, killed: Instant) -> Result<Option<u64>, DemoError> {
+        let target = self.fleet.admins()?.remove(1).1;
+        let session = connect::connect(&target, &Session::named("observer")).await;
+        let session = session.map_err(ShopError::from)?;
+        let size = async || {
+            let row = session.query_one(SIZE, &[]).await;
+            row.map(|row| row.get::<_, i64>(0))
+                .map_err(|source| ShopError::Statement {
+                    action: "ask how large the target's tables are",
+                    source,
+                })
+        };
+        let before = size().await?;
+        while killed.elapsed() < GROWTH_LIMIT {
+            if size().await? > before {
+                return Ok(Some(milliseconds(killed.elapsed())));
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        Ok(None)
     }
 
     async fn program(&self, arrival: Arrival) -> Result<Instant, DemoError> {
@@ -154,6 +193,10 @@ impl Blow {
         blocking(move || cluster.start()).await?;
         Ok(killed)
     }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Kills a server; for a shard's the ledger is told, whose unflushed acknowledgements may be gone.

@@ -19,6 +19,9 @@ pub struct Killed {
     pub fired: bool,
     /// When it was started again, milliseconds after the kill.
     pub restarted_after_ms: u64,
+    /// When the copy wrote its next row, milliseconds after the kill; of an agent that was killed in a copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_row_after_ms: Option<u64>,
 }
 
 /// Trouble that was made.
@@ -94,6 +97,7 @@ impl Killed {
             fail_point: fail_point.to_owned(),
             fired: false,
             restarted_after_ms: 0,
+            first_row_after_ms: None,
         }
     }
 }

@@ -50,9 +50,15 @@ impl Report {
 
     fn incidents(&self, lines: &mut Vec<String>) {
         if let Some(kill) = self.kill.as_ref().filter(|kill| kill.fired) {
+            let row = kill.first_row_after_ms;
+            let row = row.map(|after| format!("; the copy wrote its next row after {after} ms"));
             lines.push(format!(
-                "Killed       {} with SIGKILL in step {} (at {}), started again after {} ms.",
-                kill.process, kill.step, kill.fail_point, kill.restarted_after_ms
+                "Killed       {} with SIGKILL in step {} (at {}), started again after {} ms{}.",
+                kill.process,
+                kill.step,
+                kill.fail_point,
+                kill.restarted_after_ms,
+                row.unwrap_or_default()
             ));
         }
         lines.extend(self.troubles.iter().map(super::Troubled::text));
