@@ -16,7 +16,7 @@ async fn killed(process_at_step: &str) -> Report {
 async fn agent_at_copy() {
     let report = killed("agent@copy").await;
     assert_eq!(report.attempts, 1);
-    assert!(report.kill.unwrap().first_row_after_ms.is_some());
+    assert!(report.kill.as_ref().unwrap().first_row_after_ms.is_some());
     // The copy was half done: what is copied again are the chunks in flight, and the copy has many more.
     assert!(report.bytes_copied_twice <= 2 * report.largest_chunk_bytes);
     assert!(
