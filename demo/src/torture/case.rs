@@ -1,6 +1,7 @@
 //! One fault, of one component, at one place; and the order in which all of them are tried.
 
 use super::fault::Fault;
+use super::mode::Mode;
 use super::place::{self, Leg, Place};
 use crate::options::{OptionError, Process};
 use rand::SeedableRng;
@@ -76,8 +77,12 @@ impl Case {
 
     /// What the operator does in the run with this seed.
     pub(super) fn way(&self, seed: u64) -> Way {
+        let offline = Mode::of(self, seed) == Mode::Offline;
         let ways: &[Way] = match self.place.leg {
             leg if self.fault.only_forward(leg) => &[Way::Forward],
+            // There is no stream back.
+            Leg::Before if offline => &[Way::Forward, Way::Abort],
+            Leg::Flipped if offline => &[Way::Forward],
             Leg::Before => &[Way::Forward, Way::Back, Way::BackAndForth, Way::Abort],
             Leg::Flipped => &[Way::Forward, Way::Back, Way::BackAndForth],
             Leg::Finish => &[Way::Forward],

@@ -165,6 +165,14 @@ impl Fault {
         self.row().map_or(Expected::Ends, |row| row.expected)
     }
 
+    /// Whether an offline migration can suffer it: it has no slots, and nobody can write to its keys.
+    pub(super) fn strikes_offline(self) -> bool {
+        !matches!(
+            self,
+            Self::SlotDropped | Self::SlotLost | Self::LongWriter | Self::Prepared
+        )
+    }
+
     /// Whether the run must stay before the flip for the fault to be found: no other way makes sense then.
     pub(super) fn only_forward(self, leg: Leg) -> bool {
         leg == Leg::Before && self.expected() != Expected::Ends

@@ -28,6 +28,8 @@ pub(super) struct Operator<'o> {
     pub(super) way: Way,
     /// Aborts as soon as the fault has struck, rather than when it is over.
     pub(super) hasty: bool,
+    /// The application cannot write to the keys until the flip.
+    pub(super) offline: bool,
     pub(super) request: &'o Request,
     pub(super) journey: &'o watch::Sender<Journey>,
     pub(super) attempts: u32,
@@ -100,7 +102,9 @@ impl Operator<'_> {
             return Ok(Outcome::Unwound);
         }
         if migration.state == MigrationState::Waiting && (way != Way::Abort || early && !now()) {
-            self.write(course, Phase::CatchUp).await?;
+            if !self.offline {
+                self.write(course, Phase::CatchUp).await?;
+            }
             course.ledger.enter(Phase::Cutover);
             let approved = |m: &Migration| m.state != MigrationState::Waiting;
             course.command("approve", approved).await?;

@@ -11,6 +11,7 @@ mod deed;
 mod fault;
 mod journey;
 mod lines;
+mod mode;
 mod place;
 mod proxy;
 mod record;

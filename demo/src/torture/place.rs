@@ -3,7 +3,7 @@
 //! A fail point that cutover and roll back share is two places.
 
 use crate::points::{Passes, Point};
-use plans::step::{FORWARD, StepKind};
+use plans::step::{FORWARD, OFFLINE, StepKind};
 use std::fmt;
 
 /// The part of a run's way that a place lies on.
@@ -35,6 +35,9 @@ pub(super) struct Place {
     pub(super) leg: Leg,
 }
 
+/// The stream's, beside the copy; offline there is none.
+const CAPTURE: &str = "capture.spooled";
+
 /// Fail points of the agent: name of the place, its fail point where that is called otherwise, step and leg.
 const AGENTS: &[(&str, &str, StepKind, Leg)] = &[
     ("preflight.checked", "", StepKind::Preflight, Leg::Before),
@@ -45,12 +48,18 @@ const AGENTS: &[(&str, &str, StepKind, Leg)] = &[
         Leg::Before,
     ),
     (
+        "set_read_only.closed",
+        "",
+        StepKind::SetReadOnly,
+        Leg::Before,
+    ),
+    (
         "open_capture.slot_created",
         "",
         StepKind::OpenCapture,
         Leg::Before,
     ),
-    ("capture.spooled", "", StepKind::Copy, Leg::Before),
+    (CAPTURE, "", StepKind::Copy, Leg::Before),
     ("copy.chunk_copied", "", StepKind::Copy, Leg::Before),
     ("copy.half", "", StepKind::Copy, Leg::Before),
     ("copy.built_key", "", StepKind::Copy, Leg::Before),
@@ -132,13 +141,14 @@ pub(super) fn all() -> Vec<Place> {
         Place::of(name, point, *step, *leg, Passes::Agents)
     };
     let mut places: Vec<Place> = AGENTS.iter().map(agent).collect();
-    let ways_back = [
+    let others = [
+        StepKind::SetReadOnly,
         StepKind::Unwind,
         StepKind::Rollback,
         StepKind::HoldBack,
         StepKind::DropNew,
     ];
-    for step in FORWARD.into_iter().chain(ways_back) {
+    for step in FORWARD.into_iter().chain(others) {
         for moment in ["claimed", "settled"] {
             let name = format!("controller.{step}.{moment}");
             let leg = leg_of(step, moment);
@@ -206,6 +216,12 @@ impl Place {
 }
 
 impl Place {
+    /// Whether an offline migration passes it, on a way that it can go.
+    pub(super) fn is_passed_offline(&self) -> bool {
+        let step = OFFLINE.contains(&self.step) || self.step == StepKind::Unwind;
+        step && self.point != CAPTURE
+    }
+
     /// What is armed.
     pub(super) fn armed(&self) -> Point {
         Point {
@@ -229,7 +245,6 @@ mod tests {
 
     /// Fail points that no run of the torture passes, each with the reason.
     const ELSEWHERE: &[(&str, &str)] = &[
-        ("set_read_only.closed", "offline moves have no capture"),
         (
             "copy.snapshot_taken",
             "a small copy is done before its first snapshot is old",

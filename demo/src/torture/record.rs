@@ -24,6 +24,9 @@ pub struct Record {
     pub fault: String,
     /// What the operator did: forward, back, back and forth, or abort.
     pub way: String,
+    /// How it kept both copies in step: asynchronous, synchronous, or offline.
+    #[serde(default)]
+    pub mode: String,
     /// How the migration ended.
     pub outcome: String,
     /// Nothing is amiss.
@@ -107,6 +110,9 @@ pub struct Results {
     pub by_step: BTreeMap<String, Sums>,
     /// By what it was.
     pub by_fault: BTreeMap<String, Sums>,
+    /// By how the migration kept both copies in step.
+    #[serde(default)]
+    pub by_mode: BTreeMap<String, Sums>,
     /// Every run.
     pub cases: Vec<Record>,
 }
@@ -163,6 +169,7 @@ impl Results {
             (&mut self.by_component, &record.component),
             (&mut self.by_step, &record.step),
             (&mut self.by_fault, &record.fault),
+            (&mut self.by_mode, &record.mode),
         ];
         for (sums, name) in by {
             sums.entry(name.clone()).or_default().add(&record);

@@ -9,6 +9,7 @@ use super::course::Course;
 use super::fault::Expected;
 use super::journey::Operator;
 use super::lines::Lines;
+use super::mode::Mode;
 use super::record::Record;
 use super::story::Story;
 use crate::api::Api;
@@ -60,6 +61,7 @@ struct Run<'r> {
     case: &'r Case,
     seed: u64,
     way: Way,
+    mode: Mode,
     terms: &'r Terms,
     scenario: Scenario,
     fleet: Arc<Fleet>,
@@ -90,13 +92,15 @@ pub(super) async fn perform(
     let fleet = Arc::new(fleet.await?);
     let story = Arc::new(Story::begin(fleet.dir())?);
     let way = case.way(seed);
-    story.tell(&format!("{case} with seed {seed}: {way}"));
+    let mode = Mode::of(case, seed);
+    story.tell(&format!("{case} with seed {seed}: {mode}, {way}"));
     let run = Run {
         case,
         seed,
         way,
+        mode,
         terms,
-        scenario: scenario(seed),
+        scenario: scenario(seed, mode),
         fleet,
         lines,
         story,
@@ -118,13 +122,13 @@ pub(super) async fn perform(
     Ok(record)
 }
 
-fn scenario(seed: u64) -> Scenario {
+fn scenario(seed: u64, mode: Mode) -> Scenario {
     let options = Options {
         scale: SCALE,
         seed,
         ..Options::default()
     };
-    Scenario::new(&options, plans::request::Options::default())
+    Scenario::new(&options, mode.options())
 }
 
 impl Run<'_> {
@@ -136,6 +140,7 @@ impl Run<'_> {
             step: self.case.place.step.to_string(),
             fault: self.case.fault.to_string(),
             way: self.way.to_string(),
+            mode: self.mode.to_string(),
             ..Record::default()
         }
     }
@@ -209,6 +214,7 @@ impl Run<'_> {
             case: self.case,
             way: self.way,
             hasty: self.seed.is_multiple_of(3),
+            offline: self.mode == Mode::Offline,
             request: &self.scenario.request,
             journey: &journey,
             attempts: 0,

@@ -12,8 +12,14 @@ pub(super) fn line(record: &Record, number: u64) -> String {
         "FAILED"
     };
     let mut text = format!(
-        "{number:4} {verdict} {} --seed {} ({}: {}) {:.1} s, {} acknowledged",
-        record.case, record.seed, record.way, record.outcome, record.seconds, record.acknowledged
+        "{number:4} {verdict} {} --seed {} ({}, {}: {}) {:.1} s, {} acknowledged",
+        record.case,
+        record.seed,
+        record.mode,
+        record.way,
+        record.outcome,
+        record.seconds,
+        record.acknowledged
     );
     for (what, count) in [
         ("resumed", record.resumed),
@@ -51,6 +57,7 @@ pub fn summary(results: &Results) -> String {
         ("component", &results.by_component),
         ("step", &results.by_step),
         ("fault", &results.by_fault),
+        ("mode", &results.by_mode),
     ];
     for (name, sums) in parts {
         table(&mut text, name, sums);

@@ -1,0 +1,118 @@
+//! How the migration of a run goes about it: while writes go on, acknowledged by one shard or by both, or offline.
+
+use super::case::Case;
+use plans::request::{self, DualWrite};
+use plans::step::StepKind;
+use std::fmt;
+
+/// Of so many runs, this many are synchronous and one is offline, where the case allows it.
+const OF: u64 = 8;
+const SYNCHRONOUS: std::ops::RangeInclusive<u64> = 1..=2;
+
+/// A mode of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Online; the other copy follows.
+    Asynchronous,
+    /// Online; a write to a moving key is acknowledged when both copies have it.
+    Synchronous,
+    /// The keys are read-only from before the copy to the flip.
+    Offline,
+}
+
+impl Mode {
+    /// The mode of the run of a case with this seed.
+    pub(super) fn of(case: &Case, seed: u64) -> Self {
+        if case.place.step == StepKind::SetReadOnly {
+            return Self::Offline;
+        }
+        // Apart from what else follows from the seed itself.
+        let number = case.seed(seed, u64::MAX) % OF;
+        let offline = case.place.is_passed_offline() && case.fault.strikes_offline();
+        if number == 0 && offline {
+            Self::Offline
+        } else if SYNCHRONOUS.contains(&number) {
+            Self::Synchronous
+        } else {
+            Self::Asynchronous
+        }
+    }
+
+    /// What the request says of it.
+    pub(super) fn options(self) -> request::Options {
+        let usual = request::Options::default();
+        match self {
+            Self::Asynchronous => usual,
+            Self::Synchronous => request::Options {
+                dual_write: DualWrite::Synchronous,
+                ..usual
+            },
+            Self::Offline => request::Options {
+                mode: request::Mode::Offline,
+                ..usual
+            },
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Asynchronous => "asynchronous",
+            Self::Synchronous => "synchronous",
+            Self::Offline => "offline",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::case::{Way, shuffled};
+    use super::super::place::Leg;
+    use super::*;
+
+    #[test]
+    fn case_and_seed_decide_the_mode_and_every_mode_has_its_share() {
+        let cases = shuffled(1);
+        let modes = |pass| {
+            let mode = |case: &Case| Mode::of(case, case.seed(1, pass));
+            cases.iter().map(mode).collect::<Vec<_>>()
+        };
+        assert_eq!(modes(0), modes(0));
+        assert_ne!(modes(0), modes(1));
+        let share = |wanted| modes(0).iter().filter(|mode| **mode == wanted).count();
+        let all = cases.len();
+        let synchronous = share(Mode::Synchronous);
+        assert!(
+            synchronous > all / 5 && synchronous < all / 3,
+            "{synchronous} of {all}"
+        );
+        let offline = share(Mode::Offline);
+        assert!(
+            offline > all / 20 && offline < all / 5,
+            "{offline} of {all}"
+        );
+    }
+
+    #[test]
+    fn what_is_passed_offline_only_is_offline_and_the_other_way_round() {
+        for case in shuffled(1) {
+            for seed in 0..40 {
+                let offline = Mode::of(&case, seed) == Mode::Offline;
+                let only = case.place.name.contains("set_read_only");
+                assert!(offline || !only, "{case}");
+                if !offline {
+                    continue;
+                }
+                let captured = [
+                    "capture", "catch_up", "reverse", "rollback", "_back", "drop_new",
+                ];
+                let name = &case.place.name;
+                assert!(captured.iter().all(|part| !name.contains(part)), "{case}");
+                let way = case.way(seed);
+                assert!(matches!(way, Way::Forward | Way::Abort), "{case}: {way}");
+                assert!(case.place.leg != Leg::Unwind || way == Way::Abort, "{case}");
+            }
+        }
+    }
+}
