@@ -4,6 +4,7 @@ use super::blow::{Journey, Struck};
 use super::case::{Case, Way};
 use super::course::{Course, is_flipped};
 use super::fault::Expected;
+use super::level::Level;
 use super::place::Leg;
 use crate::api::{Migration, Step};
 use crate::drive;
@@ -14,6 +15,7 @@ use plans::request::Request;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use std::time::Instant;
 use tokio::sync::watch;
 
 /// Migrations submitted at most, where they unwind unasked.
@@ -22,14 +24,17 @@ const ATTEMPTS: u32 = 4;
 const SOME: u64 = 25;
 
 /// The operator of a run.
-#[derive(Debug)]
 pub(super) struct Operator<'o> {
     pub(super) case: &'o Case,
     pub(super) way: Way,
-    /// Aborts as soon as the fault has struck, rather than when it is over.
+    /// Aborts as soon as the fault has struck, rather than when it is over; in the hold goes on at once as well,
+    /// without a comparison of both copies.
     pub(super) hasty: bool,
     /// The application cannot write to the keys until the flip.
     pub(super) offline: bool,
+    pub(super) level: Level<'o>,
+    /// Tables that differed between both copies.
+    pub(super) diverged: u64,
     pub(super) request: &'o Request,
     pub(super) journey: &'o watch::Sender<Journey>,
     pub(super) attempts: u32,
@@ -87,7 +92,7 @@ impl Operator<'_> {
         Ok(())
     }
 
-    async fn steer(&self, course: &mut Course<'_>) -> Result<Outcome, DemoError> {
+    async fn steer(&mut self, course: &mut Course<'_>) -> Result<Outcome, DemoError> {
         let way = self.way;
         let early = way == Way::Abort && self.case.place.leg == Leg::Before;
         let struck = course.struck.clone();
@@ -125,10 +130,10 @@ impl Operator<'_> {
         self.after_the_flip(course).await
     }
 
-    async fn after_the_flip(&self, course: &mut Course<'_>) -> Result<Outcome, DemoError> {
+    async fn after_the_flip(&mut self, course: &mut Course<'_>) -> Result<Outcome, DemoError> {
         let holds = |m: &Migration| m.is_done(StepKind::Cutover);
         course.until("the hold", holds).await?;
-        self.write(course, Phase::After).await?;
+        self.hold(course).await?;
         match self.way {
             Way::Forward | Way::Abort => finish(course).await,
             Way::Back => {
@@ -148,10 +153,31 @@ impl Operator<'_> {
                 course.command("approve", again).await?;
                 let flipped = |m: &Migration| m.state == MigrationState::Flipped;
                 course.until("the second flip", flipped).await?;
-                self.write(course, Phase::After).await?;
+                self.hold(course).await?;
                 finish(course).await
             }
         }
+    }
+
+    /// Lets the application write, and the fault strike; then compares both copies once the fault is over.
+    async fn hold(&mut self, course: &mut Course<'_>) -> Result<(), DemoError> {
+        self.write(course, Phase::After).await?;
+        let (struck, here) = (course.struck.clone(), self.case.place.leg == Leg::Flipped);
+        let hasty = self.hasty;
+        let over = || match *struck.borrow() {
+            // A hold that is finished before an agent has it is no place.
+            Struck::NotYet => !here,
+            Struck::Now => hasty,
+            Struck::Over => true,
+        };
+        course.wait("the fault", over).await?;
+        // An offline migration's old copy is not kept in step.
+        if hasty || self.offline {
+            return Ok(());
+        }
+        self.diverged += self.level.differing().await?;
+        course.moved = Instant::now();
+        Ok(())
     }
 
     async fn give_back(&self, course: &mut Course<'_>) -> Result<(), DemoError> {

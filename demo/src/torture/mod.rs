@@ -10,6 +10,8 @@ mod course;
 mod deed;
 mod fault;
 mod journey;
+mod judge;
+mod level;
 mod lines;
 mod mode;
 mod place;

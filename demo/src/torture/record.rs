@@ -52,6 +52,15 @@ pub struct Record {
     pub misplaced: u64,
     /// Rows with other values than the transactions add up to.
     pub wrong: u64,
+    /// Lists whose calls no order explains.
+    #[serde(default)]
+    pub not_linearizable: u64,
+    /// What is wrong with the bank's money.
+    #[serde(default)]
+    pub money: u64,
+    /// Tables that differed between both copies during the hold.
+    #[serde(default)]
+    pub diverged: u64,
     /// 1 where the migration did not end as it was asked to in time.
     pub stuck: u64,
     /// Objects, sessions and files of ours that were left.
@@ -84,6 +93,15 @@ pub struct Sums {
     pub misplaced: u64,
     /// Rows with other values than the transactions add up to.
     pub wrong: u64,
+    /// Lists whose calls no order explains.
+    #[serde(default)]
+    pub not_linearizable: u64,
+    /// What is wrong with the bank's money.
+    #[serde(default)]
+    pub money: u64,
+    /// Tables that differed between both copies during the hold.
+    #[serde(default)]
+    pub diverged: u64,
     /// Migrations that did not end as they were asked to in time.
     pub stuck: u64,
     /// Objects, sessions and files of ours that were left.
@@ -127,6 +145,9 @@ impl Sums {
         self.phantom += record.phantom;
         self.misplaced += record.misplaced;
         self.wrong += record.wrong;
+        self.not_linearizable += record.not_linearizable;
+        self.money += record.money;
+        self.diverged += record.diverged;
         self.stuck += record.stuck;
         self.leaked += record.leaked;
     }

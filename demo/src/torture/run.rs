@@ -8,23 +8,21 @@ use super::case::{Case, Way};
 use super::course::Course;
 use super::fault::Expected;
 use super::journey::Operator;
+use super::level::Level;
 use super::lines::Lines;
 use super::mode::Mode;
 use super::record::Record;
 use super::story::Story;
 use crate::api::Api;
-use crate::checker::{self, Checked, Input};
 use crate::drive;
 use crate::error::DemoError;
-use crate::fleet::{Fleet, Ground, SOURCE, free_port};
+use crate::fleet::{Fleet, Ground, free_port};
 use crate::ledger::{Ledger, Phase};
-use crate::leftovers::Leftovers;
 use crate::options::Options;
 use crate::report::Outcome;
 use crate::scenario::Scenario;
 use crate::workload::{Settings, Workload};
 use fail_point::Rendezvous;
-use plans::id::ShardName;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,16 +55,16 @@ pub(super) struct Terms {
 }
 
 /// A run under way.
-struct Run<'r> {
+pub(super) struct Run<'r> {
     case: &'r Case,
     seed: u64,
     way: Way,
     mode: Mode,
     terms: &'r Terms,
-    scenario: Scenario,
-    fleet: Arc<Fleet>,
+    pub(super) scenario: Scenario,
+    pub(super) fleet: Arc<Fleet>,
     lines: Arc<Lines>,
-    story: Arc<Story>,
+    pub(super) story: Arc<Story>,
 }
 
 /// How the migration went.
@@ -74,6 +72,7 @@ struct Travelled {
     ended: Result<Outcome, DemoError>,
     resumed: u32,
     attempts: u32,
+    diverged: u64,
 }
 
 /// Runs a case; everything that goes wrong is in the record.
@@ -165,7 +164,7 @@ impl Run<'_> {
             mix: Arc::new(self.scenario.mix()),
         };
         let workload = Workload::start(settings, self.scenario.shop, &map, &ledger);
-        let travelled = self.travel(&api, &ledger, meeting).await;
+        let travelled = self.travel(&api, &ledger, &workload, meeting).await;
         let enough = self.enough(&ledger).await;
         let stopped = tokio::time::timeout(DEADLINE, workload.stop()).await;
         self.story.tell("the clients have stopped");
@@ -181,10 +180,16 @@ impl Run<'_> {
     }
 
     /// The operator's way beside the fault.
-    async fn travel(&self, api: &Api, ledger: &Arc<Ledger>, meeting: Rendezvous) -> Travelled {
+    async fn travel(
+        &self,
+        api: &Api,
+        ledger: &Arc<Ledger>,
+        workload: &Workload,
+        meeting: Rendezvous,
+    ) -> Travelled {
         let journey = watch::Sender::new(Journey::default());
         let struck = watch::Sender::new(Struck::NotYet);
-        let mut told = struck.subscribe();
+        let told = struck.subscribe();
         let blow = Blow {
             case: self.case.clone(),
             seed: self.seed,
@@ -215,6 +220,13 @@ impl Run<'_> {
             way: self.way,
             hasty: self.seed.is_multiple_of(3),
             offline: self.mode == Mode::Offline,
+            level: Level {
+                run: self,
+                api,
+                ledger,
+                workload,
+            },
+            diverged: 0,
             request: &self.scenario.request,
             journey: &journey,
             attempts: 0,
@@ -224,33 +236,41 @@ impl Run<'_> {
             operator.travel(&mut course).await
         };
         let mut ended = ended.await;
-        let left = course.deadline.saturating_duration_since(Instant::now());
-        let fallen = async {
-            // The last places lie behind what the operator sees as the end.
-            let came = async {
-                // The value is not kept: whoever reports the next one would wait for that.
-                let struck = told.wait_for(|struck| *struck != Struck::NotYet).await;
-                drop(struck);
-            };
-            let came = tokio::time::timeout(ARRIVAL_LIMIT, came).await;
-            if came.is_err() {
-                return Err(DemoError::Stalled {
-                    what: format!("a process at {}", self.case.place),
-                    seconds: ARRIVAL_LIMIT.as_secs(),
-                });
-            }
-            let left = left.max(SESSIONS_LIMIT);
-            let ended = tokio::time::timeout(left, blow.ended()).await;
-            ended.unwrap_or(Ok(()))
-        };
-        if let Err(error) = fallen.await {
+        if let Err(error) = self.fallen(blow, told, course.deadline).await {
             ended = ended.and(Err(error));
         }
         Travelled {
             ended,
             resumed: course.resumes,
             attempts: operator.attempts,
+            diverged: operator.diverged,
         }
+    }
+
+    /// Waits for the end of the fault, where the operator has come to his.
+    async fn fallen(
+        &self,
+        blow: Falling,
+        mut told: watch::Receiver<Struck>,
+        deadline: Instant,
+    ) -> Result<(), DemoError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        // The last places lie behind what the operator sees as the end.
+        let came = async {
+            // The value is not kept: whoever reports the next one would wait for that.
+            let struck = told.wait_for(|struck| *struck != Struck::NotYet).await;
+            drop(struck);
+        };
+        let came = tokio::time::timeout(ARRIVAL_LIMIT, came).await;
+        if came.is_err() {
+            return Err(DemoError::Stalled {
+                what: format!("a process at {}", self.case.place),
+                seconds: ARRIVAL_LIMIT.as_secs(),
+            });
+        }
+        let left = left.max(SESSIONS_LIMIT);
+        let ended = tokio::time::timeout(left, blow.ended()).await;
+        ended.unwrap_or(Ok(()))
     }
 
     /// Waits until enough was acknowledged, some of it on moving keys after everything else.
@@ -269,88 +289,6 @@ impl Run<'_> {
                 });
             }
             tokio::time::sleep(LOOK_EVERY).await;
-        }
-    }
-
-    async fn check(
-        &self,
-        api: &Api,
-        outcome: Option<Outcome>,
-        ledger: &Ledger,
-        record: &mut Record,
-    ) -> Result<(), DemoError> {
-        ledger.flush().map_err(DemoError::io("write the ledger"))?;
-        let input = Input {
-            map: api.map(&self.scenario.map.name).await?,
-            shards: self.fleet.admins()?.into_iter().collect(),
-            ledger: self.fleet.dir().join("ledger.jsonl"),
-            // A migration that has not ended keeps its copy, which need not be level.
-            hold: outcome.is_none(),
-        };
-        let checked = Checked {
-            diverged: 0,
-            ..checker::check(&input).await?
-        };
-        self.story.tell(&format!("{checked:?}"));
-        record.judge(&checked);
-        Ok(())
-    }
-
-    async fn look_for_leftovers(
-        &self,
-        outcome: Option<Outcome>,
-        record: &mut Record,
-    ) -> Result<(), DemoError> {
-        let gave_away: &[ShardName] = match outcome {
-            Some(Outcome::Completed) => &[SOURCE.into()],
-            Some(Outcome::Unwound | Outcome::RolledBack) => &[],
-            // What a migration has not ended is not left behind.
-            Some(Outcome::Failed) | None => return Ok(()),
-        };
-        let begun = Instant::now();
-        let left = loop {
-            let left = Leftovers::count(&self.fleet.admins()?, gave_away).await?;
-            if left.total() == 0 || begun.elapsed() > SESSIONS_LIMIT {
-                break left;
-            }
-            tokio::time::sleep(LOOK_EVERY).await;
-        };
-        if left.total() > 0 {
-            record.leaked += left.total();
-            record.problems.push(format!("left behind: {left}"));
-        }
-        Ok(())
-    }
-
-    /// When no program of ours runs any more: nothing of theirs is on the servers or in their folder.
-    async fn last_look(&self, ground: &Ground, record: &mut Record) {
-        if record.stuck > 0 {
-            return;
-        }
-        let begun = Instant::now();
-        let mut remains = ground.remains().await;
-        while remains.as_ref().is_ok_and(|count| *count > 0) && begun.elapsed() < SESSIONS_LIMIT {
-            tokio::time::sleep(LOOK_EVERY).await;
-            remains = ground.remains().await;
-        }
-        match remains {
-            Ok(0) => {}
-            Ok(count) => {
-                record.leaked += count.unsigned_abs();
-                record.problems.push(format!(
-                    "{count} sessions, slots or prepared transactions without a program of ours"
-                ));
-            }
-            Err(error) => record.problems.push(chain(&error)),
-        }
-        let files = std::fs::read_dir(self.fleet.scratch());
-        let files = files.map_or(0, Iterator::count);
-        if files > 0 {
-            record.leaked += u64::try_from(files).unwrap_or_default();
-            record.problems.push(format!("{files} temporary files"));
-        }
-        if let Err(error) = ground.clear(&self.fleet).await {
-            record.problems.push(chain(&error));
         }
     }
 
@@ -379,6 +317,12 @@ impl Travelled {
     fn enter(self, record: &mut Record) -> Option<Outcome> {
         record.resumed = self.resumed;
         record.resubmitted = self.attempts.saturating_sub(1);
+        record.diverged = self.diverged;
+        if self.diverged > 0 {
+            let tables = self.diverged;
+            let problem = format!("{tables} tables differ between both copies during the hold");
+            record.problems.push(problem);
+        }
         match self.ended {
             Ok(outcome) => {
                 record.outcome = match outcome {
@@ -403,27 +347,6 @@ impl Record {
     fn stick(&mut self, problem: String) {
         self.stuck = 1;
         self.problems.push(problem);
-    }
-
-    fn judge(&mut self, checked: &Checked) {
-        self.acknowledged = checked.acknowledged;
-        self.in_doubt = checked.in_doubt;
-        self.given_up = checked.failed;
-        self.lost = checked.lost;
-        self.duplicated = checked.duplicated;
-        self.phantom = checked.phantom;
-        self.misplaced = checked.misplaced;
-        self.wrong = checked.wrong;
-        let zeros = [
-            ("acknowledged transactions lost", self.lost),
-            ("transactions there twice", self.duplicated),
-            ("rows nobody wrote", self.phantom),
-            ("rows on the wrong shard", self.misplaced),
-            ("wrong values", self.wrong),
-        ];
-        let bad = zeros.into_iter().filter(|(_, count)| *count > 0);
-        self.problems
-            .extend(bad.map(|(what, count)| format!("{count} {what}")));
     }
 }
 

@@ -1,0 +1,198 @@
+//! The judgement of a run: rows, histories and money by the checker, then what is left of the migration.
+//!
+//! Order: while the agents still run, every row and what is left on the shards and in the spools; when no program of
+//! ours runs any more, what is left on the servers and of temporary files.
+//! Absent: whether both copies are equal. That holds during the hold only, where [`super::level`] looks; a migration
+//! that has ended has dropped one of them, and one that has not need not be level.
+
+use super::record::Record;
+use super::run::{Run, chain};
+use crate::api::Api;
+use crate::checker::{self, Checked, Input};
+use crate::error::DemoError;
+use crate::fleet::{Ground, SOURCE};
+use crate::ledger::Ledger;
+use crate::leftovers::Leftovers;
+use crate::report::Outcome;
+use plans::id::ShardName;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Sessions of ours may take a moment to end, and agents to look for spools that are over.
+const LEFT_LIMIT: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+impl Run<'_> {
+    pub(super) async fn check(
+        &self,
+        api: &Api,
+        outcome: Option<Outcome>,
+        ledger: &Ledger,
+        record: &mut Record,
+    ) -> Result<(), DemoError> {
+        let checked = self.verdict(api, ledger, outcome.is_none()).await?;
+        self.story.tell(&format!("{checked:?}"));
+        record.judge(&checked);
+        Ok(())
+    }
+
+    /// What the checker says; `hold`: a former owner keeps its rows.
+    pub(super) async fn verdict(
+        &self,
+        api: &Api,
+        ledger: &Ledger,
+        hold: bool,
+    ) -> Result<Checked, DemoError> {
+        ledger.flush().map_err(DemoError::io("write the ledger"))?;
+        let input = Input {
+            map: api.map(&self.scenario.map.name).await?,
+            shards: self.fleet.admins()?.into_iter().collect(),
+            ledger: self.fleet.dir().join("ledger.jsonl"),
+            hold,
+        };
+        Ok(checker::check(&input).await?)
+    }
+
+    /// What an ended migration has left on the shards, and in the agents' spools.
+    pub(super) async fn look_for_leftovers(
+        &self,
+        outcome: Option<Outcome>,
+        record: &mut Record,
+    ) -> Result<(), DemoError> {
+        let gave_away: &[ShardName] = match outcome {
+            Some(Outcome::Completed) => &[SOURCE.into()],
+            Some(Outcome::Unwound | Outcome::RolledBack) => &[],
+            // What a migration has not ended is not left behind.
+            Some(Outcome::Failed) | None => return Ok(()),
+        };
+        let spools = self.fleet.dir().join("spool");
+        let begun = Instant::now();
+        let (left, spooled) = loop {
+            let left = Leftovers::count(&self.fleet.admins()?, gave_away).await?;
+            let spooled = files(&spools);
+            if left.total() + spooled == 0 || begun.elapsed() > LEFT_LIMIT {
+                break (left, spooled);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        };
+        record.leaked += left.total() + spooled;
+        if left.total() > 0 {
+            record.problems.push(format!("left behind: {left}"));
+        }
+        if spooled > 0 {
+            record.problems.push(format!("{spooled} files of spools"));
+        }
+        Ok(())
+    }
+
+    /// When no program of ours runs any more: nothing of theirs is on the servers or in their folder.
+    pub(super) async fn last_look(&self, ground: &Ground, record: &mut Record) {
+        if record.stuck > 0 {
+            return;
+        }
+        let begun = Instant::now();
+        let mut remains = ground.remains().await;
+        while remains.as_ref().is_ok_and(|count| *count > 0) && begun.elapsed() < LEFT_LIMIT {
+            tokio::time::sleep(LOOK_EVERY).await;
+            remains = ground.remains().await;
+        }
+        match remains {
+            Ok(0) => {}
+            Ok(count) => {
+                record.leaked += count.unsigned_abs();
+                record.problems.push(format!(
+                    "{count} sessions, slots, prepared transactions or names of standbys without a program of ours"
+                ));
+            }
+            Err(error) => record.problems.push(chain(&error)),
+        }
+        let files = files(&self.fleet.scratch());
+        if files > 0 {
+            record.leaked += files;
+            record.problems.push(format!("{files} temporary files"));
+        }
+        if let Err(error) = ground.clear(&self.fleet).await {
+            record.problems.push(chain(&error));
+        }
+    }
+}
+
+/// Files in a folder and in those below it.
+fn files(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files(&entry.path()),
+            Ok(_) | Err(_) => 1,
+        })
+        .sum()
+}
+
+impl Record {
+    pub(super) fn judge(&mut self, checked: &Checked) {
+        self.acknowledged = checked.acknowledged;
+        self.in_doubt = checked.in_doubt;
+        self.given_up = checked.failed;
+        self.lost = checked.lost;
+        self.duplicated = checked.duplicated;
+        self.phantom = checked.phantom;
+        self.misplaced = checked.misplaced;
+        self.wrong = checked.wrong;
+        self.not_linearizable = checked.histories.not_linearizable;
+        self.money = checked.bank.violations;
+        let zeros = [
+            ("acknowledged transactions lost", self.lost),
+            ("transactions there twice", self.duplicated),
+            ("rows nobody wrote", self.phantom),
+            ("rows on the wrong shard", self.misplaced),
+            ("wrong values", self.wrong),
+            (
+                "lists whose history no order explains",
+                self.not_linearizable,
+            ),
+            ("violations of the bank's sum", self.money),
+        ];
+        let bad = zeros.into_iter().filter(|(_, count)| *count > 0);
+        self.problems
+            .extend(bad.map(|(what, count)| format!("{count} {what}")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checker::{Bank, Histories};
+
+    #[test]
+    fn histories_and_the_bank_decide_a_run() {
+        let mut record = Record::default();
+        record.judge(&Checked::default());
+        assert!(record.problems.is_empty());
+        let checked = Checked {
+            histories: Histories {
+                not_linearizable: 2,
+                ..Histories::default()
+            },
+            bank: Bank {
+                violations: 3,
+                ..Bank::default()
+            },
+            ..Checked::default()
+        };
+        record.judge(&checked);
+        assert_eq!((record.not_linearizable, record.money), (2, 3));
+        assert_eq!(record.problems.len(), 2, "{:?}", record.problems);
+    }
+
+    #[test]
+    fn files_are_counted_in_every_folder_and_folders_are_not() {
+        let name = format!("shardwright-torture-files-{}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(dir.join("agent-1").join("m-forward")).unwrap();
+        assert_eq!(files(&dir), 0);
+        std::fs::write(dir.join("agent-1").join("m-forward").join("1.spool"), "").unwrap();
+        assert_eq!(files(&dir), 1);
+        assert_eq!(files(&dir.join("nowhere")), 0);
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+}
