@@ -1,5 +1,6 @@
 //! What a new cluster looks like.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,6 +17,8 @@ pub struct Options {
     pub name: String,
     /// Server settings that come after, and so override, the default ones.
     pub settings: Vec<(String, String)>,
+    /// Environment variables of the server, beside those that it inherits.
+    pub variables: Vec<(String, OsString)>,
     /// Leave the folder in place on drop; [`crate::sweep`] never touches a kept cluster.
     pub keep: bool,
     /// The programs; `None` finds the newest ones.
@@ -30,6 +33,7 @@ impl Options {
             dir,
             name,
             settings: Vec::new(),
+            variables: Vec::new(),
             keep: false,
             binaries: None,
         }
@@ -48,6 +52,13 @@ impl Options {
     #[must_use]
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// Adds an environment variable of the server.
+    #[must_use]
+    pub fn variable(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.into(), value.into()));
         self
     }
 

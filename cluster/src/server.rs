@@ -209,6 +209,8 @@ impl Cluster {
         let mut command = self
             .account
             .command(&self.binaries.path("pg_ctl"), &self.dir);
+        let variables = self.options.variables.iter();
+        command.envs(variables.map(|(name, value)| (name, value)));
         command.args(["start", "--silent", "--wait", "--timeout"]);
         command.arg(START_LIMIT.as_secs().to_string());
         command.arg("--pgdata").arg(&data).arg("--log").arg(&log);

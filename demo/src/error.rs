@@ -69,6 +69,18 @@ pub enum DemoError {
         /// What mount said.
         output: String,
     },
+    /// A clock for one server could not be built.
+    #[error("could not build a clock: {output}")]
+    NoClock {
+        /// What the compiler said.
+        output: String,
+    },
+    /// Nothing of what was asked for can be done on this machine.
+    #[error("none of these cases can be run here: {}", reasons.join("; "))]
+    LeftOut {
+        /// What is missing.
+        reasons: Vec<String>,
+    },
     /// Something did not happen in time.
     #[error("waited {seconds} s in vain for {what}")]
     Stalled {
@@ -116,6 +128,7 @@ impl DemoError {
             Self::NoMount { .. } => {
                 Some("a disk that is full takes a file system of its own: run it as root, with the right to mount".to_owned())
             }
+            Self::NoClock { .. } => Some("install a C compiler: scripts/setup demo".to_owned()),
             Self::Unclean { .. } | Self::Stopped { .. } | Self::Stalled { .. } => {
                 Some("run it again with --keep and look at the logs".to_owned())
             }
@@ -128,6 +141,7 @@ impl DemoError {
             | Self::Leftovers(_)
             | Self::Io { .. }
             | Self::Program { .. }
+            | Self::LeftOut { .. }
             | Self::Interrupted => None,
         }
     }

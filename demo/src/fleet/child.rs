@@ -74,7 +74,7 @@ impl Child {
             .env("TMPDIR", &self.surroundings.scratch)
             .env(
                 "SHARDWRIGHT_SPOOL_DIR",
-                self.log.with_file_name("spool").join(&self.name),
+                spool_folder(self.log.parent().unwrap_or(&self.log)).join(&self.name),
             )
             .env(fail_point::VARIABLE, fail_points)
             .stdin(Stdio::null())
@@ -120,6 +120,11 @@ impl Child {
         }
         self.kill().await
     }
+}
+
+/// Where the agents of a run, whose own files lie in `dir`, have their spools.
+pub(crate) fn spool_folder(dir: &Path) -> PathBuf {
+    dir.join("spool")
 }
 
 /// The last lines of a log, under its name.

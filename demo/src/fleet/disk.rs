@@ -1,27 +1,27 @@
-//! A small disk in memory, for a server that is to run out of room.
+//! A small disk in memory, for a server, a database or a program that is to run out of room.
 
+use super::Folder;
 use crate::error::DemoError;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Room for a server and a small shop.
-const SIZE: &str = "size=512m,mode=755";
 const BLOCK: usize = 1 << 16;
 
 /// A mounted disk; drop unmounts it.
 #[derive(Debug)]
-pub(super) struct Disk {
+pub(crate) struct Disk {
     path: PathBuf,
 }
 
 impl Disk {
-    /// Mounts a new disk at `path`.
-    pub(super) fn mount(path: &Path) -> Result<Self, DemoError> {
+    /// Mounts a new disk of so many MiB at `path`.
+    pub(crate) fn mount(path: &Path, mebibytes: u32) -> Result<Self, DemoError> {
         std::fs::create_dir(path).map_err(DemoError::io(format!("create {}", path.display())))?;
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", SIZE, "shardwright-demo"]);
+        let size = format!("size={mebibytes}m,mode=755");
+        mount.args(["-t", "tmpfs", "-o", &size, "shardwright-demo"]);
         let output = mount.arg(path).output();
         let output = output.map_err(DemoError::io("run mount"))?;
         if output.status.success() {
@@ -35,14 +35,24 @@ impl Disk {
         })
     }
 
+    /// Whether this process may do that at all: mounts a disk and takes it away again.
+    pub(crate) fn attempt() -> Result<(), DemoError> {
+        let folder = Folder::create("mount", false)?;
+        Self::mount(&folder.path.join("disk"), 1).map(drop)
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes a ballast file until the disk is full.
+    /// Writes to a ballast file until the disk is full; again, where room was made meanwhile.
     pub(super) fn fill(&self) -> Result<(), DemoError> {
-        let failed = || DemoError::io("fill the target's disk");
-        let mut file = File::create(self.ballast()).map_err(failed())?;
+        let failed = || DemoError::io("fill a disk");
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.ballast());
+        let mut file = file.map_err(failed())?;
         let block = vec![0x5a; BLOCK];
         loop {
             match file.write(&block) {
@@ -58,7 +68,7 @@ impl Disk {
     pub(super) fn empty(&self) -> Result<(), DemoError> {
         match std::fs::remove_file(self.ballast()) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(DemoError::io("empty the target's disk")(error))
+                Err(DemoError::io("empty a disk")(error))
             }
             _ => Ok(()),
         }

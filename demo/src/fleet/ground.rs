@@ -1,12 +1,20 @@
 //! Servers that many runs share, one run after the other, each with databases of its own.
+//! A run that needs something out of the ordinary has servers for itself.
 //!
 //! Order: source, target and store are started once; each run gets a fleet on them; after it the databases are dropped.
 
-use super::{ADMIN, ADMIN_DATABASE, Doors, Fleet, Folder, Home, SOURCE, TARGET, launch, programs};
+use super::child::spool_folder;
+use super::{
+    ADMIN, ADMIN_DATABASE, Clock, Disk, Doors, Fleet, Folder, Home, SOURCE, TARGET, launch,
+    programs, settings,
+};
 use crate::error::DemoError;
+use crate::options::Process;
 use crate::shop::{DATABASE, ShopError};
 use cluster::Cluster;
 use connect::{Dsn, Session};
+use plans::table::quote_literal;
+use std::os::unix::fs::{MetadataExt, chown};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -17,17 +25,86 @@ const REMAINS: &str = "select (select count(*) from pg_catalog.pg_stat_activity 
     + (select count(*) from pg_catalog.pg_prepared_xacts) \
     + (select count(*) from pg_catalog.pg_replication_slots)";
 
+/// Room for the target's database while a small shop is split, MiB.
+const DATABASE_DISK: u32 = 96;
+/// Room for the agents' spools, MiB.
+const SPOOL_DISK: u32 = 64;
+/// The tablespace on the small disk.
+const TABLESPACE: &str = "small";
+
+/// What is out of the ordinary about servers and programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outfit {
+    /// Nothing.
+    Plain,
+    /// The target's database lies on a small disk; the server's log, and the rest of it, lies elsewhere.
+    SmallDatabase,
+    /// The agents' spools lie on a small disk.
+    SmallSpools,
+    /// This server has a clock of its own.
+    OwnClock(Process),
+}
+
 /// Three servers.
 #[derive(Debug)]
 pub(crate) struct Ground {
+    // Dropped in this order: servers before what they use.
     servers: Vec<Arc<Cluster>>,
+    outfit: Outfit,
+    clock: Option<Arc<Clock>>,
+    /// The target's, with the folder that it is mounted in.
+    disk: Option<(Arc<Disk>, Folder)>,
 }
 
 impl Ground {
     /// Starts them.
-    pub(crate) async fn start() -> Result<Self, DemoError> {
-        let servers = launch(&["source", "target", "store"], false, None).await?;
-        Ok(Self { servers })
+    pub(crate) async fn start(outfit: Outfit) -> Result<Self, DemoError> {
+        let clock = match outfit {
+            Outfit::OwnClock(_) => Some(Arc::new(Clock::build()?)),
+            Outfit::Plain | Outfit::SmallDatabase | Outfit::SmallSpools => None,
+        };
+        let disk = match outfit {
+            Outfit::SmallDatabase => {
+                let folder = Folder::create("disk", false)?;
+                let disk = Disk::mount(&folder.path.join("disk"), DATABASE_DISK)?;
+                Some((Arc::new(disk), folder))
+            }
+            Outfit::Plain | Outfit::SmallSpools | Outfit::OwnClock(_) => None,
+        };
+        let names = ["source", "target", "store"];
+        let servers = launch(&names, |name| {
+            let settings = settings(name, false, None);
+            let own = matches!(outfit, Outfit::OwnClock(process) if process.name() == name);
+            let variables = clock.iter().filter(|_| own).flat_map(|it| it.variables());
+            variables.fold(settings, |settings, (name, value)| {
+                settings.variable(name, value)
+            })
+        });
+        let ground = Self {
+            servers: servers.await?,
+            outfit,
+            clock,
+            disk,
+        };
+        ground.make_tablespace().await?;
+        Ok(ground)
+    }
+
+    /// A tablespace on the target's small disk, if it has one.
+    async fn make_tablespace(&self) -> Result<(), DemoError> {
+        let Some((disk, _)) = &self.disk else {
+            return Ok(());
+        };
+        let (server, rows) = (place(TARGET), disk.path().join("rows"));
+        let data = self.servers[server].data();
+        let made = std::fs::create_dir(&rows).and_then(|()| {
+            let account = std::fs::metadata(data)?;
+            chown(&rows, Some(account.uid()), Some(account.gid()))
+        });
+        made.map_err(DemoError::io(format!("create {}", rows.display())))?;
+        let rows = quote_literal(&rows.to_string_lossy());
+        let sql = format!("create tablespace {TABLESPACE} location {rows}");
+        self.on(server, &sql).await
     }
 
     /// The server's port by the shard's name; that of the store for any other name.
@@ -48,18 +125,35 @@ impl Ground {
             server: place(shard),
             database: format!("{database}_{number}"),
         };
+        let folder = Folder::create("torture", false)?;
+        let disk = match self.outfit {
+            Outfit::SmallSpools => {
+                let disk = Disk::mount(&spool_folder(&folder.path), SPOOL_DISK)?;
+                Some(Arc::new(disk))
+            }
+            Outfit::SmallDatabase | Outfit::Plain | Outfit::OwnClock(_) => {
+                self.disk.as_ref().map(|(disk, _)| Arc::clone(disk))
+            }
+        };
         let fleet = Fleet {
             children: Mutex::default(),
             servers: self.servers.clone(),
             homes: vec![home(SOURCE, DATABASE), home(TARGET, DATABASE)],
             store: home("store", "store"),
-            disk: None,
-            folder: Folder::create("torture", false)?,
+            disk,
+            clock: self.clock.clone(),
+            folder,
             ports,
             doors,
             programs: programs(given)?,
         };
         fleet.prepare().await?;
+        if self.outfit == Outfit::SmallDatabase {
+            let target = fleet.home(TARGET);
+            let (server, database) = (target.server, &target.database);
+            let small = format!("alter database {database} set tablespace {TABLESPACE}");
+            self.on(server, &small).await?;
+        }
         let store = format!("create database {}", fleet.store.database);
         self.on(fleet.store.server, &store).await?;
         Ok(fleet)

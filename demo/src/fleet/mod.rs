@@ -5,6 +5,7 @@
 //! Dropping the fleet ends the programs and removes clusters and files, unless they are kept.
 
 mod child;
+mod clock;
 mod disk;
 mod doors;
 mod ground;
@@ -14,11 +15,12 @@ use crate::options::{Options, Process, Trouble, TroubleKind};
 use crate::points::{Passes, Point};
 use crate::shop::{self, APP_ROLE, DATABASE};
 use child::{Child, Surroundings};
+pub(crate) use clock::Clock;
 use cluster::{Cluster, ClusterError};
 use connect::Dsn;
-use disk::Disk;
+pub(crate) use disk::Disk;
 pub(crate) use doors::Doors;
-pub(crate) use ground::Ground;
+pub(crate) use ground::{Ground, Outfit};
 use plans::id::ShardName;
 use rand::Rng;
 use std::os::unix::fs::OpenOptionsExt;
@@ -33,6 +35,8 @@ pub(crate) const SOURCE: &str = "a";
 pub(crate) const TARGET: &str = "b";
 /// Where the control store is.
 const ADMIN_DATABASE: &str = "postgres";
+/// Room for a server and a small shop, MiB.
+const SERVER_DISK: u32 = 512;
 /// The most servers that shards have together.
 const MOST_SERVERS: usize = 2;
 const ADMIN: &str = "postgres";
@@ -50,7 +54,9 @@ pub(crate) struct Fleet {
     homes: Vec<Home>,
     /// The control store's.
     store: Home,
-    disk: Option<Disk>,
+    disk: Option<Arc<Disk>>,
+    /// That of one server, which is not the machine's.
+    clock: Option<Arc<Clock>>,
     folder: Folder,
     /// Those of the controllers.
     ports: Vec<u16>,
@@ -83,19 +89,27 @@ impl Fleet {
         let folder = Folder::create("demo", options.keep)?;
         let small = |trouble: &Trouble| trouble.kind == TroubleKind::Disk;
         let disk = match options.troubles.iter().any(small) {
-            true => Some(Disk::mount(&folder.path.join("disk"))?),
+            true => Some(Arc::new(Disk::mount(
+                &folder.path.join("disk"),
+                SERVER_DISK,
+            )?)),
             false => None,
         };
         let (names, homes, store) = places(options.apart(), shards);
         let fleet = Self {
             children: Mutex::default(),
-            servers: launch(&names, options.keep, disk.as_ref()).await?,
+            servers: launch(&names, |name| {
+                let disk = disk.as_ref().filter(|_| name == "target");
+                settings(name, options.keep, disk.map(AsRef::as_ref))
+            })
+            .await?,
             homes,
             store,
             ports: vec![free_port()?],
             doors: Doors::default(),
             programs: programs(options.programs.as_ref())?,
             disk,
+            clock: None,
             folder,
         };
         fleet.prepare().await?;
@@ -216,6 +230,14 @@ impl Fleet {
         Some(Arc::clone(&self.servers[index]))
     }
 
+    /// The operator's connection string for a server's own database; `None` for a program.
+    pub(crate) fn operator(&self, process: Process) -> Result<Option<Dsn>, DemoError> {
+        let Some(server) = self.server(process) else {
+            return Ok(None);
+        };
+        Ok(Some(Dsn::parse(&server.dsn(ADMIN_DATABASE, ADMIN))?))
+    }
+
     /// The server that the keys come to.
     pub(crate) fn target(&self) -> Arc<Cluster> {
         Arc::clone(&self.servers[self.home(TARGET).server])
@@ -227,14 +249,21 @@ impl Fleet {
         std::fs::read_to_string(file).map_err(DemoError::io("read the target's password"))
     }
 
-    /// Leaves no room on the target's disk.
+    /// Leaves no room on the small disk.
     pub(crate) fn fill_disk(&self) -> Result<(), DemoError> {
-        self.disk.as_ref().map_or(Ok(()), Disk::fill)
+        self.disk.as_ref().map_or(Ok(()), |disk| disk.fill())
     }
 
     /// Makes room again.
     pub(crate) fn empty_disk(&self) -> Result<(), DemoError> {
-        self.disk.as_ref().map_or(Ok(()), Disk::empty)
+        self.disk.as_ref().map_or(Ok(()), |disk| disk.empty())
+    }
+
+    /// Sets the clock of the server that has one of its own, so many seconds ahead of the machine's.
+    pub(crate) fn set_clock(&self, seconds: i64) -> Result<(), DemoError> {
+        self.clock
+            .as_ref()
+            .map_or(Ok(()), |clock| clock.set(seconds))
     }
 
     /// The address of a controller.
@@ -413,12 +442,10 @@ fn places(apart: bool, shards: &[&'static str]) -> (Vec<&'static str>, Vec<Home>
 
 async fn launch(
     names: &[&'static str],
-    keep: bool,
-    disk: Option<&Disk>,
+    settings: impl Fn(&'static str) -> cluster::Options,
 ) -> Result<Vec<Arc<Cluster>>, DemoError> {
     let launch = |name: &'static str| {
-        let disk = disk.filter(|_| name == "target");
-        let settings = settings(name, keep, disk);
+        let settings = settings(name);
         tokio::task::spawn_blocking(move || Cluster::launch(settings))
     };
     let launched = futures::future::join_all(names.iter().copied().map(launch)).await;

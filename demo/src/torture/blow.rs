@@ -29,6 +29,11 @@ const RESTART_AFTER: Duration = Duration::from_millis(200);
 const STOPPED_FOR: Duration = Duration::from_secs(6);
 /// Until the successor of a stopped agent owns the migration.
 const TAKE_OVER_LIMIT: Duration = Duration::from_secs(15);
+/// How long a disk is full and a clock wrong, at most, where that ends.
+const SHORT: Duration = Duration::from_secs(10);
+const HOUR: i64 = 3_600;
+/// Seconds within which a server is asked for its time.
+const CLOCKS_DIFFER: i64 = 60;
 const CALL_LIMIT: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A fail point on the way back may have been passed on the way forward, several times.
@@ -155,6 +160,9 @@ impl Blow {
                 tokio::time::sleep(self.lasts).await;
                 deed::give_up_prepared(&self.shard()?).await
             }
+            Fault::DiskFull => self.fill(arrival).await,
+            Fault::ClockForward => self.jump(arrival, HOUR).await,
+            Fault::ClockBack => self.jump(arrival, -HOUR).await,
         }
     }
 
@@ -200,6 +208,53 @@ impl Blow {
         }
         drop(frozen);
         Ok(())
+    }
+
+    /// The disk is full, and stays so.
+    async fn fill(&self, arrival: Arrival) -> Result<(), DemoError> {
+        let fill = async || {
+            let fleet = Arc::clone(&self.fleet);
+            let filled = tokio::task::spawn_blocking(move || fleet.fill_disk()).await;
+            let filled = filled.map_err(std::io::Error::other);
+            filled.map_err(DemoError::io("fill a disk"))?
+        };
+        fill().await?;
+        drop(arrival);
+        let begun = Instant::now();
+        while begun.elapsed() < self.lasts.min(SHORT) {
+            tokio::time::sleep(LOOK_EVERY).await;
+            fill().await?;
+        }
+        self.fleet.empty_disk()
+    }
+
+    /// The server's clock jumps; it jumps back after some time, or never, as the seed says.
+    async fn jump(&self, arrival: Arrival, seconds: i64) -> Result<(), DemoError> {
+        self.set_clock(seconds).await?;
+        drop(arrival);
+        // Neither the operator's way nor his haste follows from these bits of the seed.
+        if (self.seed / 12).is_multiple_of(2) {
+            return Ok(());
+        }
+        tokio::time::sleep(self.lasts.min(SHORT)).await;
+        self.set_clock(0).await
+    }
+
+    /// Sets the server's clock, and makes sure that it is set.
+    async fn set_clock(&self, seconds: i64) -> Result<(), DemoError> {
+        self.fleet.set_clock(seconds)?;
+        let Some(server) = self.fleet.operator(self.case.component)? else {
+            return Ok(());
+        };
+        let ahead = deed::seconds_ahead(&server).await?;
+        self.story
+            .tell(&format!("the server's clock is {ahead} s ahead"));
+        if (ahead - seconds).abs() < CLOCKS_DIFFER {
+            return Ok(());
+        }
+        Err(DemoError::Unclean {
+            problems: vec![format!("a clock {ahead} s ahead instead of {seconds} s")],
+        })
     }
 
     /// The process of the program that the fault is for.

@@ -3,6 +3,7 @@
 use super::fault::Fault;
 use super::mode::Mode;
 use super::place::{self, Leg, Place};
+use crate::fleet::Outfit;
 use crate::options::{OptionError, Process};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -92,6 +93,31 @@ impl Case {
         };
         let index = usize::try_from(seed).unwrap_or_default() % ways.len();
         ways[index]
+    }
+}
+
+impl Case {
+    /// What servers and programs must have for the fault to be possible.
+    pub(super) fn outfit(&self) -> Outfit {
+        match (self.fault, self.component) {
+            (Fault::DiskFull, Process::Agent) => Outfit::SmallSpools,
+            (Fault::DiskFull, _) => Outfit::SmallDatabase,
+            (Fault::ClockForward | Fault::ClockBack, server) => Outfit::OwnClock(server),
+            (
+                Fault::Kill
+                | Fault::Stop
+                | Fault::Cut
+                | Fault::Hole
+                | Fault::Reply
+                | Fault::Terminate
+                | Fault::SlotDropped
+                | Fault::SlotLost
+                | Fault::ForeignWrite
+                | Fault::LongWriter
+                | Fault::Prepared,
+                _,
+            ) => Outfit::Plain,
+        }
     }
 }
 

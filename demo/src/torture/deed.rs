@@ -4,6 +4,7 @@ use crate::error::DemoError;
 use crate::shop::ShopError;
 use connect::{Connected, Dsn, Session};
 use plans::names::{BYPASS_SETTING, REPLICATION_PREFIX};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const MOST_CHECKPOINTS: u32 = 20;
 const PREPARED: &str = "shardwright_torture_orphan";
@@ -100,6 +101,17 @@ pub(super) async fn prepare(shard: &Dsn) -> Result<(), DemoError> {
 /// The operator finds and ends it.
 pub(super) async fn give_up_prepared(shard: &Dsn) -> Result<(), DemoError> {
     once(shard, &format!("rollback prepared '{PREPARED}'")).await
+}
+
+/// How far a server's clock is ahead of the machine's, whole seconds.
+pub(super) async fn seconds_ahead(server: &Dsn) -> Result<i64, DemoError> {
+    let session = open(server).await?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |since| since.as_secs()).cast_signed();
+    let said = "select extract(epoch from pg_catalog.clock_timestamp())::bigint";
+    let row = session.query_one(said, &[]).await.map_err(failed)?;
+    session.close().await;
+    Ok(row.get::<_, i64>(0) - now)
 }
 
 async fn once(shard: &Dsn, sql: &str) -> Result<(), DemoError> {

@@ -29,6 +29,12 @@ pub(super) enum Fault {
     LongWriter,
     /// A prepared transaction with a write to a moving key stays for some time.
     Prepared,
+    /// The disk is full for some time: the one with the target's rows, or the one with the agents' spools.
+    DiskFull,
+    /// The server's clock jumps one hour ahead.
+    ClockForward,
+    /// The server's clock jumps one hour back.
+    ClockBack,
 }
 
 /// What must come of a fault.
@@ -78,7 +84,31 @@ const BEFORE_FENCE: &[&str] = &[
     "controller.cutover.claimed",
 ];
 
-const TABLE: [Row; 11] = [
+/// Where rows or spools are written.
+const WRITING: &[&str] = &[
+    "copy.chunk_copied",
+    "copy.half",
+    "capture.spooled",
+    "catch_up.batch_applied",
+    "build_indexes.built_one",
+    "verify.compared",
+    "hold.started",
+];
+const SERVERS: &[Process] = &[Process::Source, Process::Target, Process::Store];
+/// Where leases, fences or limits run.
+const TIMED: &[&str] = &[
+    "copy.half",
+    "catch_up.batch_applied",
+    "controller.cutover.claimed",
+    "cutover.fenced",
+    "cutover.before_seal",
+    "cutover.sealed",
+    "cutover.flipped",
+    "hold.started",
+    "rollback.fenced",
+];
+
+const TABLE: [Row; 14] = [
     row(Fault::Kill, "kill", ANY, &[], Expected::Ends),
     row(Fault::Stop, "stop", ANY, &[], Expected::Ends),
     row(Fault::Cut, "cut", ANY, &[], Expected::Ends),
@@ -118,6 +148,27 @@ const TABLE: [Row; 11] = [
         "prepared",
         &[Process::Source],
         BEFORE_FENCE,
+        Expected::Ends,
+    ),
+    row(
+        Fault::DiskFull,
+        "disk-full",
+        &[Process::Agent, Process::Target],
+        WRITING,
+        Expected::Ends,
+    ),
+    row(
+        Fault::ClockForward,
+        "clock-forward",
+        SERVERS,
+        TIMED,
+        Expected::Ends,
+    ),
+    row(
+        Fault::ClockBack,
+        "clock-back",
+        SERVERS,
+        TIMED,
         Expected::Ends,
     ),
 ];

@@ -1,7 +1,8 @@
 //! The torture: runs with one fault each, of every component at every place, and the counts of what was survived.
 //!
-//! Order: servers are started once, then case after case in an order that the seed decides ([`case`]); each run has
-//! databases and programs of its own ([`run`]); every result is in the file before the next run begins ([`record`]).
+//! Order: what the machine does not allow is left out ([`means`]); servers are started once, then case after case in an
+//! order that the seed decides ([`case`]); each run has databases and programs of its own ([`run`]), and servers too
+//! where its fault takes a disk or a clock; every result is in the file before the next run begins ([`record`]).
 //! A run that was not survived keeps its folder, and gets new servers after it.
 
 mod blow;
@@ -13,6 +14,7 @@ mod journey;
 mod judge;
 mod level;
 mod lines;
+mod means;
 mod mode;
 mod place;
 mod proxy;
@@ -26,8 +28,9 @@ pub use record::{Record, Results, Sums};
 pub use text::summary;
 
 use crate::error::DemoError;
-use crate::fleet::Ground;
+use crate::fleet::{Ground, Outfit};
 use case::Case;
+use means::Means;
 use run::Terms;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,6 +68,7 @@ pub struct Torture {
 struct Sitting<'s> {
     torture: &'s Torture,
     terms: Terms,
+    means: Means,
     begun: Instant,
     /// Numbers databases.
     started: AtomicU64,
@@ -107,12 +111,19 @@ impl<'s> Sitting<'s> {
             Some(path) => Results::load(path, &torture.commit, seed)?,
             None => Results::begin(&torture.commit, seed.unwrap_or(1)),
         };
-        let cases = case::shuffled(results.seed);
+        let means = Means::find();
+        let (cases, left_out) = means.part(case::shuffled(results.seed));
         results.cases_in_all = u64::try_from(cases.len()).unwrap_or_default();
+        left_out.iter().for_each(|it| println!("left out: {it}"));
+        results.left_out = left_out;
         let queue = match torture.only.is_empty() {
             true => Vec::new(),
             false => only(torture, cases),
         };
+        if queue.is_empty() && !torture.only.is_empty() {
+            let reasons = results.left_out;
+            return Err(DemoError::LeftOut { reasons });
+        }
         Ok(Self {
             torture,
             terms: Terms {
@@ -120,6 +131,7 @@ impl<'s> Sitting<'s> {
                 keep: torture.keep,
                 programs: torture.programs.clone(),
             },
+            means,
             begun: Instant::now(),
             started: AtomicU64::new(0),
             state: Mutex::new(State {
@@ -134,14 +146,18 @@ impl<'s> Sitting<'s> {
     async fn work(&self) -> Result<(), DemoError> {
         let mut ground = None;
         while let Some((case, seed)) = self.next().await {
-            let own = match ground.take() {
+            let outfit = case.outfit();
+            let plain = outfit == Outfit::Plain;
+            let own = match ground.take_if(|_| plain) {
                 Some(own) => own,
-                None => Ground::start().await?,
+                None => Ground::start(outfit).await?,
             };
             let number = self.started.fetch_add(1, Ordering::Relaxed);
             let record = run::perform(&own, &case, (seed, number), &self.terms).await?;
             // Whatever is left on the servers of a run that failed must not fail the next one.
-            ground = Some(own).filter(|_| record.survived);
+            if plain {
+                ground = Some(own).filter(|_| record.survived);
+            }
             self.keep(record).await?;
         }
         Ok(())
@@ -162,7 +178,7 @@ impl<'s> Sitting<'s> {
             if !self.torture.only.is_empty() {
                 return None;
             }
-            state.queue = next_pass(&state.results);
+            state.queue = next_pass(&state.results, &self.means);
         }
         state.runs += 1;
         state.queue.pop()
@@ -190,8 +206,8 @@ fn only(torture: &Torture, cases: Vec<Case>) -> Vec<(Case, u64)> {
 }
 
 /// The cases that were run less often than others; all of them, with new seeds, where none was.
-fn next_pass(results: &Results) -> Vec<(Case, u64)> {
-    let cases = case::shuffled(results.seed);
+fn next_pass(results: &Results, means: &Means) -> Vec<(Case, u64)> {
+    let (cases, _) = means.part(case::shuffled(results.seed));
     let times: Vec<u64> = cases.iter().map(|case| results.times(case)).collect();
     let pass = times.iter().copied().min().unwrap_or_default();
     let due = cases.into_iter().zip(times).filter(|(_, n)| *n == pass);
@@ -209,19 +225,19 @@ mod tests {
     #[test]
     fn a_sitting_goes_on_where_the_last_one_ended_and_then_begins_again() {
         let mut results = Results::begin("aaa", 3);
-        let all = next_pass(&results);
+        let all = next_pass(&results, &Means::default());
         let record = |(case, seed): &(Case, u64)| Record {
             case: case.to_string(),
             seed: *seed,
             ..Record::default()
         };
         results.push(record(all.last().unwrap()));
-        let rest = next_pass(&results);
+        let rest = next_pass(&results, &Means::default());
         assert_eq!(rest, all[..all.len() - 1]);
         for run in rest.iter().rev() {
             results.push(record(run));
         }
-        let again = next_pass(&results);
+        let again = next_pass(&results, &Means::default());
         assert_eq!(again.len(), all.len());
         assert_ne!(again[0].1, all[0].1);
     }

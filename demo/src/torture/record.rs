@@ -122,6 +122,9 @@ pub struct Results {
     pub cases_in_all: u64,
     /// Cases that were run at least once.
     pub cases_run: u64,
+    /// Cases that could not be run on this machine and are in no number: how many, of which faults, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// By who suffered the fault.
     pub by_component: BTreeMap<String, Sums>,
     /// By the step in which it struck.

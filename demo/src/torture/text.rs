@@ -50,9 +50,13 @@ pub(super) fn line(record: &Record, number: u64) -> String {
 #[must_use]
 pub fn summary(results: &Results) -> String {
     let mut text = format!(
-        "commit {}, seed {}: {} of {} cases run\n\n",
+        "commit {}, seed {}: {} of {} cases run\n",
         results.commit, results.seed, results.cases_run, results.cases_in_all
     );
+    for cases in &results.left_out {
+        let _ = writeln!(text, "left out: {cases}");
+    }
+    text.push('\n');
     let parts = [
         ("component", &results.by_component),
         ("step", &results.by_step),

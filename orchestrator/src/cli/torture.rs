@@ -30,7 +30,7 @@ pub(super) struct Torture {
     /// The commit that was built; results of another one are put aside.
     #[arg(long, env = "SHARDWRIGHT_COMMIT", default_value = "unknown")]
     commit: String,
-    /// How long a black hole and a writer that does not end last.
+    /// How long a black hole and a writer that does not end last; a full disk and a wrong clock end after 10 at most.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     lasts: u64,
     /// Runs side by side, each with servers of its own.

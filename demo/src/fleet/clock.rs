@@ -1,0 +1,110 @@
+//! A wall clock that one server has for itself, and that can be set while the server runs.
+//!
+//! A small library comes between the server and the system's clock: preloaded, built by the machine's C compiler.
+//! The machine's own clock is never touched.
+
+use super::Folder;
+use crate::error::DemoError;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SOURCE: &str = include_str!("clock.c");
+/// Where the library finds the number of seconds.
+const VARIABLE: &str = "SHARDWRIGHT_CLOCK";
+
+/// A clock; drop removes its files, which a server that runs has open already.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    folder: Folder,
+    file: File,
+}
+
+impl Clock {
+    /// Builds the library; the clock is right at first.
+    ///
+    /// # Errors
+    /// [`DemoError::NoClock`] with what the compiler says.
+    pub(crate) fn build() -> Result<Self, DemoError> {
+        let folder = Folder::create("clock", false)?;
+        let failed = |path: &Path| DemoError::io(format!("write {}", path.display()));
+        let (source, offset) = (folder.path.join("clock.c"), folder.path.join("seconds"));
+        std::fs::write(&source, SOURCE).map_err(failed(&source))?;
+        let library = library(&folder);
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-O1", "-o"]);
+        let output = compiler.arg(&library).arg(&source).output();
+        let output = output.map_err(DemoError::io("run the C compiler"))?;
+        if !output.status.success() {
+            return Err(DemoError::NoClock {
+                output: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            });
+        }
+        let file = File::create(&offset).map_err(failed(&offset))?;
+        let clock = Self { folder, file };
+        clock.set(0)?;
+        // The server's account reads them, whatever the mask is.
+        let modes = [
+            (&clock.folder.path, 0o755),
+            (&library, 0o755),
+            (&offset, 0o644),
+        ];
+        for (path, mode) in modes {
+            let mode = PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(path, mode).map_err(failed(path))?;
+        }
+        Ok(clock)
+    }
+
+    /// Sets the clock so many seconds ahead of the machine's, for all of the server's processes at once.
+    pub(crate) fn set(&self, seconds: i64) -> Result<(), DemoError> {
+        let written = self.file.write_all_at(&seconds.to_ne_bytes(), 0);
+        written.map_err(DemoError::io("set a server's clock"))
+    }
+
+    /// What a server needs in its environment to have this clock.
+    pub(super) fn variables(&self) -> [(&'static str, PathBuf); 2] {
+        [
+            ("LD_PRELOAD", library(&self.folder)),
+            (VARIABLE, self.folder.path.join("seconds")),
+        ]
+    }
+}
+
+fn library(folder: &Folder) -> PathBuf {
+    folder.path.join("clock.so")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    /// What `date` says, in seconds ahead of this process.
+    fn ahead(clock: &Clock) -> i64 {
+        let mut date = Command::new("date");
+        let output = date.arg("+%s").envs(clock.variables()).output().unwrap();
+        let said: i64 = String::from_utf8(output.stdout)
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        said - i64::try_from(now.as_secs()).unwrap()
+    }
+
+    #[test]
+    fn a_clock_goes_as_it_was_set_for_whoever_has_it() {
+        let clock = Clock::build().unwrap();
+        let close = Duration::from_secs(60).as_secs().cast_signed();
+        for seconds in [0, 3_600, -3_600] {
+            clock.set(seconds).unwrap();
+            let ahead = ahead(&clock);
+            assert!(
+                (ahead - seconds).abs() < close,
+                "{ahead} instead of {seconds}"
+            );
+        }
+    }
+}

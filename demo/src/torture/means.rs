@@ -1,0 +1,74 @@
+//! What this machine allows: some faults take more than programs and servers, and are left out where that is missing.
+
+use super::case::Case;
+use crate::error::DemoError;
+use crate::fleet::{Clock, Disk, Outfit};
+
+/// Why things cannot be had; nothing where they can.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Means {
+    /// Disks of our own.
+    disk: Option<String>,
+    /// Clocks of our own.
+    clock: Option<String>,
+}
+
+impl Means {
+    /// Tries everything once.
+    pub(super) fn find() -> Self {
+        let why = |error: DemoError| super::run::chain(&error);
+        Self {
+            disk: Disk::attempt().err().map(why),
+            clock: Clock::build().err().map(why),
+        }
+    }
+
+    /// The cases that can be run here, and a sentence for each kind that cannot.
+    pub(super) fn part(&self, cases: Vec<Case>) -> (Vec<Case>, Vec<String>) {
+        let (can, cannot): (Vec<Case>, Vec<Case>) = cases
+            .into_iter()
+            .partition(|case| self.missing(case).is_none());
+        let mut left_out = Vec::new();
+        for why in [&self.disk, &self.clock].into_iter().flatten() {
+            let same = cannot.iter().filter(|case| self.missing(case) == Some(why));
+            let faults: std::collections::BTreeSet<&str> =
+                same.clone().map(|case| case.fault.name()).collect();
+            let faults: Vec<&str> = faults.into_iter().collect();
+            let count = same.count();
+            if count > 0 {
+                left_out.push(format!("{count} cases of {}: {why}", faults.join(", ")));
+            }
+        }
+        (can, left_out)
+    }
+
+    fn missing(&self, case: &Case) -> Option<&String> {
+        match case.outfit() {
+            Outfit::Plain => None,
+            Outfit::SmallDatabase | Outfit::SmallSpools => self.disk.as_ref(),
+            Outfit::OwnClock(_) => self.clock.as_ref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_run_is_left_out_and_told() {
+        let all = super::super::case::shuffled(1);
+        let (every, left_out) = Means::default().part(all.clone());
+        assert_eq!((every.len(), left_out.len()), (all.len(), 0));
+        let means = Means {
+            disk: Some("no right to mount".to_owned()),
+            clock: None,
+        };
+        let (some, left_out) = means.part(all.clone());
+        assert!(some.iter().all(|case| case.fault.name() != "disk-full"));
+        assert!(some.iter().any(|case| case.fault.name() == "clock-back"));
+        let count = all.len() - some.len();
+        let told = format!("{count} cases of disk-full: no right to mount");
+        assert_eq!(left_out, [told]);
+    }
+}
