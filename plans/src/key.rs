@@ -296,6 +296,20 @@ impl Key {
         }
     }
 
+    /// The value as it is written in files and commands: as [`Key::text`], a composite one as JSON.
+    #[must_use]
+    pub(crate) fn written(&self) -> String {
+        match self {
+            Self::Row(_) => serde_json::to_string(self).unwrap_or_else(|_| self.text()),
+            Self::Int(_)
+            | Self::Text(_)
+            | Self::Uuid(_)
+            | Self::Bytes(_)
+            | Self::Date(_)
+            | Self::Timestamp(_) => self.text(),
+        }
+    }
+
     /// The value as an SQL literal of the column's type, safe to stand in any statement.
     ///
     /// An integer that the type does not hold, as the end of a range may be, is a `bigint`, which compares

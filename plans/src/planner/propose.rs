@@ -15,20 +15,10 @@ const NEW_SHARD: &str = "NEW-SHARD";
 
 /// The command that gives `key` a shard of its own.
 pub(super) fn isolate(key: &Key, ground: Ground<'_>) -> String {
-    let text = match key {
-        // A composite key is written as JSON.
-        Key::Row(_) => serde_json::to_string(key).unwrap_or_else(|_| key.text()),
-        Key::Int(_)
-        | Key::Text(_)
-        | Key::Uuid(_)
-        | Key::Bytes(_)
-        | Key::Date(_)
-        | Key::Timestamp(_) => key.text(),
-    };
     format!(
         "shardwright plan isolate {} {} --to {NEW_SHARD}",
         shell(ground.map.name.as_str()),
-        shell(&text)
+        shell(&key.written())
     )
 }
 

@@ -59,24 +59,12 @@ fn csv(map: &ShardMap) -> String {
         for row in cells(keys) {
             let texts = row
                 .iter()
-                .map(|cell| cell.as_ref().map_or_else(String::new, csv_text));
+                .map(|cell| cell.as_ref().map_or_else(String::new, Key::written));
             let _ = writer.write_record(texts.chain([shard.to_string()]));
         }
     }
     let bytes = writer.into_inner().unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
-}
-
-fn csv_text(key: &Key) -> String {
-    match key {
-        Key::Row(_) => serde_json::to_string(key).unwrap_or_default(),
-        Key::Int(_)
-        | Key::Text(_)
-        | Key::Uuid(_)
-        | Key::Bytes(_)
-        | Key::Date(_)
-        | Key::Timestamp(_) => key.text(),
-    }
 }
 
 fn json(map: &ShardMap) -> String {
