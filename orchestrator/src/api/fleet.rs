@@ -1,6 +1,6 @@
 //! The shards beside the map: what contradicts, what is left over, and its mending.
 
-use super::{ApiError, actor, json};
+use super::{ApiError, actor, json_or_default};
 use crate::controller::{CleanupOrder, CleanupReport, Controller, FleetReport, ReconcileOrder};
 use axum::Json;
 use axum::body::Bytes;
@@ -20,10 +20,7 @@ pub(super) async fn reconcile(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<FleetReport>, ApiError> {
-    let order: ReconcileOrder = match body.is_empty() {
-        true => ReconcileOrder::default(),
-        false => json(&body)?,
-    };
+    let order: ReconcileOrder = json_or_default(&body)?;
     Ok(Json(controller.reconcile(&order, actor(&headers)).await?))
 }
 
@@ -33,10 +30,7 @@ pub(super) async fn cleanup(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<CleanupReport>, ApiError> {
-    let order: CleanupOrder = match body.is_empty() {
-        true => CleanupOrder::default(),
-        false => json(&body)?,
-    };
+    let order: CleanupOrder = json_or_default(&body)?;
     Ok(Json(controller.cleanup(&order, actor(&headers)).await?))
 }
 

@@ -1,20 +1,20 @@
 //! Migrations: shown, ordered about, followed.
 
-use super::stream::{feed_migration, last_event_id};
-use super::{ApiError, actor, json};
+use super::stream::{accepts_feed, feed_migration, last_event_id};
+use super::{ApiError, actor, json_or_default};
 use crate::controller::{Command, ControlError, Controller};
 use crate::store::{CleanupRecord, Snapshot};
 use crate::view::{MigrationView, Summary};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use plans::id::MigrationId;
 use serde::Deserialize;
 
 /// Rows of a list without a limit.
-pub(super) const LIST: i64 = 200;
+const LIST: i64 = 200;
 /// Events of one answer.
 pub(super) const EVENTS: i64 = 10_000;
 
@@ -32,6 +32,13 @@ pub(super) struct Order {
     pub(super) reason: Option<String>,
 }
 
+/// The command that a path names, and the order in the body.
+pub(super) fn order(command: &str, body: &Bytes) -> Result<(Command, Order), ApiError> {
+    let named = Command::parse(command);
+    let command = named.ok_or_else(|| ControlError::missing("command", command))?;
+    Ok((command, json_or_default(body)?))
+}
+
 /// Where a reader of events stands.
 #[derive(Debug, Deserialize)]
 pub(super) struct After {
@@ -41,7 +48,13 @@ pub(super) struct After {
 /// How many.
 #[derive(Debug, Deserialize)]
 pub(super) struct Limit {
-    pub(super) limit: Option<i64>,
+    limit: Option<i64>,
+}
+
+impl Limit {
+    pub(super) fn rows(&self) -> i64 {
+        self.limit.unwrap_or(LIST).clamp(1, EVENTS)
+    }
 }
 
 /// The newest ones.
@@ -49,8 +62,7 @@ pub(super) async fn list(
     State(controller): State<Controller>,
     Query(limit): Query<Limit>,
 ) -> Result<Json<Vec<Summary>>, ApiError> {
-    let limit = limit.limit.unwrap_or(LIST).clamp(1, EVENTS);
-    let all = controller.store().list(limit).await?;
+    let all = controller.store().list(limit.rows()).await?;
     Ok(Json(all.iter().map(Summary::from).collect()))
 }
 
@@ -70,13 +82,7 @@ pub(super) async fn command(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<MigrationView>, ApiError> {
-    let command =
-        Command::parse(&command).ok_or_else(|| ControlError::missing("command", &command))?;
-    let order: Order = if body.is_empty() {
-        Order::default()
-    } else {
-        json(&body)?
-    };
+    let (command, order) = order(&command, &body)?;
     let reason = order.reason.as_deref();
     let id = MigrationId(id);
     let snapshot = controller
@@ -95,8 +101,7 @@ pub(super) async fn events(
     let id = MigrationId(id);
     controller.load(&id).await?;
     let after = last_event_id(&headers).or(after.after).unwrap_or(0);
-    let accept = headers.get(header::ACCEPT).and_then(|a| a.to_str().ok());
-    if accept.is_some_and(|accept| accept.contains("text/event-stream")) {
+    if accepts_feed(&headers) {
         return Ok(feed_migration(controller, id, after).into_response());
     }
     let events = controller.store().events(&id, after, EVENTS).await?;

@@ -204,6 +204,15 @@ fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     })
 }
 
+/// As [`json`], for a body that may be left out.
+fn json_or_default<T: DeserializeOwned + Default>(body: &[u8]) -> Result<T, ApiError> {
+    if body.is_empty() {
+        Ok(T::default())
+    } else {
+        json(body)
+    }
+}
+
 /// Serves the API and the dashboard of `controller` on `listener`, and makes it stand for the lead, until the task is
 /// dropped. Unless it was told another address, others are sent to the one that is listened on.
 ///

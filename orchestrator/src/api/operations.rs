@@ -1,15 +1,15 @@
 //! Operations: submitted plans with all their moves.
 
-use super::migrations::{Created, EVENTS, LIST, Limit, Order, created};
-use super::stream::feed_operation;
-use super::{ApiError, actor, json};
-use crate::controller::{Command, ControlError, Controller};
+use super::migrations::{Created, EVENTS, Limit, created, order};
+use super::stream::{accepts_feed, feed_operation};
+use super::{ApiError, actor};
+use crate::controller::{ControlError, Controller};
 use crate::store::{AuditRecord, Event};
 use crate::view::OperationView;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use plans::id::MigrationId;
 use serde::{Deserialize, Serialize};
@@ -51,8 +51,7 @@ pub(super) async fn list(
     State(controller): State<Controller>,
     Query(limit): Query<Limit>,
 ) -> Result<Json<Vec<OperationView>>, ApiError> {
-    let limit = limit.limit.unwrap_or(LIST).clamp(1, EVENTS);
-    let all = controller.store().operations(limit).await?;
+    let all = controller.store().operations(limit.rows()).await?;
     Ok(Json(all.iter().map(OperationView::from).collect()))
 }
 
@@ -71,13 +70,7 @@ pub(super) async fn command(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<OperationView>, ApiError> {
-    let command =
-        Command::parse(&command).ok_or_else(|| ControlError::missing("command", &command))?;
-    let order: Order = if body.is_empty() {
-        Order::default()
-    } else {
-        json(&body)?
-    };
+    let (command, order) = order(&command, &body)?;
     let reason = order.reason.as_deref();
     let operation = controller
         .command_all(&MigrationId(id), command, actor(&headers), reason)
@@ -100,8 +93,7 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let operation = controller.operation(&MigrationId(id)).await?;
-    let accept = headers.get(header::ACCEPT).and_then(|a| a.to_str().ok());
-    if accept.is_some_and(|accept| accept.contains("text/event-stream")) {
+    if accepts_feed(&headers) {
         return Ok(feed_operation(controller, operation.id).into_response());
     }
     let mut lines = Vec::new();
@@ -121,8 +113,7 @@ pub(super) async fn audit(
     State(controller): State<Controller>,
     Query(limit): Query<Limit>,
 ) -> Result<Json<Vec<AuditRecord>>, ApiError> {
-    let limit = limit.limit.unwrap_or(LIST).clamp(1, EVENTS);
-    Ok(Json(controller.store().audit(limit).await?))
+    Ok(Json(controller.store().audit(limit.rows()).await?))
 }
 
 /// The operation as the API shows it.

@@ -2,7 +2,7 @@
 
 use super::migrations::view;
 use crate::controller::{ControlError, Controller};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, header};
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive, KeepAliveStream};
 use futures::stream::{BoxStream, StreamExt, unfold};
@@ -23,6 +23,12 @@ const PAUSE: Duration = Duration::from_millis(250);
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 /// Events of one look.
 const BATCH: i64 = 500;
+
+/// Whether the reader wants to be told as things happen.
+pub(super) fn accepts_feed(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|a| a.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/event-stream"))
+}
 
 /// Where a reader that comes back left off.
 pub(super) fn last_event_id(headers: &HeaderMap) -> Option<i64> {

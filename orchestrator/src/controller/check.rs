@@ -328,16 +328,11 @@ impl Controller {
     }
 
     async fn mend(&self, task: MendTask) -> Result<Mended, ControlError> {
-        match self.inspect(Inspection::Mend(Box::new(task)), WORK).await? {
-            Inspected::Mend(mended) => Ok(mended),
-            Inspected::Survey(_)
-            | Inspected::Load(_)
-            | Inspected::Directory(_)
-            | Inspected::Check(_)
-            | Inspected::Differences(_)
-            | Inspected::Inventory(_)
-            | Inspected::Swept(_) => Err(ControlError::OtherAnswer),
-        }
+        let Inspected::Mend(mended) = self.inspect(Inspection::Mend(Box::new(task)), WORK).await?
+        else {
+            return Err(ControlError::OtherAnswer);
+        };
+        Ok(mended)
     }
 }
 

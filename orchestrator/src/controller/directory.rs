@@ -39,15 +39,11 @@ impl Controller {
             timeout_ms: ask.timeout_ms,
         };
         let work = Duration::from_millis(ask.timeout_ms.into());
-        match self.inspect(Inspection::Directory(task), work).await? {
-            Inspected::Directory(directory) => Ok(directory),
-            Inspected::Survey(_)
-            | Inspected::Load(_)
-            | Inspected::Check(_)
-            | Inspected::Mend(_)
-            | Inspected::Differences(_)
-            | Inspected::Inventory(_)
-            | Inspected::Swept(_) => Err(ControlError::OtherAnswer),
-        }
+        let Inspected::Directory(directory) =
+            self.inspect(Inspection::Directory(task), work).await?
+        else {
+            return Err(ControlError::OtherAnswer);
+        };
+        Ok(directory)
     }
 }

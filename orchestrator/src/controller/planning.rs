@@ -119,19 +119,11 @@ impl Controller {
             mode: look.mode,
             again: look.again,
         };
-        match self
-            .inspect(Inspection::Survey(task), Duration::ZERO)
-            .await?
-        {
-            Inspected::Survey(survey) => Ok(survey),
-            Inspected::Load(_)
-            | Inspected::Directory(_)
-            | Inspected::Check(_)
-            | Inspected::Mend(_)
-            | Inspected::Differences(_)
-            | Inspected::Inventory(_)
-            | Inspected::Swept(_) => Err(ControlError::OtherAnswer),
-        }
+        let asked = Inspection::Survey(task);
+        let Inspected::Survey(survey) = self.inspect(asked, Duration::ZERO).await? else {
+            return Err(ControlError::OtherAnswer);
+        };
+        Ok(survey)
     }
 
     /// Asks an agent where the load of a shard is.
@@ -162,15 +154,9 @@ impl Controller {
             hottest: gauge.hottest,
         };
         let work = Duration::from_secs(gauge.watch_seconds.into());
-        match self.inspect(Inspection::Load(task), work).await? {
-            Inspected::Load(load) => Ok(load),
-            Inspected::Survey(_)
-            | Inspected::Directory(_)
-            | Inspected::Check(_)
-            | Inspected::Mend(_)
-            | Inspected::Differences(_)
-            | Inspected::Inventory(_)
-            | Inspected::Swept(_) => Err(ControlError::OtherAnswer),
-        }
+        let Inspected::Load(load) = self.inspect(Inspection::Load(task), work).await? else {
+            return Err(ControlError::OtherAnswer);
+        };
+        Ok(load)
     }
 }

@@ -67,16 +67,10 @@ impl Controller {
             target: shard_ref(&shards, &m.plan.moving.target)?,
         };
         let asked = Inspection::Differences(Box::new(task));
-        match self.inspect(asked, Duration::ZERO).await? {
-            Inspected::Differences(found) => Ok(found.reports),
-            Inspected::Survey(_)
-            | Inspected::Load(_)
-            | Inspected::Directory(_)
-            | Inspected::Check(_)
-            | Inspected::Mend(_)
-            | Inspected::Inventory(_)
-            | Inspected::Swept(_) => Err(ControlError::OtherAnswer),
-        }
+        let Inspected::Differences(found) = self.inspect(asked, Duration::ZERO).await? else {
+            return Err(ControlError::OtherAnswer);
+        };
+        Ok(found.reports)
     }
 
     /// The comparison that a step of this kind is to make.
