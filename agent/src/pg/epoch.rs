@@ -103,17 +103,7 @@ pub(crate) async fn is_enrolled(
     token: &Token,
     shard: &str,
 ) -> Result<bool, StepError> {
-    if !super::home::exists(client, shard).await? {
-        return Ok(false);
-    }
-    let row = client
-        .query_opt(
-            "select 1 from shardwright.move where migration = $1",
-            &[&token.migration.0],
-        )
-        .await
-        .at(format_args!("shard {shard}: looking for the migration"))?;
-    Ok(row.is_some())
+    Ok(epoch_in_force(client, token, shard).await?.is_some())
 }
 
 /// True while the token's epoch is the one in force on this shard.
@@ -122,17 +112,26 @@ pub(crate) async fn is_current(
     token: &Token,
     shard: &str,
 ) -> Result<bool, StepError> {
+    Ok(epoch_in_force(client, token, shard).await? == Some(token.epoch.0))
+}
+
+/// The epoch of the migration's row on this shard, if it has one there.
+async fn epoch_in_force(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<Option<i64>, StepError> {
     if !super::home::exists(client, shard).await? {
-        return Ok(false);
+        return Ok(None);
     }
     let row = client
         .query_opt(
-            "select 1 from shardwright.move where migration = $1 and epoch = $2",
-            &[&token.migration.0, &token.epoch.0],
+            "select epoch from shardwright.move where migration = $1",
+            &[&token.migration.0],
         )
         .await
         .at(format_args!("shard {shard}: reading the epoch"))?;
-    Ok(row.is_some())
+    Ok(row.map(|row| row.get(0)))
 }
 
 /// Opens a transaction that no worker and no other owner can be beside, for cutover attempt `number`

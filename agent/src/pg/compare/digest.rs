@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use tokio_postgres::Row;
+
 use super::{Moving, Part, Side};
 use crate::error::{At, StepError};
 
@@ -19,6 +21,17 @@ pub(crate) struct Digest {
     pub(crate) rows: i64,
     first: String,
     second: String,
+}
+
+impl Digest {
+    /// Reads what [`sums`] selects, from `column` on.
+    fn read(row: &Row, column: usize) -> Self {
+        Self {
+            rows: row.get(column),
+            first: row.get(column + 1),
+            second: row.get(column + 2),
+        }
+    }
 }
 
 /// Rows and hash sums over `s.shardwright_row`.
@@ -40,37 +53,31 @@ pub(super) fn class(moving: &Moving<'_>, of: i64) -> String {
     )
 }
 
+/// The chunk's rows as texts, `s.shardwright_row`, behind the columns `before`.
+///
+/// `offset 0` keeps the text from being made once for each hash.
+fn texts(moving: &Moving<'_>, part: &Part, before: &str) -> String {
+    format!(
+        "(select {before}{row} as shardwright_row from only {name} t where {predicate} and {part} offset 0) s",
+        row = moving.row(),
+        name = moving.name(),
+        predicate = moving.predicate,
+        part = part.sql(moving),
+    )
+}
+
 /// The digest of one chunk, as the session's transaction sees it.
 pub(crate) async fn digest(
     side: Side<'_>,
     moving: &Moving<'_>,
     part: &Part,
 ) -> Result<Digest, StepError> {
-    // `offset 0` keeps the text from being made once for each hash.
-    let row = side
-        .client
-        .query_one(
-            &format!(
-                "select {sums} from (
-                   select {row} as shardwright_row from only {name} t where {predicate} and {part} offset 0) s",
-                sums = sums(),
-                row = moving.row(),
-                name = moving.name(),
-                predicate = moving.predicate,
-                part = part.sql(moving),
-            ),
-            &[],
-        )
-        .await
-        .at(format_args!(
-            "shard {}: digesting {}",
-            side.shard, moving.table.table
-        ))?;
-    Ok(Digest {
-        rows: row.get(0),
-        first: row.get(1),
-        second: row.get(2),
-    })
+    let sql = format!("select {} from {}", sums(), texts(moving, part, ""));
+    let row = side.client.query_one(&sql, &[]).await.at(format_args!(
+        "shard {}: digesting {}",
+        side.shard, moving.table.table
+    ))?;
+    Ok(Digest::read(&row, 0))
 }
 
 /// The digests of a chunk's sub-chunks, and how many there can be.
@@ -79,32 +86,17 @@ pub(super) async fn classes(
     moving: &Moving<'_>,
     part: &Part,
 ) -> Result<BTreeMap<i64, Digest>, StepError> {
-    let rows = side
-        .client
-        .query(
-            &format!(
-                "select s.shardwright_class, {sums} from (
-                   select {class} as shardwright_class, {row} as shardwright_row
-                   from only {name} t where {predicate} and {part} offset 0) s group by 1",
-                sums = sums(),
-                class = class(moving, CLASSES),
-                row = moving.row(),
-                name = moving.name(),
-                predicate = moving.predicate,
-                part = part.sql(moving),
-            ),
-            &[],
-        )
-        .await
-        .at(format_args!(
-            "shard {}: digesting {} by sub-chunk",
-            side.shard, moving.table.table
-        ))?;
-    let digest = |row: &tokio_postgres::Row| Digest {
-        rows: row.get(1),
-        first: row.get(2),
-        second: row.get(3),
-    };
+    let class = format!("{} as shardwright_class, ", class(moving, CLASSES));
+    let sql = format!(
+        "select s.shardwright_class, {} from {} group by 1",
+        sums(),
+        texts(moving, part, &class)
+    );
+    let rows = side.client.query(&sql, &[]).await.at(format_args!(
+        "shard {}: digesting {} by sub-chunk",
+        side.shard, moving.table.table
+    ))?;
+    let digest = |row| Digest::read(row, 1);
     Ok(rows.iter().map(|row| (row.get(0), digest(row))).collect())
 }
 
