@@ -1,0 +1,262 @@
+//! The server's setting that names who commits wait for: what stood there comes back, whoever takes us out.
+
+use plans::inspection::inventory::{InventoryTask, Object, ObjectKind};
+use plans::inspection::sweep::{Ground, SweepTask, judge};
+use plans::inspection::{Inspected, Inspection};
+use plans::names::Direction;
+use plans::plan::ShardRef;
+use tokio_postgres::Client;
+
+use super::super::bench::{Bench, ITEM, code};
+use super::super::shard::until;
+use super::{FAR, program, setting, until_degraded};
+use crate::dual_write::DualWrite;
+use crate::inspect;
+use crate::pg::dual_write::{self, Proof};
+use crate::pg::epoch;
+use crate::stream::Stream;
+
+/// A session that changes the setting as the agent does.
+async fn changing(bench: &Bench) -> connect::Connected {
+    let session = bench.ours(&bench.source).await;
+    dual_write::prepare(&session).await.expect("prepared");
+    session
+}
+
+async fn set(session: &Client, value: &str) {
+    let value = value.replace('\'', "''");
+    let sql = format!("alter system set synchronous_standby_names = '{value}'");
+    session.batch_execute(&sql).await.expect("set");
+    session
+        .batch_execute("select pg_reload_conf()")
+        .await
+        .expect("reloaded");
+}
+
+async fn until_set(bench: &Bench, value: &str) {
+    until("the server has it", || async {
+        setting(&bench.source).await == value
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_names_of_real_standbys_are_put_back_as_they_were() {
+    let bench = Bench::each_alone("dwnames", ITEM).await;
+    let session = changing(&bench).await;
+    let mut second = bench.token.clone();
+    second.migration = "dwsecond".into();
+    epoch::enrol(&session, &second, "source", "m", "s")
+        .await
+        .expect("enrolled");
+    let name = |token: &epoch::Token| token.migration.application_name("dual-write/1");
+    let (a, b) = (name(&bench.token), name(&second));
+    for value in [
+        "",
+        "s1",
+        "FIRST 1 (s1)",
+        "any 1 (s1, \"it's 2\")",
+        "2 (s1, S2, *)",
+    ] {
+        set(&session, value).await;
+        until_set(&bench, value).await;
+        for first_out in [&bench.token, &second] {
+            let last_out = if first_out.migration == second.migration {
+                &bench.token
+            } else {
+                &second
+            };
+            dual_write::put_in(&session, &bench.token, &a, "s")
+                .await
+                .expect("put in");
+            dual_write::put_in(&session, &second, &b, "s")
+                .await
+                .expect("put in");
+            let both = setting(&bench.source).await;
+            assert!(both.contains(&a) && both.contains(&b), "{both}");
+            for out in [first_out, last_out] {
+                let was = dual_write::take_out(&session, out, Proof::Owner, "s").await;
+                assert!(was.expect("taken out"));
+            }
+            assert_eq!(setting(&bench.source).await, value);
+        }
+    }
+    set(&session, "").await;
+    let read = "select count(*) from shardwright.dual_write";
+    let left: i64 = session.query_one(read, &[]).await.expect("read").get(0);
+    assert_eq!(left, 0);
+}
+
+#[tokio::test]
+async fn a_setting_of_the_configuration_file_is_in_force_again_afterwards() {
+    let bench = Bench::each_alone("dwfile", ITEM).await;
+    let session = changing(&bench).await;
+    let name = bench.token.migration.application_name("dual-write/1");
+    dual_write::put_in(&session, &bench.token, &name, "s")
+        .await
+        .expect("put in");
+    dual_write::take_out(&session, &bench.token, Proof::Owner, "s")
+        .await
+        .expect("taken out");
+    let read = "select count(*) from pg_file_settings where name = 'synchronous_standby_names' and sourcefile ~ 'auto.conf$'";
+    let left: i64 = session.query_one(read, &[]).await.expect("read").get(0);
+    assert_eq!(left, 0);
+}
+
+#[tokio::test]
+async fn an_older_owner_changes_nothing_and_a_newer_one_mends_before_its_first_commit() {
+    let bench = Bench::each_alone("dwepoch", ITEM).await;
+    let session = changing(&bench).await;
+    let name = bench.token.migration.application_name("dual-write/1");
+    dual_write::put_in(&session, &bench.token, &name, "s")
+        .await
+        .expect("put in");
+    let newer = bench.token_of(2);
+    assert!(
+        dual_write::take_out(&session, &newer, Proof::Owner, "s")
+            .await
+            .is_err()
+    );
+    // Nobody confirms: without this the take-over would wait for ever.
+    let out = dual_write::take_out(&session, &newer, Proof::Taking, "s").await;
+    assert!(out.expect("taken out"));
+    let plain = bench.ours(&bench.source).await;
+    epoch::take_over(&plain, &newer, "s").await.expect("taken");
+
+    let late = changing(&bench).await;
+    let put = dual_write::put_in(&late, &bench.token, &name, "s").await;
+    assert_eq!(code(put), "epoch.stale");
+    let name = newer.migration.application_name("dual-write/2");
+    dual_write::put_in(&late, &newer, &name, "s")
+        .await
+        .expect("put in");
+    for proof in [Proof::Owner, Proof::Taking] {
+        let out = dual_write::take_out(&late, &bench.token, proof, "s").await;
+        assert_eq!(code(out), "epoch.stale");
+    }
+    dual_write::take_out(&late, &newer, Proof::Owner, "s")
+        .await
+        .expect("taken out");
+}
+
+#[tokio::test]
+async fn a_name_that_nobody_looks_after_is_swept_although_every_commit_waits_for_it() {
+    let bench = Bench::each_alone("dwsweep", ITEM).await;
+    let session = changing(&bench).await;
+    let name = bench.token.migration.application_name("dual-write/1");
+    dual_write::put_in(&session, &bench.token, &name, "s")
+        .await
+        .expect("put in");
+    session.close().await;
+    let shard = ShardRef {
+        name: "s".into(),
+        number: 1,
+        dsn: bench.source.dsn_text(),
+    };
+    // The session that was closed counts as somebody who works for the migration until it is gone.
+    until("only the name is left", || async {
+        let here = bench.source.session().await;
+        let read =
+            "select count(*) = 0 from pg_stat_activity where application_name like 'shardwright/%'";
+        here.query_one(read, &[]).await.expect("read").get(0)
+    })
+    .await;
+    let task = InventoryTask {
+        shard: shard.clone(),
+    };
+    let found = inspect::run(&Inspection::Inventory(task)).await;
+    let Inspected::Inventory(seen) = found.expect("seen") else {
+        panic!("not what was asked for");
+    };
+    let named = |object: &&Object| object.kind == ObjectKind::StandbyName;
+    let found = seen.objects.iter().find(named);
+    assert_eq!(found.map(|object| &object.name), Some(&name));
+    let sweeps = judge(&Ground::default(), &[*seen]).remove(0).1;
+    let task = SweepTask { shard, sweeps };
+    let swept = inspect::run(&Inspection::Sweep(Box::new(task))).await;
+    swept.expect("swept");
+    assert_eq!(setting(&bench.source).await, "");
+}
+
+#[tokio::test]
+async fn the_rights_that_it_takes_are_named_one_by_one() {
+    let bench = Bench::each_alone("dwrights", ITEM).await;
+    let admin = bench.source.session().await;
+    admin
+        .batch_execute("create role plain login password 'p'")
+        .await
+        .expect("a role");
+    let dsn = bench.source.dsn_as("plain", "p");
+    let plain = connect::connect(&dsn, &connect::Session::named("test"))
+        .await
+        .expect("connected");
+    let found = dual_write::obstacles(&plain, "s").await.expect("asked");
+    assert_eq!(found.len(), 3, "{found:?}");
+    for (_, remedy) in found {
+        admin
+            .batch_execute(&remedy)
+            .await
+            .expect("the remedy is a statement");
+    }
+    assert_eq!(dual_write::obstacles(&plain, "s").await.expect("asked"), []);
+}
+
+/// Whether a name of ours is written where a reload or a restart would find it.
+async fn is_written(bench: &Bench) -> bool {
+    let session = bench.source.session().await;
+    let read = "select count(*) > 0 from pg_file_settings where name = 'synchronous_standby_names' and setting like '%shardwright/%'";
+    session.query_one(read, &[]).await.expect("read").get(0)
+}
+
+#[tokio::test]
+async fn a_name_that_was_written_by_an_owner_who_died_before_the_reload_is_taken_out() {
+    let bench = Bench::each_alone("dwunseen", ITEM).await;
+    let session = changing(&bench).await;
+    let (id, name) = (
+        &bench.token.migration,
+        bench.token.migration.application_name("dual-write/1"),
+    );
+    session
+        .batch_execute(&format!(
+            "insert into shardwright.dual_write values ('{id}', '')"
+        ))
+        .await
+        .expect("recorded");
+    session
+        .batch_execute(&format!(
+            "alter system set synchronous_standby_names = 'FIRST 1 (\"{name}\")'"
+        ))
+        .await
+        .expect("written");
+    assert_eq!(setting(&bench.source).await, "", "not in force");
+    assert!(is_written(&bench).await);
+    let newer = bench.token_of(2);
+    let out = dual_write::take_out(&session, &newer, Proof::Taking, "s").await;
+    assert!(out.expect("taken out"));
+    assert!(!is_written(&bench).await);
+    let again = dual_write::take_out(&session, &newer, Proof::Taking, "s").await;
+    assert!(!again.expect("asked"));
+}
+
+#[tokio::test]
+async fn a_name_that_the_server_refused_to_take_over_is_not_left_in_its_files() {
+    let bench = Bench::each_alone("dwrefused", ITEM).await;
+    bench.capture(Direction::Forward).await;
+    let file = bench.source.cluster.data().join("postgresql.conf");
+    let good = std::fs::read_to_string(&file).expect("read");
+    std::fs::write(&file, format!("{good}\nthis is no setting\n")).expect("broken");
+    let mut spec = bench.spec(Direction::Forward).await;
+    spec.dual_write = Some(DualWrite {
+        limit: FAR,
+        watchdog: program("watchdog_process"),
+    });
+    let stream = Stream::start(spec, false, true);
+    until("it is written", || is_written(&bench)).await;
+    assert_eq!(
+        until_degraded(&stream).await,
+        "our name is not in force in synchronous_standby_names"
+    );
+    stream.stop().await;
+    assert!(!is_written(&bench).await);
+    std::fs::write(&file, good).expect("mended");
+}
