@@ -4,9 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 mod api;
+mod attempts;
 mod command_line;
 mod controllers;
 mod fixture;
+mod inspections;
 mod lifecycle;
 mod maps;
 mod operations;

@@ -1,12 +1,10 @@
 //! The ways between the two owners: back, again, and what keeps a cutover from starting.
 
-use crate::fixture::{Agent, Server, failure, until};
+use crate::fixture::{Agent, Server, failure, stream_of, until};
 use plans::failure::{Failure, RetryClass};
 use plans::id::{MapVersion, MigrationId};
 use plans::names::Direction;
-use plans::wire::{
-    Action, CutoverAnswer, CutoverAsk, Dispatch, Holding, LongWriter, Outcome, StreamStatus,
-};
+use plans::wire::{Action, CutoverAnswer, CutoverAsk, Dispatch, Holding, LongWriter, Outcome};
 use serde_json::Value;
 
 /// A migration that has flipped; its hold as it is dispatched.
@@ -134,29 +132,6 @@ async fn a_hold_back_of_some_seconds_ends_by_itself() {
     .await;
     agent.done(&held).await;
     agent.done(&agent.take("drop_new").await).await;
-}
-
-fn stream_of(dispatch: &Dispatch, edit: impl FnOnce(&mut StreamStatus)) -> Holding {
-    let mut stream = StreamStatus {
-        direction: Direction::Reverse,
-        mode: Default::default(),
-        spooled_bytes: 0,
-        retained: Default::default(),
-        dual_write: Default::default(),
-        lag_bytes: 0,
-        lag_ms: 0,
-        transactions: 0,
-        changes: 0,
-        failure: None,
-    };
-    edit(&mut stream);
-    Holding {
-        migration: dispatch.migration.clone(),
-        epoch: dispatch.epoch,
-        step: dispatch.step.as_ref().map(|(id, _)| id.clone()),
-        progress: Default::default(),
-        stream: Some(stream),
-    }
 }
 
 #[tokio::test]

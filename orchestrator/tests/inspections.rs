@@ -1,0 +1,248 @@
+//! What agents look at for a map: load, checks and their mending, directory tables.
+
+use crate::fixture::{Agent, Server, refused, said, told};
+use orchestrator::controller::{MapCheck, MapLoad};
+use plans::failure::{Failure, RetryClass};
+use plans::id::ShardName;
+use plans::inspection::check::{Checked, KeyRows, Look, RowsSeen, Seen};
+use plans::inspection::{Directory, Inspected, Inspection, ItemLoad, KeyLoad, Load};
+use plans::key::Key;
+use serde_json::{Value, json};
+
+/// Map `m`: below 100 on `a`, the rest on `b`, with a table.
+async fn two_shards(server: &Server) {
+    let parts = [
+        "--range",
+        "0..100=a",
+        "--range",
+        "100..200=b",
+        "--table",
+        "orders=tenant_id",
+    ];
+    told(server, &[&["map", "create", "m"][..], &parts].concat()).await;
+}
+
+/// Answers each inspection by `see` until the request is answered.
+async fn seen_by<T>(
+    agent: &Agent,
+    request: impl Future<Output = T>,
+    see: impl Fn(&Inspection) -> Result<Inspected, Failure>,
+) -> T {
+    let look = async {
+        loop {
+            let task = agent.asked().await;
+            let seen = see(&task.inspection);
+            agent.answer(&task, seen).await;
+        }
+    };
+    tokio::select! {
+        answer = request => answer,
+        () = look => unreachable!("looks for ever"),
+    }
+}
+
+#[tokio::test]
+async fn load_is_measured_side_by_side_and_a_hot_key_is_isolated() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    two_shards(&server).await;
+    let shard = json!({"name": "free", "dsn": "host=x"});
+    assert_eq!(server.post("/api/v1/shards", &shard).await.status(), 201);
+    let report = json!({"counts": [[7, 30], [150, 600]], "window_ms": 1000});
+    let counted = server.post("/api/v1/maps/m/counters", &report).await;
+    assert_eq!(counted.status(), 200);
+    let see = |inspection: &Inspection| {
+        let Inspection::Load(task) = inspection else {
+            panic!("{inspection:?}")
+        };
+        assert_eq!(task.watch_seconds, 1);
+        let hot = task.shard.name == ShardName::from("b");
+        let (key, writes) = if hot { (150, 900) } else { (7, 40) };
+        let writes_elsewhere = 60;
+        Ok(Inspected::Load(Load {
+            shard: task.shard.name.clone(),
+            items: vec![ItemLoad {
+                keys: task.owned.clone(),
+                rows: 10,
+                bytes: 100,
+                writes: writes + writes_elsewhere,
+                weight: 0,
+            }],
+            hottest: vec![KeyLoad {
+                key: Key::Int(key),
+                rows: 3,
+                writes,
+            }],
+            watched_ms: 1000,
+            sampled: true,
+            findings: Vec::new(),
+        }))
+    };
+    let line = ["map", "load", "m", "--for", "1s"];
+    let load = seen_by(&agent, told(&server, &line), see).await;
+    let load: MapLoad = serde_json::from_value(load).unwrap();
+    assert_eq!(load.hottest[0].key, Key::Int(150));
+    assert_eq!(load.shards[1].cost, 960);
+    assert!(load.shards[1].of_fair_share > 1.5, "{:?}", load.shards);
+    assert_eq!(load.proposals.len(), 1);
+    let proposal = &load.proposals[0].proposal;
+    assert!(proposal.contains("shardwright plan isolate"), "{proposal}");
+    assert_eq!(
+        (&load.counted[0].key, load.counted[0].uses),
+        (&Key::Int(150), 600)
+    );
+
+    let (_, text) = refused(&server, &["map", "load", "tenants"]).await;
+    assert!(text.contains("map tenants lists no tables"), "{text}");
+}
+
+/// What an agent sees: one row on `a` that nobody owns; shard `broken` cannot be reached.
+fn part(inspection: &Inspection, broken: &str) -> Result<Inspected, Failure> {
+    let Inspection::Check(task) = inspection else {
+        panic!("{inspection:?}")
+    };
+    if task.shard.name.as_str() == broken {
+        return Err(Failure {
+            code: "connect.refused".to_owned(),
+            message: "nobody listens".to_owned(),
+            hint: None,
+            retry: RetryClass::Exponential,
+        });
+    }
+    let seen = match &task.look {
+        Look::Rows { table } => Seen::Rows(RowsSeen {
+            table: table.to_string(),
+            unmapped: u64::from(task.shard.name == ShardName::from("a")),
+            unmapped_keys: vec![KeyRows {
+                key: Key::Int(-3),
+                rows: 1,
+            }],
+            ..RowsSeen::default()
+        }),
+        Look::Schema => Seen::Schema { tables: Vec::new() },
+        Look::Reference => Seen::Reference { tables: Vec::new() },
+        Look::Guards => Seen::Guards { broken: Vec::new() },
+        Look::Sequences => Seen::Sequences {
+            sequences: Vec::new(),
+        },
+        Look::Present { .. } => Seen::Present { keys: Vec::new() },
+    };
+    Ok(Inspected::Check(Checked {
+        shard: task.shard.name.clone(),
+        seen,
+    }))
+}
+
+#[tokio::test]
+async fn a_check_names_defects_and_takes_up_what_failed() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    two_shards(&server).await;
+    let path = "/api/v1/maps/m/check";
+    let nobody = json!({});
+    let asked = seen_by(&agent, server.post(path, &nobody), |i| part(i, "b"));
+    let check: MapCheck = asked.await.json().await.unwrap();
+    assert!(!check.failed.is_empty() && check.failed.iter().all(|part| part.shard.as_str() == "b"));
+    assert!(
+        check.failed[0].message.contains("nobody listens"),
+        "{:?}",
+        check.failed
+    );
+
+    // Only what failed is asked again.
+    let path = format!("{path}?token={}", check.token);
+    let asked = seen_by(&agent, server.post(&path, &nobody), |i| {
+        let Inspection::Check(task) = i else {
+            panic!("{i:?}")
+        };
+        assert_eq!(task.shard.name.as_str(), "b");
+        part(i, "")
+    });
+    let again: MapCheck = asked.await.json().await.unwrap();
+    assert_eq!((again.failed.len(), again.parts), (0, check.parts));
+    let kinds: Vec<&str> = again
+        .defects
+        .iter()
+        .map(|defect| defect.kind.name())
+        .collect();
+    assert_eq!(kinds, ["unmapped_key"]);
+    let metrics = server.get("/metrics").await.text().await.unwrap();
+    assert!(
+        metrics.contains("shardwright_map_defects{map=\"m\",kind=\"unmapped_key\"} 1"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("shardwright_map_defects{map=\"m\",kind=\"gap\"} 0"),
+        "{metrics}"
+    );
+    let stale = server
+        .post("/api/v1/maps/m/check?token=other", &nobody)
+        .await;
+    assert_eq!(stale.status(), 422);
+}
+
+#[tokio::test]
+async fn a_check_that_is_due_runs_by_itself() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    two_shards(&server).await;
+    told(&server, &["map", "set", "m", "--check-every", "1h"]).await;
+    let task = agent.asked().await;
+    assert!(matches!(task.inspection, Inspection::Check(_)), "{task:?}");
+}
+
+#[tokio::test]
+async fn gaps_are_mended_by_a_request() {
+    let server = Server::start().await;
+    let parts = ["--range", "0..5=a", "--range", "10..20=b"];
+    told(&server, &[&["map", "create", "g"][..], &parts].concat()).await;
+    let gap = json!({"range": [{"from": 5, "to": 10}]});
+    let request = json!({"map": "g", "map_version": 1, "mends": [
+        {"mend": "map_keys", "keys": gap, "shard": "b"}, {"mend": "by_hand", "advice": "look"}]});
+    let outcomes: Value = server
+        .post("/api/v1/maps/g/mend", &request)
+        .await
+        .json()
+        .await
+        .unwrap();
+    assert!(outcomes[0]["done"].is_object(), "{outcomes}");
+    assert_eq!(told(&server, &["map", "show", "g"]).await["version"], 2);
+    let again = server.post("/api/v1/maps/g/mend", &request).await;
+    assert_eq!(again.status(), 422);
+}
+
+#[tokio::test]
+async fn a_directory_table_becomes_a_list_map() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let see = |inspection: &Inspection| {
+        let Inspection::Directory(task) = inspection else {
+            panic!("{inspection:?}")
+        };
+        assert_eq!(task.query, "select tenant, home from directory");
+        let row = |tenant: &str, home: &str| vec![Some(tenant.to_owned()), Some(home.to_owned())];
+        Ok(Inspected::Directory(Directory {
+            columns: vec!["tenant".to_owned(), "home".to_owned()],
+            rows: vec![row("acme", "a"), row("bolt", "b"), row("core", "a")],
+        }))
+    };
+    let line = [
+        "map",
+        "import",
+        "d",
+        "--strategy",
+        "list",
+        "--key",
+        "text",
+        "--from",
+        "a",
+    ];
+    let line = [
+        &line[..],
+        &["--query", "select tenant, home from directory"],
+    ]
+    .concat();
+    let map = seen_by(&agent, told(&server, &line), see).await;
+    assert_eq!(map["mappings"][0]["keys"]["list"], json!(["acme", "core"]));
+    assert_eq!(said(&server, &["map", "locate", "d", "bolt"]).await, "b\n");
+}
