@@ -10,7 +10,7 @@ use crate::options::prepare_base;
 use crate::server::{Cluster, SETTINGS_FILE, run, tail};
 use crate::{Binaries, ClusterError, Options, owner, port, postmaster};
 
-const SUPERUSER: &str = "postgres";
+pub(crate) const SUPERUSER: &str = "postgres";
 
 impl Cluster {
     /// Makes a cluster by `initdb`, in about a second; it is not started.
@@ -22,6 +22,14 @@ impl Cluster {
     /// [`ClusterError::BinariesMissing`], [`ClusterError::Exists`], [`ClusterError::Unreachable`],
     /// or what `initdb` says; a folder that was begun is removed.
     pub fn create(options: Options) -> Result<Self, ClusterError> {
+        Self::make(options, Self::init)
+    }
+
+    /// A cluster in a new folder of its own, which `fill` gives its data; it is removed where that fails.
+    pub(crate) fn make(
+        options: Options,
+        fill: impl FnOnce(&Self) -> Result<(), ClusterError>,
+    ) -> Result<Self, ClusterError> {
         let binaries = options
             .binaries
             .clone()
@@ -50,7 +58,7 @@ impl Cluster {
             port,
             port_is_fixed,
         };
-        match cluster.init() {
+        match fill(&cluster) {
             Ok(()) => Ok(cluster),
             Err(error) => {
                 owner::remove(&cluster.dir)?;
@@ -104,16 +112,22 @@ impl Cluster {
         })
     }
 
-    fn init(&self) -> Result<(), ClusterError> {
+    /// The folder with everything but the data.
+    pub(crate) fn furnish(&self, secret: &str) -> Result<(), ClusterError> {
         owner::claim(&self.dir, self.options.keep)?;
         let password = self.password_file();
-        let secret = port::random::<16>().map_err(ClusterError::io("make", &password))?;
-        write_private(&password, &format!("{:032x}", u128::from_le_bytes(secret)))?;
+        write_private(&password, secret)?;
         self.account.give(&password)?;
         self.account.give(&self.dir)?;
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         std::fs::set_permissions(&self.dir, mode)
-            .map_err(ClusterError::io("set the mode of", &self.dir))?;
+            .map_err(ClusterError::io("set the mode of", &self.dir))
+    }
+
+    fn init(&self) -> Result<(), ClusterError> {
+        let password = self.password_file();
+        let secret = port::random::<16>().map_err(ClusterError::io("make", &password))?;
+        self.furnish(&format!("{:032x}", u128::from_le_bytes(secret)))?;
         // Under a second name until it is complete, so that `open` never meets half a cluster.
         let begun = self.dir.join("data.begun");
         self.run_initdb(&begun)?;

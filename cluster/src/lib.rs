@@ -17,6 +17,7 @@ mod port;
 mod postmaster;
 mod process;
 mod server;
+mod standby;
 
 pub use binaries::Binaries;
 pub use error::ClusterError;

@@ -19,11 +19,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// Sessions of ours, and transactions that somebody prepared, on a whole server.
+/// Sessions of ours, names of ours that commits wait for, and transactions that somebody prepared, on a whole server.
 const REMAINS: &str = "select (select count(*) from pg_catalog.pg_stat_activity \
         where starts_with(application_name, 'shardwright/') and pid <> pg_catalog.pg_backend_pid()) \
     + (select count(*) from pg_catalog.pg_prepared_xacts) \
-    + (select count(*) from pg_catalog.pg_replication_slots)";
+    + (select count(*) from pg_catalog.pg_replication_slots) \
+    + (pg_catalog.strpos(pg_catalog.current_setting('synchronous_standby_names'), 'shardwright/') > 0)::integer";
 
 /// Room for the target's database while a small shop is split, MiB.
 const DATABASE_DISK: u32 = 96;

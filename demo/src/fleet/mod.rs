@@ -40,6 +40,8 @@ const SERVER_DISK: u32 = 512;
 /// The most servers that shards have together.
 const MOST_SERVERS: usize = 2;
 const ADMIN: &str = "postgres";
+/// Every server's, and the name of its database.
+pub(crate) const SUPERUSER: &str = ADMIN;
 /// The agents' names.
 pub(crate) const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
 /// The controllers' names; of several one leads.

@@ -9,6 +9,7 @@ use super::fault::Fault;
 use super::lines::{Lines, Party};
 use super::place::Leg;
 use super::proxy::Proxy;
+use super::standby::Standby;
 use super::story::Story;
 use crate::api::Api;
 use crate::drive::{blocking, crash};
@@ -64,6 +65,8 @@ pub(super) struct Blow {
     /// How long a black hole lasts, and a writer that does not end.
     pub(super) lasts: Duration,
     pub(super) fleet: Arc<Fleet>,
+    /// Of the server that the fault is for, where that fails over.
+    pub(super) standby: Option<Arc<Standby>>,
     pub(super) lines: Arc<Lines>,
     pub(super) ledger: Arc<Ledger>,
     pub(super) api: Api,
@@ -154,6 +157,7 @@ impl Blow {
                 tokio::time::sleep(self.lasts).await;
                 deed::end_writer(writer).await
             }
+            Fault::Failover => self.fail_over(arrival).await,
             Fault::Prepared => {
                 deed::prepare(&self.shard()?).await?;
                 drop(arrival);
@@ -180,6 +184,15 @@ impl Blow {
         drop(arrival);
         tokio::time::sleep(RESTART_AFTER).await;
         blocking(move || cluster.start()).await
+    }
+
+    async fn fail_over(&self, arrival: Arrival) -> Result<(), DemoError> {
+        let (Some((cluster, shard)), Some(standby)) = (self.server(), &self.standby) else {
+            return Ok(());
+        };
+        crash(&cluster, shard, &self.ledger).await?;
+        drop(arrival);
+        standby.take_over().await
     }
 
     async fn stop(&self, arrival: Arrival, party: Party) -> Result<(), DemoError> {

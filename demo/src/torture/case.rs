@@ -114,6 +114,7 @@ impl Case {
                 | Fault::SlotLost
                 | Fault::ForeignWrite
                 | Fault::LongWriter
+                | Fault::Failover
                 | Fault::Prepared,
                 _,
             ) => Outfit::Plain,

@@ -27,6 +27,8 @@ pub(super) enum Fault {
     ForeignWrite,
     /// A transaction with a write to a moving key stays open for some time.
     LongWriter,
+    /// SIGKILL to the server; its synchronous standby is promoted and gets its address.
+    Failover,
     /// A prepared transaction with a write to a moving key stays for some time.
     Prepared,
     /// The disk is full for some time: the one with the target's rows, or the one with the agents' spools.
@@ -76,6 +78,14 @@ const CAPTURED: &[&str] = &[
 ];
 /// After the target has rows, before they are compared.
 const COPIED: &[&str] = &["controller.copy.settled", "build_indexes.built_one"];
+/// While the slots, and what was applied, are on a server that is gone.
+const FAILED_OVER: &[&str] = &[
+    "copy.half",
+    "controller.copy.settled",
+    "catch_up.batch_applied",
+    "verify.compared",
+    "hold.started",
+];
 /// Where the next thing to come is a comparison, an approval or a fence.
 const BEFORE_FENCE: &[&str] = &[
     "verify.compared",
@@ -108,7 +118,7 @@ const TIMED: &[&str] = &[
     "rollback.fenced",
 ];
 
-const TABLE: [Row; 14] = [
+const TABLE: [Row; 15] = [
     row(Fault::Kill, "kill", ANY, &[], Expected::Ends),
     row(Fault::Stop, "stop", ANY, &[], Expected::Ends),
     row(Fault::Cut, "cut", ANY, &[], Expected::Ends),
@@ -142,6 +152,13 @@ const TABLE: [Row; 14] = [
         &[Process::Source],
         BEFORE_FENCE,
         Expected::Ends,
+    ),
+    row(
+        Fault::Failover,
+        "failover",
+        SHARDS,
+        FAILED_OVER,
+        Expected::EndsOrTakenBack,
     ),
     row(
         Fault::Prepared,
@@ -220,13 +237,14 @@ impl Fault {
     pub(super) fn strikes_offline(self) -> bool {
         !matches!(
             self,
-            Self::SlotDropped | Self::SlotLost | Self::LongWriter | Self::Prepared
+            Self::SlotDropped | Self::SlotLost | Self::LongWriter | Self::Prepared | Self::Failover
         )
     }
 
-    /// Whether the run must stay before the flip for the fault to be found: no other way makes sense then.
+    /// Whether the run must stay before the flip for the fault to be found, or loses the way back by it: no other way
+    /// makes sense then.
     pub(super) fn only_forward(self, leg: Leg) -> bool {
-        leg == Leg::Before && self.expected() != Expected::Ends
+        self == Self::Failover || leg == Leg::Before && self.expected() != Expected::Ends
     }
 
     fn row(self) -> Option<&'static Row> {

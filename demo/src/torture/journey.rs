@@ -3,7 +3,7 @@
 use super::blow::{Journey, Struck};
 use super::case::{Case, Way};
 use super::course::{Course, is_flipped};
-use super::fault::Expected;
+use super::fault::{Expected, Fault};
 use super::level::Level;
 use super::place::Leg;
 use crate::api::{Migration, Step};
@@ -65,6 +65,13 @@ impl Operator<'_> {
         ended: Result<Outcome, DemoError>,
     ) -> Result<Outcome, DemoError> {
         match (self.case.fault.expected(), ended) {
+            // After the flip it cannot be taken back: the owner goes on, and the reason is told.
+            (Expected::EndsOrTakenBack, Err(DemoError::Stopped { reason, .. }))
+                if self.case.place.leg == Leg::Flipped =>
+            {
+                course.story.tell(&format!("failed: {reason:?}"));
+                Ok(Outcome::Failed)
+            }
             (Expected::TakenBack | Expected::EndsOrTakenBack, Err(DemoError::Stopped { .. })) => {
                 course.command("abort", is_unwinding).await?;
                 course.until("the unwinding", is_unwound).await?;
@@ -172,7 +179,8 @@ impl Operator<'_> {
         };
         course.wait("the fault", over).await?;
         // An offline migration's old copy is not kept in step.
-        if hasty || self.offline {
+        // A new server has no slot: the old copy stays behind.
+        if hasty || self.offline || (here && self.case.fault == Fault::Failover) {
             return Ok(());
         }
         self.diverged += self.level.differing().await?;

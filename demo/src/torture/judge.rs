@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Sessions of ours may take a moment to end, and agents to look for spools that are over.
 const LEFT_LIMIT: Duration = Duration::from_secs(20);
+/// The outcome of a migration that failed, as a fault may lead to.
+pub(super) const FAILED: &str = "failed";
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 impl Run<'_> {
@@ -30,7 +32,11 @@ impl Run<'_> {
         ledger: &Ledger,
         record: &mut Record,
     ) -> Result<(), DemoError> {
-        let checked = self.verdict(api, ledger, outcome.is_none()).await?;
+        let hold = match outcome {
+            Some(Outcome::Completed | Outcome::Unwound | Outcome::RolledBack) => false,
+            Some(Outcome::Failed) | None => true,
+        };
+        let checked = self.verdict(api, ledger, hold).await?;
         self.story.tell(&format!("{checked:?}"));
         record.judge(&checked);
         Ok(())
@@ -87,7 +93,8 @@ impl Run<'_> {
 
     /// When no program of ours runs any more: nothing of theirs is on the servers or in their folder.
     pub(super) async fn last_look(&self, ground: &Ground, record: &mut Record) {
-        if record.stuck > 0 {
+        // What a migration has not ended is not left behind.
+        if record.stuck > 0 || record.outcome == FAILED {
             return;
         }
         let begun = Instant::now();

@@ -20,6 +20,7 @@ mod place;
 mod proxy;
 mod record;
 mod run;
+mod standby;
 mod story;
 mod text;
 
@@ -156,7 +157,9 @@ impl<'s> Sitting<'s> {
             let record = run::perform(&own, &case, (seed, number), &self.terms).await?;
             // Whatever is left on the servers of a run that failed must not fail the next one.
             if plain {
-                ground = Some(own).filter(|_| record.survived);
+                // Nor may the servers of one that failed over.
+                let whole = record.survived && case.fault != fault::Fault::Failover;
+                ground = Some(own).filter(|_| whole);
             }
             self.keep(record).await?;
         }

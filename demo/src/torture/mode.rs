@@ -1,6 +1,7 @@
 //! How the migration of a run goes about it: while writes go on, acknowledged by one shard or by both, or offline.
 
 use super::case::Case;
+use super::fault::Fault;
 use plans::request::{self, DualWrite};
 use plans::step::StepKind;
 use std::fmt;
@@ -25,6 +26,10 @@ impl Mode {
     pub(super) fn of(case: &Case, seed: u64) -> Self {
         if case.place.step == StepKind::SetReadOnly {
             return Self::Offline;
+        }
+        // A commit that waits for a standby waits for that one alone.
+        if case.fault == Fault::Failover {
+            return Self::Asynchronous;
         }
         // Apart from what else follows from the seed itself.
         let number = case.seed(seed, u64::MAX) % OF;

@@ -32,7 +32,12 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// Listens on a free port of loopback, for what listens on `to`.
     pub(crate) async fn start(to: u16) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        Self::at(0, to).await
+    }
+
+    /// Listens on this port, where nobody does any more.
+    pub(crate) async fn at(port: u16, to: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let port = listener.local_addr()?.port();
         let told = watch::Sender::new(Told::default());
         let task = tokio::spawn(receive(listener, to, told.clone()));

@@ -6,12 +6,14 @@
 use super::blow::{self, Blow, Journey, Struck};
 use super::case::{Case, Way};
 use super::course::Course;
-use super::fault::Expected;
+use super::fault::{Expected, Fault};
 use super::journey::Operator;
+use super::judge::FAILED;
 use super::level::Level;
 use super::lines::Lines;
 use super::mode::Mode;
 use super::record::Record;
+use super::standby::Standby;
 use super::story::Story;
 use crate::api::Api;
 use crate::drive;
@@ -56,6 +58,7 @@ pub(super) struct Terms {
 
 /// A run under way.
 pub(super) struct Run<'r> {
+    standby: Option<Arc<Standby>>,
     case: &'r Case,
     seed: u64,
     way: Way,
@@ -93,7 +96,12 @@ pub(super) async fn perform(
     let way = case.way(seed);
     let mode = Mode::of(case, seed);
     story.tell(&format!("{case} with seed {seed}: {mode}, {way}"));
+    let standby = match (case.fault, fleet.server(case.component)) {
+        (Fault::Failover, Some(primary)) => Some(Arc::new(Standby::start(primary).await?)),
+        (_, Some(_) | None) => None,
+    };
     let run = Run {
+        standby,
         case,
         seed,
         way,
@@ -195,6 +203,7 @@ impl Run<'_> {
             seed: self.seed,
             lasts: self.terms.lasts,
             fleet: Arc::clone(&self.fleet),
+            standby: self.standby.clone(),
             lines: Arc::clone(&self.lines),
             ledger: Arc::clone(ledger),
             api: api.clone(),
@@ -296,7 +305,8 @@ impl Run<'_> {
     fn keep(&self, ground: &Ground, record: &mut Record) {
         record.problems.iter().for_each(|it| self.story.tell(it));
         self.fleet.keep();
-        for (name, log) in ground.logs() {
+        let standby = self.standby.iter().map(|standby| standby.log());
+        for (name, log) in ground.logs().into_iter().chain(standby) {
             let copy = self.fleet.dir().join(format!("{name}.log"));
             if let Err(error) = std::fs::copy(&log, copy) {
                 tracing::warn!(%error, log = %log.display(), "log not kept");
@@ -329,7 +339,7 @@ impl Travelled {
                     Outcome::Completed => "completed",
                     Outcome::Unwound => "unwound",
                     Outcome::RolledBack => "rolled back",
-                    Outcome::Failed => "failed",
+                    Outcome::Failed => FAILED,
                 }
                 .to_owned();
                 Some(outcome)

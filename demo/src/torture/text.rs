@@ -73,7 +73,7 @@ pub fn summary(results: &Results) -> String {
 fn table(text: &mut String, name: &str, sums: &BTreeMap<String, Sums>) {
     let _ = writeln!(
         text,
-        "{name:14} {:>5} {:>9} {:>13} {:>5} {:>11} {:>8} {:>10} {:>6} {:>6} {:>7}",
+        "{name:14} {:>5} {:>9} {:>13} {:>5} {:>11} {:>8} {:>10} {:>6} {:>6} {:>6} {:>8} {:>6} {:>6} {:>7}",
         "runs",
         "survived",
         "acknowledged",
@@ -81,6 +81,10 @@ fn table(text: &mut String, name: &str, sums: &BTreeMap<String, Sums>) {
         "duplicated",
         "phantom",
         "misplaced",
+        "wrong",
+        "lists",
+        "bank",
+        "diverged",
         "stuck",
         "leaked",
         "95 % <"
@@ -94,7 +98,7 @@ fn table(text: &mut String, name: &str, sums: &BTreeMap<String, Sums>) {
 fn row(text: &mut String, name: &str, sums: &Sums) {
     let _ = writeln!(
         text,
-        "{name:14} {:>5} {:>9} {:>13} {:>5} {:>11} {:>8} {:>10} {:>6} {:>6} {:>7}",
+        "{name:14} {:>5} {:>9} {:>13} {:>5} {:>11} {:>8} {:>10} {:>6} {:>6} {:>6} {:>8} {:>6} {:>6} {:>7}",
         sums.runs,
         sums.survived,
         sums.acknowledged,
@@ -102,6 +106,10 @@ fn row(text: &mut String, name: &str, sums: &Sums) {
         sums.duplicated,
         sums.phantom,
         sums.misplaced,
+        sums.wrong,
+        sums.not_linearizable,
+        sums.money,
+        sums.diverged,
         sums.stuck,
         sums.leaked,
         bound(sums)

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 /// Strike every component at every step while a live shard is split under load, and count what is survived.
 ///
-/// Each run has one fault. A sitting continues where the last one at the same commit ended.
+/// Each run has one fault; its seed decides what the operator does and whether the migration is asynchronous,
+/// synchronous or offline. A sitting continues where the last one at the same commit ended.
 #[derive(Debug, Args)]
 pub(super) struct Torture {
     /// Runs of this sitting, at most.
@@ -17,7 +18,7 @@ pub(super) struct Torture {
     /// Begin no run after so many seconds.
     #[arg(long)]
     seconds: Option<u64>,
-    /// Decides the order of the cases and what happens in them; with --only the seed of the run to replay.
+    /// Decides the order of the cases, their modes and what happens in them; with --only the seed of the run to replay.
     #[arg(long)]
     seed: Option<u64>,
     /// Only these cases, once each: agent, controller, source, target or store, at a step or a place in it, for

@@ -1,0 +1,69 @@
+//! Physical standbys: a second cluster that follows the first one's log, and is promoted.
+//!
+//! Absent: whether commits wait for the standby; that is `synchronous_standby_names` of the first server, the caller's.
+
+use crate::create::SUPERUSER;
+use crate::server::{run, tail};
+use crate::{Cluster, ClusterError, Options};
+use std::process::Command;
+
+const PROMOTE_LIMIT: &str = "60";
+
+impl Cluster {
+    /// Makes a standby of this running server by `pg_basebackup`; it is not started. It has the same password, and
+    /// follows under `name`.
+    ///
+    /// # Errors
+    /// Those of [`Cluster::create`], or what `pg_basebackup` says.
+    pub fn standby(&self, name: &str, options: Options) -> Result<Self, ClusterError> {
+        let file = self.password_file();
+        let password = std::fs::read_to_string(&file).map_err(ClusterError::io("read", &file))?;
+        let from = format!(
+            "host={} port={} user={SUPERUSER} application_name={name}",
+            self.host(),
+            self.port()
+        );
+        Self::make(options, |standby| {
+            standby.furnish(&password)?;
+            let begun = standby.dir.join("data.begun");
+            let mut command = standby.program("pg_basebackup");
+            command.env("PGPASSWORD", &password);
+            command
+                .arg("--dbname")
+                .arg(from)
+                .arg("--pgdata")
+                .arg(&begun);
+            command.args(["--write-recovery-conf", "--wal-method", "stream"]);
+            command.args(["--checkpoint", "fast", "--no-sync"]);
+            standby.done("pg_basebackup", command)?;
+            std::fs::rename(&begun, standby.data()).map_err(ClusterError::io("rename", &begun))
+        })
+    }
+
+    /// Ends the recovery of a running standby; returns once the server takes writes.
+    ///
+    /// # Errors
+    /// What `pg_ctl` says, after a minute at the latest.
+    pub fn promote(&self) -> Result<(), ClusterError> {
+        let mut command = self.program("pg_ctl");
+        command.args(["promote", "--silent", "--wait", "--timeout", PROMOTE_LIMIT]);
+        command.arg("--pgdata").arg(self.data());
+        self.done("pg_ctl", command)
+    }
+
+    fn program(&self, name: &str) -> Command {
+        self.account.command(&self.binaries.path(name), &self.dir)
+    }
+
+    fn done(&self, program: &'static str, command: Command) -> Result<(), ClusterError> {
+        let (status, output) = run(command, program, &self.dir)?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(ClusterError::Program {
+            program,
+            status,
+            output: tail(&output),
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! A standby of a shard's server, made for a run whose fault is a failover.
+//!
+//! Order: a copy of the server follows it, and every synchronous commit waits for both; the server is killed, the
+//! standby promoted, and whoever connects to the old address, by whatever way, comes to the new server.
+
+use super::proxy::Proxy;
+use crate::drive::blocking;
+use crate::error::DemoError;
+use crate::fleet::SUPERUSER;
+use crate::shop::ShopError;
+use cluster::{Cluster, Options};
+use connect::{Dsn, Session};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+const NAME: &str = "torture_standby";
+const FOLLOW_LIMIT: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A standby, and what stands at the old address once it was promoted. Dropping it stops the server.
+#[derive(Debug)]
+pub(super) struct Standby {
+    server: Arc<Cluster>,
+    /// The port that everybody knows.
+    port: u16,
+    address: Mutex<Option<Proxy>>,
+}
+
+impl Standby {
+    /// Starts one; returns when commits wait for it.
+    pub(super) async fn start(primary: Arc<Cluster>) -> Result<Self, DemoError> {
+        let port = primary.port();
+        let dsn = Dsn::parse(&primary.dsn(SUPERUSER, SUPERUSER))?;
+        let made = tokio::task::spawn_blocking(move || {
+            let standby = primary.standby(NAME, Options::temporary("demo-standby"))?;
+            standby.start().map(|()| standby)
+        });
+        let made = made.await.map_err(std::io::Error::other);
+        let server = made.map_err(DemoError::io("start a standby"))??;
+        wait_for(&dsn).await?;
+        Ok(Self {
+            server: Arc::new(server),
+            port,
+            address: Mutex::default(),
+        })
+    }
+
+    /// Promotes it in the place of the first server, which is dead.
+    pub(super) async fn take_over(&self) -> Result<(), DemoError> {
+        let server = Arc::clone(&self.server);
+        blocking(move || server.promote()).await?;
+        let proxy = Proxy::at(self.port, self.server.port()).await;
+        let proxy = proxy.map_err(DemoError::io("take over a server's address"))?;
+        *self.address.lock().unwrap_or_else(PoisonError::into_inner) = Some(proxy);
+        Ok(())
+    }
+
+    /// Its log.
+    pub(super) fn log(&self) -> (String, PathBuf) {
+        (self.server.name().to_owned(), self.server.log_file())
+    }
+}
+
+/// From now on synchronous commits wait for the standby.
+async fn wait_for(primary: &Dsn) -> Result<(), DemoError> {
+    let failed = |source| ShopError::Statement {
+        action: "let commits wait for a standby",
+        source,
+    };
+    let session = connect::connect(primary, &Session::named("operator")).await;
+    let session = session.map_err(ShopError::from)?;
+    let set = format!("alter system set synchronous_standby_names = '{NAME}'");
+    session.batch_execute(&set).await.map_err(failed)?;
+    let reload = "select pg_catalog.pg_reload_conf()";
+    session.batch_execute(reload).await.map_err(failed)?;
+    let waits = format!(
+        "select exists (select from pg_catalog.pg_stat_replication \
+         where application_name = '{NAME}' and sync_state = 'sync')"
+    );
+    let begun = Instant::now();
+    while !session
+        .query_one(&waits, &[])
+        .await
+        .map_err(failed)?
+        .get::<_, bool>(0)
+    {
+        if begun.elapsed() > FOLLOW_LIMIT {
+            return Err(DemoError::Stalled {
+                what: "a standby".to_owned(),
+                seconds: FOLLOW_LIMIT.as_secs(),
+            });
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    session.close().await;
+    Ok(())
+}
