@@ -176,6 +176,20 @@ impl Attempt<'_> {
             })?
     }
 
+    /// Refuses to go on where changes of moving keys were applied after the first marker.
+    fn nothing_since_the_fence(&self, applied: u64) -> Result<(), StepError> {
+        if applied == self.applied_at_fence {
+            return Ok(());
+        }
+        Err(StepError::not_yet(
+            "fence.expired",
+            format!(
+                "{} change(s) of moving keys arrived between fence and seal: the fence had expired",
+                applied.abs_diff(self.applied_at_fence)
+            ),
+        ))
+    }
+
     /// C6: dirty keys are equal on both sides; sequences are set past the losing shard's.
     async fn check(&self) -> Result<i64, StepError> {
         let ((losing, _), (gaining, _)) = (self.losing(), self.gaining());
@@ -183,6 +197,11 @@ impl Attempt<'_> {
         let both = self.sessions.both();
         let (different, compared) = dirty::differences(self.context, sides, &both).await?;
         if different > 0 {
+            // A difference is one only while nothing moves, and a fence ends by itself.
+            let token = &sides.token;
+            let marker = Marker::new(token, self.number.0, Kind::Fenced);
+            marker.emit(losing, token, &sides.origin.name).await?;
+            self.nothing_since_the_fence(self.applied(marker.id).await?)?;
             return Err(StepError::refused(
                 "verify.different",
                 format!(
@@ -226,16 +245,7 @@ impl Attempt<'_> {
             stream.stop_at(marker.id);
         }
         marker.emit(client, token, shard).await?;
-        let after = self.applied(marker.id).await?;
-        if after != self.applied_at_fence {
-            return Err(StepError::not_yet(
-                "fence.expired",
-                format!(
-                    "{} change(s) of moving keys arrived between fence and seal: the fence had expired",
-                    after - self.applied_at_fence
-                ),
-            ));
-        }
+        self.nothing_since_the_fence(self.applied(marker.id).await?)?;
         self.end_stream().await;
         let (client, _) = self.losing();
         last_look(
