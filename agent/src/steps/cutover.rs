@@ -6,7 +6,7 @@
 //! source's register. After the flip there is only forward.
 
 mod clear_way;
-mod gate;
+pub(super) mod gate;
 mod offline;
 pub(super) mod spare;
 mod way_back;

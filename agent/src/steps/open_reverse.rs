@@ -3,6 +3,7 @@
 use plans::names::Direction;
 use serde_json::{Value, json};
 
+use super::cutover::gate::check_identity;
 use super::dual_write;
 use super::open_capture::{create_slot, drop_slot, publish, record, start_progress};
 use crate::error::StepError;
@@ -12,6 +13,8 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     context.say("creating the stream back to the source");
     let target = context.target()?;
     let session = target.session("reverse").await?;
+    // A stream reads the server that it knows from the first step, and no other (I10).
+    check_identity(context, &session, &target.name, Direction::Reverse).await?;
     record(context, &target.name, Direction::Reverse).await?;
     dual_write::record(context, Direction::Reverse).await?;
     drop_slot(&session, context, Direction::Reverse, &target.name).await?;

@@ -93,6 +93,10 @@ pub(super) async fn facts(
     .await?;
     guard::check(gaining, id, tables, &destination.name).await?;
     check_identity(context, losing, &origin.name, parties.direction).await?;
+    if parties.direction == Direction::Forward && context.online() {
+        // The stream back is that server's: without it the keys could not come back (I6).
+        check_identity(context, gaining, &destination.name, Direction::Reverse).await?;
+    }
     let mut names = sequences::names(gaining, &destination.name).await?;
     let there = sequences::names(losing, &origin.name).await?;
     names.retain(|name| there.contains(name));
@@ -103,8 +107,8 @@ pub(super) async fn facts(
     })
 }
 
-/// I10: the same server and the same timeline as when the capture was opened.
-pub(super) async fn check_identity(
+/// I10: the shard that a stream of this direction reads is the same server, on the same timeline, as at first.
+pub(in crate::steps) async fn check_identity(
     context: &Context,
     session: &Client,
     shard: &str,
@@ -122,7 +126,7 @@ pub(super) async fn check_identity(
     Err(StepError::refused(
         "server.changed",
         format!(
-            "shard {shard} is another server, or was promoted to another timeline, since the capture was opened"
+            "shard {shard} is another server, or was promoted to another timeline, since the migration began"
         ),
         "abort the migration and plan it again",
     ))
