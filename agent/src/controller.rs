@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plans::id::MigrationId;
-use plans::state::migration::MigrationState;
 use plans::wire::{Claim, CutoverAnswer, CutoverCall, Heartbeat, HeartbeatReply, Report, Work};
 use serde::Deserialize;
 use serde::Serialize;
@@ -151,17 +150,17 @@ impl Controller {
         self.read(response).await
     }
 
-    /// The state of a migration; `None` when the controller does not know it.
+    /// Whether a migration has ended; `None` when the controller does not know it.
     ///
     /// # Errors
     /// [`ControllerError`]
-    pub async fn state_of(
+    pub async fn has_ended(
         &self,
         migration: &MigrationId,
-    ) -> Result<Option<MigrationState>, ControllerError> {
+    ) -> Result<Option<bool>, ControllerError> {
         #[derive(Deserialize)]
         struct View {
-            state: MigrationState,
+            finished_at: Option<String>,
         }
         let base = self.leader.borrow().clone();
         let url = format!("{base}/api/v1/migrations/{migration}");
@@ -171,7 +170,7 @@ impl Controller {
             return Ok(None);
         }
         let view = response.json::<View>().await;
-        view.map(|view| Some(view.state))
+        view.map(|view| Some(view.finished_at.is_some()))
             .map_err(|error| not_reached(&base, &error))
     }
 

@@ -325,6 +325,7 @@ impl Context {
             Direction::Forward => (self.source()?, self.target()?, known.source),
             Direction::Reverse => (self.target()?, self.source()?, known.target),
         };
+        let log_limit = u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20);
         Ok(StreamSpec {
             direction,
             origin,
@@ -334,8 +335,9 @@ impl Context {
             tables: Arc::new(self.dispatch.tables.clone()),
             spool: (direction == Direction::Forward).then(|| self.spool()),
             dual_write: self.dual_write(),
-            spool_beyond: u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20) / 4,
-            log_limit: u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20),
+            spool_beyond: log_limit / 4,
+            keep_behind: log_limit / 4,
+            log_limit,
             max_attempts: self.dispatch.options.max_attempts,
         })
     }

@@ -55,6 +55,8 @@ pub(crate) struct StreamSpec {
     pub(crate) dual_write: Option<DualWrite>,
     /// A stream with a spool uses it once the origin keeps so many bytes of log for it.
     pub(crate) spool_beyond: u64,
+    /// So much of what is in the spool the origin keeps all the same: for an agent that has not this spool.
+    pub(crate) keep_behind: u64,
     /// The stream is given up, and its slot dropped, before the origin has to keep more log than this for it.
     pub(crate) log_limit: u64,
     /// Failures in a row before the stream gives up.

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use plans::id::{AgentName, Epoch, InstanceId, MigrationId};
 use plans::names::Direction;
-use plans::state::migration::MigrationState;
 use plans::wire::{Action, Claim, Directive, Heartbeat, Held, Holding, PROTOCOL, Report, Work};
 use tokio::sync::Mutex;
 
@@ -84,20 +83,24 @@ impl Worker {
         }
     }
 
-    /// Removes spools that nobody will read any more: those of migrations that another agent has taken beyond
-    /// their flip, or taken back. What the controller does not know is left alone.
+    /// Removes spools that nobody will read any more: those of migrations that have ended under another agent.
+    /// What the controller does not know is left alone.
     async fn clear_spools(&self) {
         loop {
             for migration in spool::owners(&self.spools) {
                 if self.owned.lock().await.contains_key(&migration) {
                     continue;
                 }
-                let over = match self.controller.state_of(&migration).await {
-                    Ok(Some(state)) => is_over(state),
-                    Ok(None) | Err(_) => false,
-                };
-                if over && !self.owned.lock().await.contains_key(&migration) {
-                    let place = Place::new(&self.spools, &migration, Direction::Forward, Epoch(0));
+                let ended = self.controller.has_ended(&migration).await;
+                if matches!(ended, Ok(Some(true)))
+                    && !self.owned.lock().await.contains_key(&migration)
+                {
+                    let place = Place::new(
+                        &self.spools,
+                        &migration,
+                        Direction::Forward,
+                        Epoch(i64::MAX),
+                    );
                     if let Err(error) = place.remove().await {
                         tracing::warn!(%migration, %error, "a spool that is over could not be removed");
                     }
@@ -186,27 +189,14 @@ impl Worker {
             Action::EndHold => assignment.owned.end_hold.notify_one(),
             Action::Pause => assignment.pause().await,
             Action::Release => {
-                if let Some(assignment) = owned.remove(&directive.migration) {
+                let released = owned.remove(&directive.migration);
+                // Its end may take seconds; the heartbeats of the others do not wait for it.
+                drop(owned);
+                if let Some(assignment) = released {
                     assignment.release().await;
                 }
             }
         }
-    }
-}
-
-/// Captured changes of the way forward are of no use any more.
-fn is_over(state: MigrationState) -> bool {
-    match state {
-        MigrationState::Unwound
-        | MigrationState::Flipped
-        | MigrationState::Completed
-        | MigrationState::RolledBack => true,
-        MigrationState::Planned
-        | MigrationState::Running
-        | MigrationState::Waiting
-        | MigrationState::Paused
-        | MigrationState::Failed
-        | MigrationState::Unwinding => false,
     }
 }
 

@@ -227,6 +227,7 @@ impl Bench {
             spool: None,
             dual_write: None,
             spool_beyond: u64::MAX,
+            keep_behind: 0,
             log_limit: u64::MAX,
             max_attempts: 50,
         }

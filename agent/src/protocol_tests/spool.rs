@@ -23,8 +23,12 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(bench: &Bench) -> Self {
+        Self::of("a", bench)
+    }
+
+    fn of(agent: &str, bench: &Bench) -> Self {
         let name = format!(
-            "shardwright-spool-{}-{}",
+            "shardwright-spool-{agent}-{}-{}",
             bench.token.migration,
             std::process::id()
         );
@@ -32,12 +36,18 @@ impl Folder {
     }
 
     fn is_empty(&self) -> bool {
-        let files = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
-        files
-            .filter_map(|folder| std::fs::read_dir(folder.path()).ok())
-            .flatten()
-            .count()
-            == 0
+        self.files().next().is_none()
+    }
+
+    fn bytes(&self) -> u64 {
+        let sizes = self.files().filter_map(|file| file.metadata().ok());
+        sizes.map(|file| file.len()).sum()
+    }
+
+    fn files(&self) -> impl Iterator<Item = std::fs::DirEntry> {
+        let folders = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let files = folders.filter_map(|folder| std::fs::read_dir(folder.path()).ok());
+        files.flatten().flatten()
     }
 }
 
@@ -48,6 +58,11 @@ impl Drop for Folder {
 }
 
 async fn spooling(bench: &Bench, folder: &Path, apply: bool) -> Stream {
+    keeping(bench, folder, apply, 0).await
+}
+
+/// As [`spooling`], where the source keeps as much of the log all the same.
+async fn keeping(bench: &Bench, folder: &Path, apply: bool, keep_behind: u64) -> Stream {
     let mut spec = bench.spec(FORWARD).await;
     spec.spool = Some(Place::new(
         folder,
@@ -55,6 +70,7 @@ async fn spooling(bench: &Bench, folder: &Path, apply: bool) -> Stream {
         FORWARD,
         bench.token.epoch,
     ));
+    spec.keep_behind = keep_behind;
     Stream::start(spec, false, apply)
 }
 
@@ -166,6 +182,51 @@ async fn a_spool_that_is_lost_is_a_gap_and_nothing_is_applied_beyond_it() {
     assert_eq!(halted(&stream).await.0, SLOT_GAP);
     let target = bench.ours(&bench.target).await;
     assert_eq!(bench.rows(&target).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_agent_without_the_spool_goes_on_from_the_slot_and_an_old_spool_is_put_aside() {
+    let mut bench = Bench::new("spool_away", ITEM).await;
+    let (one, two) = (Folder::of("one", &bench), Folder::of("two", &bench));
+    let keep = 1 << 30;
+    bench.capture(FORWARD).await;
+    let begin = positions(&bench).await.0;
+    let stream = keeping(&bench, &one.0, false, keep).await;
+    let app = bench.source.session().await;
+    let insert = "insert into public.item select 100 + g % 90, g, repeat('x', 100) from generate_series(1, 3000) g";
+    app.batch_execute(insert).await.expect("written");
+    until("the changes are in the spool", || async {
+        one.bytes() > 300_000
+    })
+    .await;
+    stream.stop().await;
+    assert_eq!(positions(&bench).await.0, begin);
+
+    next_owner(&mut bench).await;
+    let stream = keeping(&bench, &two.0, true, keep).await;
+    bench.drain(&stream).await.expect("drained");
+    until("the stream is live", || async {
+        stream.seen().status.mode == StreamMode::Live
+    })
+    .await;
+    app.batch_execute("update public.item set v = 'two' where id % 7 = 0")
+        .await
+        .expect("written");
+    bench.drain(&stream).await.expect("drained");
+    until("the slot is confirmed beyond the first spool", || async {
+        positions(&bench).await.0 > begin
+    })
+    .await;
+    stream.stop().await;
+
+    next_owner(&mut bench).await;
+    app.batch_execute("update public.item set v = 'one' where id % 5 = 0")
+        .await
+        .expect("written");
+    let stream = keeping(&bench, &one.0, true, keep).await;
+    bench.drain(&stream).await.expect("drained");
+    assert_eq!(bench.assert_equal().await, 3000);
+    assert!(one.is_empty());
 }
 
 #[tokio::test]

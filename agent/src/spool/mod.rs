@@ -12,6 +12,7 @@ mod recover;
 mod writer;
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -46,22 +47,39 @@ impl Place {
     }
 
     fn segment(&self, number: u64) -> PathBuf {
-        let name = format!("{:020}-{number:010}.spool", self.epoch.0);
-        self.folder.join(name)
+        self.folder.join(self.segment_name(number))
     }
 
-    /// Removes the spool with everything in it.
+    fn segment_name(&self, number: u64) -> OsString {
+        format!("{:020}-{number:020}.spool", self.epoch.0).into()
+    }
+
+    /// Removes what this epoch and earlier ones have written, the newest first: what an interruption leaves is a
+    /// beginning without a gap. What a successor has written by now is his.
     pub(crate) async fn remove(&self) -> Result<(), StepError> {
-        match tokio::fs::remove_dir_all(&self.folder).await {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).at(self.what("removing"))
-            }
-            _ => Ok(()),
+        let what = self.what("removing");
+        let own = self.segment_name(u64::MAX);
+        let mut paths = recover::paths(self).await?;
+        paths.retain(|path| path.file_name().is_some_and(|name| *name <= *own));
+        for path in paths.iter().rev() {
+            gone(tokio::fs::remove_file(path).await).at(&what)?;
+        }
+        match tokio::fs::remove_dir(&self.folder).await {
+            Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            removed => gone(removed).at(&what),
         }
     }
 
     fn what(&self, verb: &str) -> String {
         format!("{verb} the spool {}", self.folder.display())
+    }
+}
+
+/// Somebody else may have removed it.
+fn gone(removed: std::io::Result<()>) -> std::io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 

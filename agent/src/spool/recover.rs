@@ -1,6 +1,6 @@
 //! Finds the segments that earlier runs have left, and how much of each is whole.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
@@ -14,8 +14,8 @@ use crate::pg::replication::SLOT_GAP;
 /// Bytes that are read at a time.
 const STEP: usize = 1 << 20;
 
-/// Segments in the order in which they were written.
-pub(super) async fn segments(place: &Place) -> Result<Vec<Segment>, StepError> {
+/// The files of segments in the order in which they were written.
+pub(super) async fn paths(place: &Place) -> Result<Vec<PathBuf>, StepError> {
     let what = place.what("reading");
     let mut entries = match tokio::fs::read_dir(&place.folder).await {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -29,8 +29,14 @@ pub(super) async fn segments(place: &Place) -> Result<Vec<Segment>, StepError> {
         }
     }
     paths.sort_unstable();
+    Ok(paths)
+}
+
+/// Segments in the order in which they were written.
+pub(super) async fn segments(place: &Place) -> Result<Vec<Segment>, StepError> {
+    let what = place.what("reading");
     let mut found = Vec::new();
-    for path in paths {
+    for path in paths(place).await? {
         if let Some(segment) = measure(&path).await.at(&what)? {
             found.push(segment);
         }

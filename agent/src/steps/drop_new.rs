@@ -10,6 +10,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     context.say("dropping the target's copy");
     fail_point::hit("drop_new.started").await?;
     context.owned.stop_stream().await;
+    context.spool().remove().await?;
     unwind::take_back(context).await?;
     Ok(json!({}))
 }

@@ -1,4 +1,5 @@
-//! Reads the slot into the spool until it is told to stop; what is durable there is confirmed to the slot.
+//! Reads the slot into the spool until it is told to stop; what is durable there is confirmed to the slot, except
+//! for the newest part, from which an agent without this spool can go on.
 
 use std::time::Duration;
 
@@ -36,15 +37,13 @@ impl Drop for Capture {
 }
 
 impl Capture {
-    /// Goes on where the spool ends; a spool that is empty begins where the slot stands.
-    pub(super) async fn start(spec: &StreamSpec, spool: &Spool) -> Result<Self, StepError> {
-        let (begin, from) = match spool.covered() {
-            Some(covered) => covered,
-            None => {
-                let confirmed = confirmed(spec).await?;
-                (confirmed, confirmed)
-            }
-        };
+    /// Goes on where the spool ends; a spool that is empty begins at `confirmed`, where the slot stands.
+    pub(super) async fn start(
+        spec: &StreamSpec,
+        spool: &Spool,
+        confirmed: Lsn,
+    ) -> Result<Self, StepError> {
+        let (begin, from) = spool.covered().unwrap_or((confirmed, confirmed));
         let writer = spool.writer(from).await?;
         let durable = writer.durable();
         let stop = CancellationToken::new();
@@ -129,11 +128,11 @@ async fn session(
         tokio::select! {
             biased;
             () = stop.cancelled() => {
-                stream.confirm(writer.sync().await?);
+                stream.confirm(behind(spec, writer.sync().await?));
                 return stream.close().await.at(&what);
             }
             () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
-                stream.confirm(writer.sync().await?);
+                stream.confirm(behind(spec, writer.sync().await?));
                 fail_point::hit("capture.spooled").await?;
             }
             event = stream.next_raw() => match event.at(&what)? {
@@ -149,12 +148,17 @@ async fn session(
             },
         }
         if writer.is_heavy() {
-            stream.confirm(writer.sync().await?);
+            stream.confirm(behind(spec, writer.sync().await?));
         }
         waits_since = writer
             .waits()
             .then(|| waits_since.unwrap_or_else(Instant::now));
     }
+}
+
+/// What the origin may forget once the spool is durable up to `end`.
+fn behind(spec: &StreamSpec, end: Lsn) -> Lsn {
+    Lsn(end.0.saturating_sub(spec.keep_behind))
 }
 
 /// Opens the slot's stream at `start`, for `role`.
@@ -180,7 +184,7 @@ pub(super) async fn open(
 }
 
 /// How far the slot is confirmed: whatever lies before it was durable elsewhere once.
-async fn confirmed(spec: &StreamSpec) -> Result<Lsn, StepError> {
+pub(super) async fn confirmed(spec: &StreamSpec) -> Result<Lsn, StepError> {
     let what = format!("shard {}: reading the slot", spec.origin.name);
     let session = spec.origin.session("capture").await?;
     let slot = spec.token.migration.slot(spec.direction);

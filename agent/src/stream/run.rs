@@ -358,23 +358,22 @@ impl Run {
         feed: &mut Feed,
         wal_end: Lsn,
     ) -> Result<(), StepError> {
-        if shared.spec.dual_write.is_some() && matches!(feed, Feed::Live(_)) {
-            // A commit that holds nothing for us may wait for this position. It is confirmed once the progress
-            // is durable (I3), together with whatever else is taken by then.
-            if self.arriving.is_none() && wal_end > self.batch.position() {
-                self.batch.skip_to(wal_end);
-            }
+        if self.arriving.is_some() || wal_end <= self.batch.position() {
             return Ok(());
         }
-        let nothing_pending = self.arriving.is_none() && self.batch.is_empty();
-        let beyond = match feed {
-            Feed::Live(_) => IDLE_BYTES,
-            // The spool says it rarely, and must be followed to its end.
-            Feed::Spool(_) => 0,
-        };
-        if nothing_pending && wal_end.bytes_since(self.batch.progress.lsn) > beyond {
-            self.batch.skip_to(wal_end);
-            self.commit(shared, feed).await?;
+        match feed {
+            // A commit that holds nothing for us may wait for this position. It is confirmed once the progress
+            // is durable (I3), together with whatever else is taken by then.
+            Feed::Live(_) if shared.spec.dual_write.is_some() => self.batch.skip_to(wal_end),
+            // It may be confirmed already: the progress must reach it.
+            Feed::Spool(_) => self.batch.skip_to(wal_end),
+            Feed::Live(_) => {
+                let since = wal_end.bytes_since(self.batch.progress.lsn);
+                if self.batch.is_empty() && since > IDLE_BYTES {
+                    self.batch.skip_to(wal_end);
+                    self.commit(shared, feed).await?;
+                }
+            }
         }
         Ok(())
     }

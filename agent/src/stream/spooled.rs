@@ -19,7 +19,7 @@ use crate::pg::lsn::Lsn;
 use crate::pg::progress;
 use crate::pg::replication::Pace;
 use crate::pg::replication::SLOT_GAP;
-use crate::spool::Spool;
+use crate::spool::{Place, Spool};
 use plans::names::Direction;
 
 /// The spool is as good as drained: the capture ends, the rest is read, then the slot itself.
@@ -31,7 +31,9 @@ pub(super) async fn run(shared: &mut Shared) -> Result<Ended, StepError> {
         let run = open(&shared.spec).await?;
         return live(shared, run).await;
     };
-    let spool = Spool::open(place).await?;
+    // Whoever shares this spool makes durable first and confirms then: the slot is read before the spool.
+    let confirmed = capture::confirmed(&shared.spec).await?;
+    let spool = open_spool(place, confirmed).await?;
     let was_behind = std::mem::take(&mut shared.behind);
     if spool.covered().is_none() && shared.may_apply() && !was_behind {
         match open(&shared.spec).await {
@@ -42,7 +44,7 @@ pub(super) async fn run(shared: &mut Shared) -> Result<Ended, StepError> {
             Err(error) => return Err(error),
         }
     }
-    let mut capture = Capture::start(&shared.spec, &spool).await?;
+    let mut capture = Capture::start(&shared.spec, &spool, confirmed).await?;
     let Some(run) = spooling(shared, &mut capture).await? else {
         return Ok(Ended::Done);
     };
@@ -58,6 +60,17 @@ pub(super) async fn run(shared: &mut Shared) -> Result<Ended, StepError> {
         }
         Drained::Held => Ok(Ended::Again),
     }
+}
+
+/// What earlier runs have left; nothing, if an agent with another spool has gone on from the slot since.
+async fn open_spool(place: Place, confirmed: Lsn) -> Result<Spool, StepError> {
+    let spool = Spool::open(place.clone()).await?;
+    if spool.covered().is_none_or(|(_, end)| end >= confirmed) {
+        return Ok(spool);
+    }
+    tracing::info!(%confirmed, "the spool is older than the slot: another agent went on");
+    spool.remove().await?;
+    Spool::open(place).await
 }
 
 /// Prepares the destination: session, progress, statements, what the copy holds.

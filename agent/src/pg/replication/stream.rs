@@ -84,6 +84,8 @@ pub struct ChangeStream {
     slot: String,
     publication: String,
     confirmed: Lsn,
+    /// Where the slot stood when it became ours; PostgreSQL 15 would take it back below that.
+    floor: Lsn,
     reported: watch::Receiver<()>,
 }
 
@@ -125,15 +127,16 @@ impl ChangeStream {
         check_slot(&mut session, start).await?;
         start_streaming(&mut session, start).await?;
 
-        let stream = Self {
+        let mut stream = Self {
             client: session.client,
             server: session.server,
             slot: start.slot.clone(),
             publication: start.publication.clone(),
             confirmed: Lsn::ZERO,
+            floor: Lsn::ZERO,
             reported,
         };
-        stream.check_gap(dsn, application_name, start.start).await?;
+        stream.floor = stream.check_gap(dsn, application_name, start.start).await?;
         Ok(stream)
     }
 
@@ -185,8 +188,11 @@ impl ChangeStream {
     }
 
     /// Tells the server, at the stream's [`Pace`], that everything up to `lsn` is durable elsewhere:
-    /// it may forget it. A position below an earlier one changes nothing.
+    /// it may forget it. A position below an earlier one, of this session or one before, changes nothing.
     pub fn confirm(&mut self, lsn: Lsn) {
+        if lsn <= self.floor {
+            return;
+        }
         self.confirmed = self.confirmed.max(lsn);
         self.client.update_applied_lsn(lsn.into());
     }
@@ -304,13 +310,13 @@ impl ChangeStream {
         }
     }
 
-    /// Now that the slot is ours nobody else can move it, so this reading is final.
+    /// Where the slot stands. Now that it is ours nobody else can move it, so this reading is final.
     async fn check_gap(
         &self,
         dsn: &Dsn,
         application_name: &str,
         start: Lsn,
-    ) -> Result<(), ReplicationError> {
+    ) -> Result<Lsn, ReplicationError> {
         let session = connect::connect(dsn, &Session::named(application_name)).await?;
         let read = "select confirmed_flush_lsn from pg_replication_slots where slot_name = $1";
         let row = session
@@ -322,7 +328,9 @@ impl ChangeStream {
                 source,
             })?;
         session.close().await;
-        gap(&self.server, &self.slot, start, row.get(0))
+        let confirmed: Option<Lsn> = row.get(0);
+        gap(&self.server, &self.slot, start, confirmed)?;
+        Ok(confirmed.unwrap_or(Lsn::ZERO))
     }
 }
 

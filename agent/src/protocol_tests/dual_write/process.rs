@@ -116,6 +116,7 @@ async fn agent_process() {
                 watchdog: program("watchdog_process"),
             }),
             spool_beyond: u64::MAX,
+            keep_behind: 0,
             log_limit: u64::MAX,
             max_attempts: 50,
         },
