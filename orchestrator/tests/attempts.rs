@@ -1,8 +1,10 @@
 //! Cutover attempts as the real store keeps them: begun, sealed, flipped, released, lost in between.
 
-use crate::fixture::{Database, Server, quick, until};
+use crate::fixture::{Database, Server, failure, flip, quick, seal, until};
+use plans::failure::RetryClass;
+use plans::id::MapVersion;
 use plans::names::Direction;
-use plans::wire::{Action, CutoverAnswer, CutoverAsk};
+use plans::wire::{Action, CutoverAnswer, CutoverAsk, Outcome};
 use std::time::Duration;
 
 #[tokio::test]
@@ -12,11 +14,11 @@ async fn a_flip_whose_answer_was_lost_is_told_again() {
     server.apply(&agent, "cutover: automatic").await;
     let cutover = agent.run_to("cutover").await;
     let attempt = agent.begin(&cutover, Direction::Forward).await;
-    agent.cutover(&cutover, CutoverAsk::Seal { attempt }).await;
-    let flipped = agent.cutover(&cutover, CutoverAsk::Flip { attempt }).await;
+    agent.cutover(&cutover, seal(attempt)).await;
+    let flipped = agent.cutover(&cutover, flip(attempt)).await;
     server.restart().await;
     let agent = server.agent("x", "x1");
-    let again = agent.cutover(&cutover, CutoverAsk::Flip { attempt }).await;
+    let again = agent.cutover(&cutover, flip(attempt)).await;
     assert_eq!(again, flipped);
     let direction = Direction::Forward;
     let begun = agent
@@ -27,7 +29,11 @@ async fn a_flip_whose_answer_was_lost_is_told_again() {
         "{begun:?}"
     );
     let reason = "late".to_owned();
-    let release = CutoverAsk::Release { attempt, reason };
+    let release = CutoverAsk::Release {
+        direction: Direction::Forward,
+        attempt,
+        reason,
+    };
     assert_eq!(agent.cutover(&cutover, release).await, flipped);
     assert_eq!(server.map_version().await, 2);
 }
@@ -39,15 +45,13 @@ async fn a_restart_between_seal_and_flip_ends_the_attempt() {
     server.apply(&agent, "cutover: automatic").await;
     let cutover = agent.run_to("cutover").await;
     let attempt = agent.begin(&cutover, Direction::Forward).await;
-    agent.cutover(&cutover, CutoverAsk::Seal { attempt }).await;
+    agent.cutover(&cutover, seal(attempt)).await;
     assert_eq!(agent.beat(&cutover).await, Action::Continue);
     server.restart().await;
     let agent = server.agent("x", "x1");
     // The old process's sessions are ended by its pool; until then the row is busy.
     until("refused", || async {
-        let response = agent
-            .try_cutover(&cutover, CutoverAsk::Flip { attempt })
-            .await;
+        let response = agent.try_cutover(&cutover, flip(attempt)).await;
         let text = response.text().await.unwrap();
         text.contains("refused").then_some(())
     })
@@ -67,7 +71,7 @@ async fn an_aborted_attempt_is_not_sealed() {
     let cutover = agent.run_to("cutover").await;
     let attempt = agent.begin(&cutover, Direction::Forward).await;
     assert_eq!(server.command(&id, "abort").await.status(), 200);
-    let answer = agent.cutover(&cutover, CutoverAsk::Seal { attempt }).await;
+    let answer = agent.cutover(&cutover, seal(attempt)).await;
     assert!(
         matches!(answer, CutoverAnswer::Refused { .. }),
         "{answer:?}"
@@ -81,9 +85,13 @@ async fn a_released_attempt_is_followed_by_the_next_number() {
     let id = server.apply(&agent, "cutover: automatic").await;
     let cutover = agent.run_to("cutover").await;
     let attempt = agent.begin(&cutover, Direction::Forward).await;
-    agent.cutover(&cutover, CutoverAsk::Seal { attempt }).await;
+    agent.cutover(&cutover, seal(attempt)).await;
     let reason = "over budget".to_owned();
-    let release = CutoverAsk::Release { attempt, reason };
+    let release = CutoverAsk::Release {
+        direction: Direction::Forward,
+        attempt,
+        reason,
+    };
     assert_eq!(
         agent.cutover(&cutover, release).await,
         CutoverAnswer::Released
@@ -109,8 +117,17 @@ async fn a_released_attempt_to_go_back_is_not_taken_for_the_flip_before_it() {
     agent.done(&hold).await;
     let rollback = agent.take("rollback").await;
     let attempt = agent.begin(&rollback, Direction::Reverse).await;
-    agent.cutover(&rollback, CutoverAsk::Seal { attempt }).await;
+    agent
+        .cutover(
+            &rollback,
+            CutoverAsk::Seal {
+                direction: Direction::Reverse,
+                attempt,
+            },
+        )
+        .await;
     let release = || CutoverAsk::Release {
+        direction: Direction::Reverse,
         attempt,
         reason: "the shard went away".to_owned(),
     };
@@ -119,9 +136,100 @@ async fn a_released_attempt_to_go_back_is_not_taken_for_the_flip_before_it() {
         let answer = agent.cutover(&rollback, release()).await;
         assert_eq!(answer, CutoverAnswer::Released);
     }
-    let late = agent.cutover(&rollback, CutoverAsk::Flip { attempt }).await;
+    let late = agent
+        .cutover(
+            &rollback,
+            CutoverAsk::Flip {
+                direction: Direction::Reverse,
+                attempt,
+            },
+        )
+        .await;
     assert!(matches!(late, CutoverAnswer::Refused { .. }), "{late:?}");
     assert_eq!(agent.flip(&rollback, Direction::Reverse).await, 3);
+}
+
+/// The keys are the target's, and closed there until the cutover has ended: nothing may open the source meanwhile.
+#[tokio::test]
+async fn a_roll_back_that_is_ordered_before_the_opening_does_not_undo_the_flip() {
+    let mut server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "cutover: automatic").await;
+    let cutover = agent.run_to("cutover").await;
+    let direction = Direction::Forward;
+    let attempt = agent.begin(&cutover, direction).await;
+    agent
+        .cutover(&cutover, CutoverAsk::Seal { direction, attempt })
+        .await;
+    let flipped = agent.cutover(&cutover, flip(attempt)).await;
+    let again = CutoverAnswer::Flipped {
+        map_version: MapVersion(2),
+    };
+    assert_eq!(flipped, again);
+    server.restart().await;
+    assert_eq!(server.command(&id, "rollback").await.status(), 200);
+
+    // The agent that did not hear of the flip asks again, another one finds the source sealed.
+    let agent = server.agent("x", "x1");
+    assert_eq!(agent.cutover(&cutover, flip(attempt)).await, again);
+    let release = CutoverAsk::Release {
+        direction,
+        attempt,
+        reason: "an earlier attempt was interrupted".to_owned(),
+    };
+    assert_eq!(agent.cutover(&cutover, release).await, again);
+    agent.done(&cutover).await;
+    let hold = agent.take("hold").await;
+    agent.done(&hold).await;
+    let rollback = agent.take("rollback").await;
+    assert_eq!(agent.flip(&rollback, Direction::Reverse).await, 3);
+}
+
+/// It may have sealed the target, which is the owner from now on.
+#[tokio::test]
+async fn a_roll_back_that_is_withdrawn_is_never_taken_for_the_flip() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let id = server
+        .apply(&agent, "cutover: automatic, max_attempts: 1")
+        .await;
+    let cutover = agent.run_to("cutover").await;
+    agent.flip(&cutover, Direction::Forward).await;
+    agent.done(&cutover).await;
+    let hold = agent.take("hold").await;
+    assert_eq!(server.command(&id, "rollback").await.status(), 200);
+    agent.done(&hold).await;
+    let rollback = agent.take("rollback").await;
+    let direction = Direction::Reverse;
+    let attempt = agent.begin(&rollback, direction).await;
+    agent
+        .cutover(&rollback, CutoverAsk::Seal { direction, attempt })
+        .await;
+    let release = || CutoverAsk::Release {
+        direction,
+        attempt,
+        reason: "the shard went away".to_owned(),
+    };
+    let released = agent.cutover(&rollback, release()).await;
+    assert_eq!(released, CutoverAnswer::Released);
+    let failure = failure(RetryClass::Exponential);
+    agent.report(&rollback, Outcome::Failed { failure }).await;
+    server.in_state(&id, "failed").await;
+    assert_eq!(server.command(&id, "finish").await.status(), 200);
+    let drop_old = agent.take("drop_old").await;
+    assert_eq!(server.view(&id).await["ownership"], "completed");
+    // Its new owner finds the target sealed.
+    let released = agent.cutover(&drop_old, release()).await;
+    assert_eq!(released, CutoverAnswer::Released);
+    let forward = CutoverAsk::Release {
+        direction: Direction::Forward,
+        attempt,
+        reason: "the source is not to be opened".to_owned(),
+    };
+    assert!(matches!(
+        agent.cutover(&drop_old, forward).await,
+        CutoverAnswer::Flipped { .. }
+    ));
 }
 
 #[tokio::test]
@@ -131,16 +239,16 @@ async fn a_store_that_crashes_between_seal_and_flip_ends_the_attempt() {
     server.apply(&agent, "cutover: automatic").await;
     let cutover = agent.run_to("cutover").await;
     let attempt = agent.begin(&cutover, Direction::Forward).await;
-    agent.cutover(&cutover, CutoverAsk::Seal { attempt }).await;
+    agent.cutover(&cutover, seal(attempt)).await;
     let cluster = server.database.cluster.clone();
     let crash = move || cluster.kill().unwrap();
     tokio::task::spawn_blocking(crash).await.unwrap();
-    let lost = agent.try_cutover(&cutover, CutoverAsk::Flip { attempt });
+    let lost = agent.try_cutover(&cutover, flip(attempt));
     assert_eq!(lost.await.status(), 503);
     let cluster = server.database.cluster.clone();
     let start = move || cluster.start().unwrap();
     tokio::task::spawn_blocking(start).await.unwrap();
-    let ask = || agent.ask(&cutover, CutoverAsk::Flip { attempt });
+    let ask = || agent.ask(&cutover, flip(attempt));
     let answer = until("answered", ask).await;
     assert!(
         matches!(answer, CutoverAnswer::Refused { .. }),
@@ -162,8 +270,8 @@ async fn a_store_that_crashes_between_seal_and_flip_ends_the_attempt() {
     let CutoverAnswer::Begun { attempt, .. } = answer else {
         panic!("{answer:?}");
     };
-    agent.cutover(&dispatch, CutoverAsk::Seal { attempt }).await;
-    agent.cutover(&dispatch, CutoverAsk::Flip { attempt }).await;
+    agent.cutover(&dispatch, seal(attempt)).await;
+    agent.cutover(&dispatch, flip(attempt)).await;
     assert_eq!(server.map_version().await, 2);
 }
 
@@ -174,13 +282,13 @@ async fn a_sealed_row_does_not_stall_heartbeats_or_reads() {
     let id = server.apply(&agent, "cutover: automatic").await;
     let cutover = agent.run_to("cutover").await;
     let attempt = agent.begin(&cutover, Direction::Forward).await;
-    agent.cutover(&cutover, CutoverAsk::Seal { attempt }).await;
+    agent.cutover(&cutover, seal(attempt)).await;
     let limit = Duration::from_millis(900);
     let beat = tokio::time::timeout(limit, agent.beat(&cutover)).await;
     assert_eq!(beat.unwrap(), Action::Continue);
     assert_eq!(server.view(&id).await["ownership"], "fencing");
     assert_eq!(server.command(&id, "abort").await.status(), 503);
-    let flipped = agent.cutover(&cutover, CutoverAsk::Flip { attempt }).await;
+    let flipped = agent.cutover(&cutover, flip(attempt)).await;
     assert!(
         matches!(flipped, CutoverAnswer::Flipped { .. }),
         "{flipped:?}"
@@ -197,14 +305,12 @@ async fn a_seal_that_is_too_old_is_dropped_and_never_flipped() {
     let id = server.apply(&agent, "cutover: automatic").await;
     let cutover = agent.run_to("cutover").await;
     let attempt = agent.begin(&cutover, Direction::Forward).await;
-    agent.cutover(&cutover, CutoverAsk::Seal { attempt }).await;
+    agent.cutover(&cutover, seal(attempt)).await;
     until("expired", || async {
         server.view(&id).await["owner"].is_null().then_some(())
     })
     .await;
-    let response = agent
-        .try_cutover(&cutover, CutoverAsk::Flip { attempt })
-        .await;
+    let response = agent.try_cutover(&cutover, flip(attempt)).await;
     assert!(response.text().await.unwrap().contains("refused"));
     assert_eq!(server.map_version().await, 1);
 }

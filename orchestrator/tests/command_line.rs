@@ -1,6 +1,6 @@
 //! The program itself: exit codes, JSON on stdout, and a controller that dies at its fail points.
 
-use crate::fixture::{Process, Server, program, until};
+use crate::fixture::{Process, Server, flip, program, seal, until};
 use plans::names::Direction;
 use plans::wire::{CutoverAnswer, CutoverAsk, Outcome};
 use serde_json::Value;
@@ -203,8 +203,8 @@ async fn a_controller_that_dies_in_a_cutover_flips_all_or_nothing() {
             direction: Direction::Forward,
         }];
         let attempt = cutover_attempt(1);
-        asks.push(CutoverAsk::Seal { attempt });
-        asks.push(CutoverAsk::Flip { attempt });
+        asks.push(seal(attempt));
+        asks.push(flip(attempt));
         let mut died = false;
         for ask in asks {
             died = died || agent.ask(&cutover, ask).await.is_none();
@@ -214,10 +214,7 @@ async fn a_controller_that_dies_in_a_cutover_flips_all_or_nothing() {
 
         let process = Process::start(&server.database, "").await;
         let agent = process.agent("x1");
-        let answer = until("answered", || {
-            agent.ask(&cutover, CutoverAsk::Flip { attempt })
-        })
-        .await;
+        let answer = until("answered", || agent.ask(&cutover, flip(attempt))).await;
         let told = matches!(answer, CutoverAnswer::Flipped { .. });
         assert_eq!(told, flipped, "{point}: {answer:?}");
         if !flipped {

@@ -1,6 +1,6 @@
 //! Several controllers on one store: one leads, the others take over from one that is killed, paused or stopped.
 
-use crate::fixture::{Agent, Database, Process, Server, program, quick, until};
+use crate::fixture::{Agent, Database, Process, Server, flip, program, quick, seal, until};
 use fail_point::Rendezvous;
 use plans::names::Direction;
 use plans::wire::{CutoverAnswer, CutoverAsk, Dispatch, Outcome};
@@ -157,7 +157,7 @@ async fn paused_before_its_flip(wakes_first: bool) {
     let pair = Pair::at("cutover", &meeting.arms("controller.cutover.before_flip")).await;
     let (agent, cutover) = (&pair.agent, &pair.dispatch);
     let attempt = agent.begin(cutover, Direction::Forward).await;
-    let sealed = agent.cutover(cutover, CutoverAsk::Seal { attempt }).await;
+    let sealed = agent.cutover(cutover, seal(attempt)).await;
     assert_eq!(sealed, CutoverAnswer::Granted);
     let zombie = async {
         let arrival = meeting.arrived().await.unwrap();
@@ -165,7 +165,7 @@ async fn paused_before_its_flip(wakes_first: bool) {
         takes_over_within(&pair.follower, TAKE_OVER).await;
         let agent = agent.at(&pair.follower.url);
         // The row is free at once, and the answer is final.
-        let answer = agent.cutover(cutover, CutoverAsk::Flip { attempt }).await;
+        let answer = agent.cutover(cutover, flip(attempt)).await;
         assert!(
             matches!(answer, CutoverAnswer::Refused { .. }),
             "{answer:?}"
@@ -177,7 +177,7 @@ async fn paused_before_its_flip(wakes_first: bool) {
         pair.leader.signal("CONT").await;
         agent
     };
-    let flip = agent.try_cutover(cutover, CutoverAsk::Flip { attempt });
+    let flip = agent.try_cutover(cutover, flip(attempt));
     let (late, agent) = tokio::join!(flip, zombie);
     assert!(
         late.status().is_server_error() || is_refused(&late),
@@ -210,13 +210,13 @@ async fn a_flip_whose_leader_is_paused_before_it_answers_is_found() {
     let pair = Pair::at("cutover", &meeting.arms("controller.cutover.after_flip")).await;
     let (agent, cutover) = (&pair.agent, &pair.dispatch);
     let attempt = agent.begin(cutover, Direction::Forward).await;
-    agent.cutover(cutover, CutoverAsk::Seal { attempt }).await;
+    agent.cutover(cutover, seal(attempt)).await;
     let zombie = async {
         let arrival = meeting.arrived().await.unwrap();
         pair.leader.signal("STOP").await;
         takes_over_within(&pair.follower, TAKE_OVER).await;
         let agent = agent.at(&pair.follower.url);
-        let answer = agent.cutover(cutover, CutoverAsk::Flip { attempt }).await;
+        let answer = agent.cutover(cutover, flip(attempt)).await;
         assert_eq!(
             answer,
             CutoverAnswer::Flipped {
@@ -228,10 +228,7 @@ async fn a_flip_whose_leader_is_paused_before_it_answers_is_found() {
         pair.leader.signal("CONT").await;
     };
     // The late answer is true: the flip was committed under the zombie's own term.
-    let (late, ()) = tokio::join!(
-        agent.try_cutover(cutover, CutoverAsk::Flip { attempt }),
-        zombie
-    );
+    let (late, ()) = tokio::join!(agent.try_cutover(cutover, flip(attempt)), zombie);
     assert_eq!(late.status(), 200);
     assert_eq!(pair.flips().await, (2, 1));
 }
@@ -256,7 +253,7 @@ async fn an_attempt_that_a_paused_leader_began_is_begun_anew() {
     assert_eq!(late.status(), 200);
     pair.leader.follows(Some(&pair.follower.url)).await;
     let attempt = plans::id::AttemptNo(1);
-    let answer = agent.cutover(cutover, CutoverAsk::Seal { attempt }).await;
+    let answer = agent.cutover(cutover, seal(attempt)).await;
     assert!(
         matches!(answer, CutoverAnswer::Refused { .. }),
         "{answer:?}"

@@ -81,7 +81,14 @@ async fn of_two_cutovers_of_a_map_one_waits_before_it_stops_writes() {
     assert_eq!(view["ownership"], "ready");
     // What was given up is in nobody's way.
     let reason = "test".to_owned();
-    let released = agent.cutover(first, CutoverAsk::Release { attempt, reason });
+    let released = agent.cutover(
+        first,
+        CutoverAsk::Release {
+            direction: Direction::Forward,
+            attempt,
+            reason,
+        },
+    );
     assert_eq!(released.await, CutoverAnswer::Released);
     assert_eq!(agent.flip(second, direction).await, 2);
     assert_eq!(agent.flip(first, direction).await, 3);

@@ -1,6 +1,6 @@
 //! The ways between the two owners: back, again, and what keeps a cutover from starting.
 
-use crate::fixture::{Agent, Server, failure, stream_of, until};
+use crate::fixture::{Agent, Server, failure, flip, seal, stream_of, until};
 use plans::failure::{Failure, RetryClass};
 use plans::id::{MapVersion, MigrationId};
 use plans::names::Direction;
@@ -60,9 +60,9 @@ async fn after_a_roll_back_another_cutover_is_made_with_a_new_way_back() {
     let cutover = agent.take("cutover").await;
     let attempt = agent.begin(&cutover, Direction::Forward).await;
     assert_eq!(attempt.0, 3, "numbers go on");
-    let sealed = agent.cutover(&cutover, CutoverAsk::Seal { attempt }).await;
+    let sealed = agent.cutover(&cutover, seal(attempt)).await;
     assert_eq!(sealed, CutoverAnswer::Granted);
-    let flip = agent.cutover(&cutover, CutoverAsk::Flip { attempt }).await;
+    let flip = agent.cutover(&cutover, flip(attempt)).await;
     assert_eq!(
         flip,
         CutoverAnswer::Flipped {

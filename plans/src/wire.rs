@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of these messages; the controller refuses an agent that speaks another.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// An agent asks for work; answered at once or when there is some, with `204 No Content` after about 20 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -357,10 +357,19 @@ pub struct LongWriter {
     pub user: String,
     /// `application_name`, of letters that can be printed.
     pub application: String,
-    /// Since when its transaction is open, as the server prints it.
+    /// Since when its transaction is open, to the microsecond: its session may be in another one by now.
     pub since: String,
     /// Its last statement, every literal replaced by `?`.
     pub query: String,
+}
+
+impl LongWriter {
+    /// True when both are the same transaction of the same process.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        (&self.shard, self.pid, &self.backend_start, &self.since)
+            == (&other.shard, other.pid, &other.backend_start, &other.since)
+    }
 }
 
 /// What the cutover asks.
@@ -374,11 +383,15 @@ pub enum CutoverAsk {
     },
     /// C7: may the source be sealed? The controller locks the row until the flip, the release or the loss of its session.
     Seal {
+        /// Which cutover.
+        direction: Direction,
         /// The attempt.
         attempt: AttemptNo,
     },
     /// C9: the flip, in the session that granted the seal.
     Flip {
+        /// Which cutover: a flip of the other direction is never taken for this one.
+        direction: Direction,
         /// The attempt.
         attempt: AttemptNo,
     },
@@ -387,8 +400,10 @@ pub enum CutoverAsk {
         /// The writers, by how long they have been open.
         writers: Vec<LongWriter>,
     },
-    /// The attempt is given up; asked before the source is reopened.
+    /// The attempt is given up; asked before the shard that would lose the keys is reopened.
     Release {
+        /// Which cutover: it says which shard is opened after [`CutoverAnswer::Released`].
+        direction: Direction,
         /// The attempt.
         attempt: AttemptNo,
         /// Why.
@@ -411,12 +426,12 @@ pub enum CutoverAnswer {
     Granted,
     /// The operator has not answered yet.
     Asked,
-    /// The map names the new owner.
+    /// The map names the shard that gains the keys in the direction asked for, whichever attempt gave them to it.
     Flipped {
         /// The new version.
         map_version: MapVersion,
     },
-    /// Nothing of this attempt will be flipped any more.
+    /// Nothing of this attempt will be flipped any more, and the shard that would have lost the keys owns them.
     Released,
     /// Answer to `Begin`: the flip of this direction was committed before; only forward from here (C10).
     AlreadyFlipped {

@@ -1,7 +1,7 @@
 //! The cutover, forward or back (ARCHITECTURE.md, C1 to C11): one code for both directions.
 //!
-//! Order: gate, begin in the store, witness and fence, wait-out, marker, check, seal, wait-out,
-//! second marker, last look, flip, open.
+//! Order: what an earlier attempt left closed is opened, the tables are looked at, gate, begin in the store,
+//! witness and fence, wait-out, marker, check, seal, wait-out, second marker, last look, flip, open.
 //! An attempt that fails before the flip is released: the store first, then the witness, then the
 //! source's register. After the flip there is only forward.
 
@@ -14,7 +14,7 @@ mod window;
 
 use std::time::Duration;
 
-use plans::id::{AttemptNo, MapVersion, StepId};
+use plans::id::{AttemptNo, MapVersion};
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::cutover::{CutOver, Window};
@@ -64,11 +64,16 @@ impl Parties {
 
 pub(super) async fn run(context: &Context, direction: Direction) -> Result<CutOver, StepError> {
     let mut parties = Parties::of(context, direction)?;
-    if !context.online() {
-        return offline::run(context, parties).await;
-    }
     if let Recovered::Flipped(attempt, version) = recover(context, &parties).await? {
         return finish_flipped(context, parties, attempt, version).await;
+    }
+    let kind = match direction {
+        Direction::Forward => StepKind::Cutover,
+        Direction::Reverse => StepKind::Rollback,
+    };
+    super::shape::check(context, kind).await?;
+    if !context.online() {
+        return offline::run(context, parties).await;
     }
     if direction == Direction::Reverse {
         way_back::check(context).await?;
@@ -172,17 +177,26 @@ enum Recovered {
 }
 
 /// After a take-over: an attempt that was interrupted behind its seal is released, or its flip is found.
+///
+/// The source of an offline move stays closed either way: it is read-only from before the copy on.
 async fn recover(context: &Context, parties: &Parties) -> Result<Recovered, StepError> {
     let losing = &parties.sides.origin;
     let session = losing.session("register").await?;
     let what = format!("shard {}: reading the register", losing.name);
+    if !register::exists(&session, &context.dispatch.migration, &losing.name).await? {
+        return Ok(Recovered::Open);
+    }
     let seen = register::read(&session, &parties.sides.token, &what).await?;
     if seen.register != i64::MAX {
         return Ok(Recovered::Open);
     }
-    context.say("an earlier attempt had sealed the source; finding out how it ended");
     let attempt = newest_attempt(parties).await?;
+    if attempt == AttemptNo(0) {
+        return Ok(Recovered::Open);
+    }
+    context.say("an earlier attempt was interrupted; finding out how it ended");
     let ask = CutoverAsk::Release {
+        direction: parties.direction,
         attempt,
         reason: "an earlier attempt was interrupted".to_owned(),
     };
@@ -193,7 +207,9 @@ async fn recover(context: &Context, parties: &Parties) -> Result<Recovered, Step
     if answer != CutoverAnswer::Released {
         return Err(refused("release the attempt", &answer));
     }
-    reopen(parties, attempt.0).await?;
+    if context.online() {
+        reopen(parties, attempt.0).await?;
+    }
     Ok(Recovered::Open)
 }
 
@@ -234,6 +250,7 @@ async fn release(
     reason: &str,
 ) -> Result<(), StepError> {
     let ask = CutoverAsk::Release {
+        direction: parties.direction,
         attempt,
         reason: reason.to_owned(),
     };
@@ -351,26 +368,17 @@ pub(super) async fn follow(context: &Context, parties: &Parties) -> Result<(), S
         .await
 }
 
-/// After a take-over outside of a cutover step: keys that an interrupted attempt left closed are
-/// opened again, unless the flip was committed.
+/// After a take-over: keys that an interrupted attempt left closed are opened again, unless the flip was committed;
+/// before anything else that is done with the migration, wherever its register is.
+///
+/// A cutover begins with this by itself, and an unwind opens the source. After a roll back there is nothing to open.
 pub(crate) async fn recover_register(context: &Context) -> Result<(), StepError> {
     let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
-    if matches!(
-        kind,
-        Some(
-            StepKind::Cutover
-                | StepKind::Rollback
-                | StepKind::Unwind
-                | StepKind::DropOld
-                | StepKind::HoldBack
-                | StepKind::DropNew
-        )
-    ) || context.is_done(StepKind::Rollback)
-    {
+    let by_itself = [StepKind::Cutover, StepKind::Rollback, StepKind::Unwind];
+    if kind.is_some_and(|kind| by_itself.contains(&kind)) || context.is_done(StepKind::Rollback) {
         return Ok(());
     }
-    let flipped = StepId::from(StepKind::Cutover.name());
-    let direction = if context.dispatch.outputs.contains_key(&flipped) {
+    let direction = if context.is_done(StepKind::Cutover) {
         Direction::Reverse
     } else {
         Direction::Forward

@@ -6,7 +6,7 @@
 use super::dispatch::check_epoch;
 use super::draft::Draft;
 use super::{ControlError, Controller, clock, delta, fail_points};
-use crate::store::{HoldEnd, Migration, Sealed, Snapshot};
+use crate::store::{Migration, Sealed};
 use chrono::{DateTime, Utc};
 use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::names::Direction;
@@ -68,11 +68,20 @@ impl Controller {
         let id = &call.migration;
         let answer = match &call.ask {
             CutoverAsk::Begin { direction } => self.begin(id, call.epoch, *direction).await?,
-            CutoverAsk::Seal { attempt } => self.seal(id, call.epoch, *attempt).await?,
-            CutoverAsk::Flip { attempt } => self.flip(id, call.epoch, *attempt).await?,
+            CutoverAsk::Seal { direction, attempt } => {
+                self.seal(id, call.epoch, (*direction, *attempt)).await?
+            }
+            CutoverAsk::Flip { direction, attempt } => {
+                self.flip(id, call.epoch, (*direction, *attempt)).await?
+            }
             CutoverAsk::Cancel { writers } => self.ask_cancel(id, call.epoch, writers).await?,
-            CutoverAsk::Release { attempt, reason } => {
-                self.release(id, call.epoch, *attempt, reason).await?
+            CutoverAsk::Release {
+                direction,
+                attempt,
+                reason,
+            } => {
+                self.release(id, call.epoch, (*direction, *attempt), reason)
+                    .await?
             }
         };
         tracing::info!(migration = %id, ask = ?call.ask, ?answer, "cutover");
@@ -199,7 +208,7 @@ impl Controller {
         &self,
         id: &MigrationId,
         epoch: Epoch,
-        attempt: AttemptNo,
+        (direction, attempt): (Direction, AttemptNo),
     ) -> Result<CutoverAnswer, ControlError> {
         let known = self.inner.attempts.with(|table| match table.get(id) {
             Some((number, Attempt::Begun(version))) if *number == attempt => Some(Some(*version)),
@@ -213,7 +222,7 @@ impl Controller {
         };
         let sealed = self.inner.store.seal(id).await?;
         let m = &sealed.snapshot().migration;
-        let checked = stale(m, epoch).map_or_else(|| Ok(may_seal(m, attempt)), Err);
+        let checked = stale(m, epoch).map_or_else(|| Ok(may_seal(m, direction, attempt)), Err);
         let objection = checked?.or_else(|| {
             let same = sealed.map().version == version;
             let older = self.store_is_older();
@@ -227,8 +236,7 @@ impl Controller {
             })
         });
         if let Some(reason) = objection {
-            let flipped = flipped_by(sealed.snapshot(), attempt);
-            let answer = flipped.unwrap_or(CutoverAnswer::Refused { reason });
+            let answer = flipped(m, direction).unwrap_or(CutoverAnswer::Refused { reason });
             sealed.release().await;
             return Ok(answer);
         }
@@ -245,21 +253,20 @@ impl Controller {
         &self,
         id: &MigrationId,
         epoch: Epoch,
-        attempt: AttemptNo,
+        (direction, attempt): (Direction, AttemptNo),
     ) -> Result<CutoverAnswer, ControlError> {
         let Some(sealed) = self.inner.attempts.take_sealed(id, attempt) else {
-            return self.look_up_flip(id, attempt).await;
+            return self.look_up_flip(id, direction).await;
         };
         if let Some(error) = stale(&sealed.snapshot().migration, epoch) {
             sealed.release().await;
             return Err(error);
         }
         let mut draft = Draft::new(sealed.snapshot().clone(), "controller", clock());
-        let back = draft.snapshot().migration.ownership == Ownership::RollbackFencing;
         let moving = draft.snapshot().migration.plan.moving.clone();
-        let (from, to) = match back {
-            false => (&moving.source, &moving.target),
-            true => (&moving.target, &moving.source),
+        let (from, to) = match direction {
+            Direction::Forward => (&moving.source, &moving.target),
+            Direction::Reverse => (&moving.target, &moving.source),
         };
         let next = match sealed.map().with_moved(&moving.keys, from, to, id) {
             Ok(next) => next,
@@ -268,7 +275,7 @@ impl Controller {
                 return Ok(refused(&error.to_string()));
             }
         };
-        draft_flip(&mut draft, back, next.version)?;
+        draft_flip(&mut draft, direction, next.version)?;
         let Some(change) = draft.change() else {
             return Ok(refused("nothing to flip"));
         };
@@ -285,20 +292,21 @@ impl Controller {
     async fn look_up_flip(
         &self,
         id: &MigrationId,
-        attempt: AttemptNo,
+        direction: Direction,
     ) -> Result<CutoverAnswer, ControlError> {
         let sealed = self.inner.store.seal(id).await?;
         let gone = || refused("the attempt is not sealed any more");
-        let answer = flipped_by(sealed.snapshot(), attempt).unwrap_or_else(gone);
+        let answer = flipped(&sealed.snapshot().migration, direction).unwrap_or_else(gone);
         sealed.release().await;
         Ok(answer)
     }
 
+    /// The losing shard is opened after [`CutoverAnswer::Released`], so that this is only said while the map names it.
     async fn release(
         &self,
         id: &MigrationId,
         epoch: Epoch,
-        attempt: AttemptNo,
+        (direction, attempt): (Direction, AttemptNo),
         reason: &str,
     ) -> Result<CutoverAnswer, ControlError> {
         if let Some(sealed) = self.inner.attempts.take_sealed(id, attempt) {
@@ -306,20 +314,17 @@ impl Controller {
         }
         let edit = |draft: &mut Draft| {
             let m = &draft.snapshot().migration;
-            if let Some(flipped) = flipped_by(draft.snapshot(), attempt) {
+            if let Some(flipped) = flipped(m, direction) {
                 return Ok(flipped);
             }
-            let event = match m.ownership {
-                _ if m.attempt != attempt => None,
-                Ownership::Fencing => Some(OwnershipEvent::Release),
-                Ownership::RollbackFencing => Some(OwnershipEvent::ReleaseBack),
-                Ownership::Ready
-                | Ownership::Aborted
-                | Ownership::Flipped
-                | Ownership::RolledBack
-                | Ownership::Completed => None,
+            if !losing_owns(m.ownership, direction) {
+                return Ok(refused(&format!("the keys are {}", m.ownership)));
+            }
+            let event = match direction {
+                Direction::Forward => OwnershipEvent::Release,
+                Direction::Reverse => OwnershipEvent::ReleaseBack,
             };
-            if let Some(event) = event {
+            if m.attempt == attempt && m.ownership == fencing(direction) {
                 check_epoch(draft, id, epoch)?;
                 draft.own(event, json!({ "attempt": attempt, "reason": reason }))?;
             }
@@ -330,21 +335,29 @@ impl Controller {
     }
 }
 
-fn draft_flip(draft: &mut Draft, back: bool, version: MapVersion) -> Result<(), ControlError> {
+/// The flip, as far as the migration's own row says it.
+pub(super) fn draft_flip(
+    draft: &mut Draft,
+    direction: Direction,
+    version: MapVersion,
+) -> Result<(), ControlError> {
     let attempt = draft.snapshot().migration.attempt;
     let data = json!({ "attempt": attempt, "map_version": version });
-    if back {
-        draft.own(OwnershipEvent::FlipBack, data.clone())?;
-        draft.migrate(MigrationEvent::RolledBack, data)?;
-        let m = draft.migration();
-        m.map_version_back = Some(version);
-        m.hold_end = None;
-        // Nothing kept them the same on the target since the flip.
-        m.plan.moving.tables.retain(|table| !table.is_reference());
-    } else {
-        draft.own(OwnershipEvent::Flip, data.clone())?;
-        draft.migrate(MigrationEvent::Flipped, data)?;
-        draft.migration().map_version_after = Some(version);
+    match direction {
+        Direction::Forward => {
+            draft.own(OwnershipEvent::Flip, data.clone())?;
+            draft.migrate(MigrationEvent::Flipped, data)?;
+            draft.migration().map_version_after = Some(version);
+        }
+        Direction::Reverse => {
+            draft.own(OwnershipEvent::FlipBack, data.clone())?;
+            draft.migrate(MigrationEvent::RolledBack, data)?;
+            let m = draft.migration();
+            m.map_version_back = Some(version);
+            m.hold_end = None;
+            // Nothing kept them the same on the target since the flip.
+            m.plan.moving.tables.retain(|table| !table.is_reference());
+        }
     }
     Ok(())
 }
@@ -353,19 +366,11 @@ fn draft_flip(draft: &mut Draft, back: bool, version: MapVersion) -> Result<(), 
 fn cannot_begin(draft: &Draft, direction: Direction) -> Option<CutoverAnswer> {
     let snapshot = draft.snapshot();
     let m = &snapshot.migration;
-    let (kind, state, made) = match direction {
-        Direction::Forward => (
-            StepKind::Cutover,
-            MigrationState::Running,
-            m.map_version_after,
-        ),
-        Direction::Reverse => (
-            StepKind::Rollback,
-            MigrationState::Flipped,
-            m.map_version_back,
-        ),
+    let (kind, state) = match direction {
+        Direction::Forward => (StepKind::Cutover, MigrationState::Running),
+        Direction::Reverse => (StepKind::Rollback, MigrationState::Flipped),
     };
-    if let Some(map_version) = made {
+    if let Some(map_version) = made(m, direction) {
         return Some(CutoverAnswer::AlreadyFlipped {
             attempt: m.attempt,
             map_version,
@@ -378,42 +383,52 @@ fn cannot_begin(draft: &Draft, direction: Direction) -> Option<CutoverAnswer> {
 }
 
 /// Why sealing is not allowed.
-fn may_seal(m: &Migration, attempt: AttemptNo) -> Option<String> {
-    let state = match m.ownership {
-        Ownership::Fencing => MigrationState::Running,
-        Ownership::RollbackFencing => MigrationState::Flipped,
-        Ownership::Ready
-        | Ownership::Aborted
-        | Ownership::Flipped
-        | Ownership::RolledBack
-        | Ownership::Completed => return Some(format!("the keys are {}", m.ownership)),
+fn may_seal(m: &Migration, direction: Direction, attempt: AttemptNo) -> Option<String> {
+    let state = match direction {
+        Direction::Forward => MigrationState::Running,
+        Direction::Reverse => MigrationState::Flipped,
     };
+    if m.ownership != fencing(direction) {
+        return Some(format!("the keys are {}", m.ownership));
+    }
     if m.attempt != attempt {
         return Some(format!("attempt {} has begun", m.attempt));
     }
     (m.state != state).then(|| format!("the migration is {}", m.state))
 }
 
-/// The answer when this very attempt changed the map.
+/// The ownership while an attempt is under way.
+fn fencing(direction: Direction) -> Ownership {
+    match direction {
+        Direction::Forward => Ownership::Fencing,
+        Direction::Reverse => Ownership::RollbackFencing,
+    }
+}
+
+/// The version by which the shard that gains the keys in `direction` owns them; `None` while it does not.
 ///
-/// An attempt to go back that was released leaves the keys flipped under its own number: that flip was the one before
-/// it, and taking it for its own would open the shard that the keys have left.
-fn flipped_by(snapshot: &Snapshot, attempt: AttemptNo) -> Option<CutoverAnswer> {
-    let m = &snapshot.migration;
-    let goes_back = m.hold_end == Some(HoldEnd::Rollback)
-        || snapshot
-            .running()
-            .is_some_and(|step| step.kind == StepKind::Rollback);
-    let made = match m.ownership {
-        Ownership::Flipped if goes_back => None,
-        Ownership::Flipped | Ownership::Completed => m.map_version_after,
-        Ownership::RolledBack => m.map_version_back,
-        Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RollbackFencing => {
-            None
-        }
+/// The direction decides, not what was ordered since nor how far the steps are: a flip forward stays one when a roll
+/// back is ordered before its shard was opened, and a released attempt to go back is not the flip before it.
+fn made(m: &Migration, direction: Direction) -> Option<MapVersion> {
+    match direction {
+        Direction::Forward => m.map_version_after,
+        Direction::Reverse => m.map_version_back,
+    }
+    .filter(|_| !losing_owns(m.ownership, direction))
+}
+
+/// True while the map names the shard that would lose the keys in `direction`.
+fn losing_owns(ownership: Ownership, direction: Direction) -> bool {
+    let source = match ownership {
+        Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RolledBack => true,
+        Ownership::Flipped | Ownership::RollbackFencing | Ownership::Completed => false,
     };
-    let map_version = made.filter(|_| m.attempt == attempt)?;
-    Some(CutoverAnswer::Flipped { map_version })
+    source == (direction == Direction::Forward)
+}
+
+/// The answer when the map was changed in this direction.
+fn flipped(m: &Migration, direction: Direction) -> Option<CutoverAnswer> {
+    made(m, direction).map(|map_version| CutoverAnswer::Flipped { map_version })
 }
 
 fn stale(m: &Migration, epoch: Epoch) -> Option<ControlError> {

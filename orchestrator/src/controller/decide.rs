@@ -104,16 +104,13 @@ pub fn stream(snapshot: &Snapshot) -> Option<Direction> {
 
 /// True from the end of the roll back until the copy is dropped, or the cutover begins again.
 fn is_held_back(snapshot: &Snapshot) -> bool {
-    snapshot
-        .step_of(StepKind::HoldBack)
-        .is_some_and(|step| !is_over(step))
-        && snapshot.step_of(StepKind::Rollback).is_some_and(is_over)
+    snapshot.is_open(StepKind::HoldBack) && !snapshot.goes_back()
 }
 
 /// The first step that is neither done nor skipped.
 #[must_use]
 pub fn next_step(snapshot: &Snapshot) -> Option<&Step> {
-    snapshot.steps.iter().find(|step| !is_over(step))
+    snapshot.steps.iter().find(|step| !step.is_over())
 }
 
 /// True when the cutover waits for the operator's word.
@@ -179,13 +176,16 @@ fn closed_keys(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
 /// The store knows of a release before the shard does, and of a flip before the new owner opens.
 fn left_closed(snapshot: &Snapshot) -> bool {
     let m = &snapshot.migration;
-    let open = |kind| snapshot.step_of(kind).is_some_and(|step| !is_over(step));
     match m.ownership {
         Ownership::Fencing | Ownership::RollbackFencing => true,
         Ownership::Ready => m.attempt.0 > 0,
-        Ownership::Flipped => open(StepKind::Cutover) || open(StepKind::Rollback),
-        Ownership::RolledBack => open(StepKind::Rollback),
-        Ownership::Aborted | Ownership::Completed => false,
+        Ownership::Flipped => snapshot.is_open(StepKind::Cutover) || snapshot.goes_back(),
+        Ownership::RolledBack => snapshot.goes_back(),
+        // A roll back that was begun may have sealed the target before it was withdrawn.
+        Ownership::Completed => {
+            snapshot.step_of(StepKind::Rollback).is_some() && snapshot.is_open(StepKind::DropOld)
+        }
+        Ownership::Aborted => false,
     }
 }
 
@@ -220,11 +220,7 @@ fn dependencies_are_over(snapshot: &Snapshot, step: &Step) -> bool {
         return true;
     };
     let mut steps = snapshot.steps.iter();
-    steps.all(|other| !node.after.contains(&other.id) || is_over(other))
-}
-
-fn is_over(step: &Step) -> bool {
-    matches!(step.state, StepState::Done | StepState::Skipped)
+    steps.all(|other| !node.after.contains(&other.id) || other.is_over())
 }
 
 /// When a hold that runs ends by itself.

@@ -72,12 +72,9 @@ impl CancelAsk {
     /// True when every one of `writers` was named.
     #[must_use]
     pub fn names(&self, writers: &[LongWriter]) -> bool {
-        let same = |a: &LongWriter, b: &LongWriter| {
-            (&a.shard, a.pid, &a.backend_start) == (&b.shard, b.pid, &b.backend_start)
-        };
         writers
             .iter()
-            .all(|writer| self.writers.iter().any(|known| same(known, writer)))
+            .all(|writer| self.writers.iter().any(|known| known.is(writer)))
     }
 }
 
@@ -204,6 +201,12 @@ pub struct Step {
 }
 
 impl Step {
+    /// Done, or left out.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, StepState::Done | StepState::Skipped)
+    }
+
     /// A step that has not begun.
     #[must_use]
     pub fn new(kind: StepKind, ordinal: i32) -> Self {
@@ -249,6 +252,20 @@ impl Snapshot {
         self.steps
             .iter()
             .find(|step| step.state == StepState::Running)
+    }
+
+    /// True while steps of the way back are to be done that give the keys to the source: until it was opened.
+    ///
+    /// An order alone is none: the keys stay with the target until these steps take them.
+    #[must_use]
+    pub fn goes_back(&self) -> bool {
+        self.is_open(StepKind::Rollback)
+    }
+
+    /// True when the step is there and has still to be done.
+    #[must_use]
+    pub fn is_open(&self, kind: StepKind) -> bool {
+        self.step_of(kind).is_some_and(|step| !step.is_over())
     }
 
     /// The owner, if its lease lasts at `now`.

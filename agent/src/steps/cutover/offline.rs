@@ -34,7 +34,7 @@ pub(super) async fn run(context: &Context, mut parties: Parties) -> Result<CutOv
         }
         Begun::Attempt(attempt) => match self::attempt(context, &parties, attempt, &facts).await {
             Ok(done) => Ok(done),
-            Err(error) => Err(give_up(context, attempt, error).await),
+            Err(error) => Err(give_up(context, &parties, attempt, error).await),
         },
     }
 }
@@ -59,7 +59,12 @@ async fn attempt(
     wait_out::wait_out(&losing, &context.keyed(), deadline, &origin.name).await?;
     let sealing = Instant::now();
     fail_point::hit("cutover.before_seal").await?;
-    let answer = ask_controller(context, CutoverAsk::Seal { attempt: number }).await?;
+    let direction = parties.direction;
+    let ask = CutoverAsk::Seal {
+        direction,
+        attempt: number,
+    };
+    let answer = ask_controller(context, ask).await?;
     if answer != CutoverAnswer::Granted {
         return Err(refused("allow the seal", &answer));
     }
@@ -71,7 +76,11 @@ async fn attempt(
         ..Window::default()
     };
     let flipping = Instant::now();
-    let answer = ask_until_answered(context, &CutoverAsk::Flip { attempt: number }).await?;
+    let ask = CutoverAsk::Flip {
+        direction,
+        attempt: number,
+    };
+    let answer = ask_until_answered(context, &ask).await?;
     let CutoverAnswer::Flipped { map_version } = answer else {
         return Err(refused("flip the map", &answer));
     };
@@ -94,12 +103,18 @@ async fn attempt(
     })
 }
 
-async fn give_up(context: &Context, attempt: AttemptNo, error: StepError) -> StepError {
+async fn give_up(
+    context: &Context,
+    parties: &Parties,
+    attempt: AttemptNo,
+    error: StepError,
+) -> StepError {
     if error.is_superseded() {
         return error;
     }
     context.say(format!("attempt {attempt} is given up: {error}"));
     let ask = CutoverAsk::Release {
+        direction: parties.direction,
         attempt,
         reason: error.to_string(),
     };

@@ -227,6 +227,7 @@ impl Attempt<'_> {
         let sealing = Instant::now();
         fail_point::hit("cutover.before_seal").await?;
         let ask = CutoverAsk::Seal {
+            direction: self.parties.direction,
             attempt: self.number,
         };
         let answer = ask_controller(self.context, ask).await?;
@@ -273,6 +274,7 @@ impl Attempt<'_> {
     async fn flip(&mut self) -> Result<plans::id::MapVersion, StepError> {
         let flipping = Instant::now();
         let ask = CutoverAsk::Flip {
+            direction: self.parties.direction,
             attempt: self.number,
         };
         let answer = ask_until_answered(self.context, &ask).await?;

@@ -42,6 +42,22 @@ fn offer(step: &str) -> Vec<Decision> {
     vec![Decision::Offer(Some(step.into()))]
 }
 
+/// The roll back was withdrawn before it was opened again; nothing else opens the target before its guards go.
+#[test]
+fn a_target_that_a_withdrawn_roll_back_may_have_sealed_is_opened_although_nobody_resumes() {
+    let before = FORWARD
+        .iter()
+        .position(|kind| *kind == StepKind::DropOld)
+        .unwrap();
+    let mut alone = snapshot(MigrationState::Failed, before);
+    alone.migration.ownership = Ownership::Completed;
+    assert_eq!(decide(&alone, at(1)), []);
+    let mut rollback = Step::new(StepKind::Rollback, 99);
+    rollback.state = StepState::Skipped;
+    alone.steps.push(rollback);
+    assert_eq!(decide(&alone, at(1)), [Decision::Offer(None)]);
+}
+
 #[test]
 fn keys_that_may_be_closed_are_opened_although_nobody_resumes() {
     use Ownership as O;

@@ -15,7 +15,7 @@ const REMEMBERED: usize = 100;
 
 impl Controller {
     /// Maps, migrations that have started, servers. What has ended is read once by each process.
-    pub(super) async fn known(&self) -> Result<Known, ControlError> {
+    pub(in crate::controller) async fn known(&self) -> Result<Known, ControlError> {
         let store = &self.inner.store;
         let unfinished = store.unfinished().await?;
         let open: BTreeSet<MigrationId> = unfinished
@@ -117,11 +117,8 @@ fn known_move(snapshot: &Snapshot) -> KnownMove {
         let step = snapshot.step_of(kind);
         step.is_some_and(|step| step.state == StepState::Done)
     };
-    let going_back = snapshot
-        .step_of(StepKind::Rollback)
-        .is_some_and(|step| !matches!(step.state, StepState::Skipped | StepState::Done));
     KnownMove {
-        opened: done(StepKind::Cutover) && !going_back,
+        opened: done(StepKind::Cutover) && !snapshot.goes_back(),
         ..of_migration(&snapshot.migration)
     }
 }
