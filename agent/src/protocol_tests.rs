@@ -23,6 +23,7 @@ mod interrupted;
 mod load;
 mod long_writers;
 mod park;
+mod recovery;
 mod register;
 mod reverse;
 mod schema;

@@ -207,7 +207,10 @@ fn begins_again(failure: &Failure, kind: StepKind) -> bool {
 
 /// Runs the step beside the change stream: it fails with the stream, and stops when it is told to.
 async fn run(context: &Context, kind: StepKind) -> Result<serde_json::Value, StepError> {
-    steps::shape::check(context, kind).await?;
+    // These open what an earlier attempt left closed before they look at anything else.
+    if !matches!(kind, StepKind::Cutover | StepKind::Rollback) {
+        steps::shape::check(context, kind).await?;
+    }
     let stream = context.dispatch.stream.filter(|_| context.online());
     if let Some(direction) = stream.filter(|_| needs_stream(kind)) {
         context.ensure_stream(direction).await?;
@@ -297,17 +300,9 @@ async fn take_over(context: &Context) -> Result<(), StepError> {
     }
     // It may have come back once more before that.
     steps::take_out_of_standbys(context, Proof::Owner).await?;
-    let done = |kind: StepKind| {
-        context
-            .dispatch
-            .outputs
-            .contains_key(&StepId::from(kind.name()))
-    };
-    if done(StepKind::OpenCapture) && !done(StepKind::Copy) {
+    steps::recover_register(context).await?;
+    if context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy) {
         steps::keep_snapshot(context).await?;
-    }
-    if done(StepKind::OpenReverse) && !done(StepKind::DropOld) {
-        steps::recover_register(context).await?;
     }
     context.owned.taken.store(true, Ordering::Release);
     Ok(())
