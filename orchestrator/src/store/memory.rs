@@ -7,6 +7,7 @@ mod leader;
 mod state;
 
 use super::leader::Own;
+use super::pieces::Owners;
 use super::{
     AgentRecord, Answer, AuditRecord, Candidate, Change, CleanupRecord, Event, Leader,
     MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Sealed, SettingsRecord,
@@ -139,7 +140,11 @@ impl Store for MemoryStore {
     }
 
     fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
-        self.write(|state| state.put_version(map, by))
+        self.write(|state| state.put_version(map, by, Owners::Checked))
+    }
+
+    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
+        self.write(|state| state.put_version(map, by, Owners::Proven))
     }
 
     fn maps(&self) -> Answer<'_, Vec<ShardMap>> {

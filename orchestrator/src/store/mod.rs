@@ -167,6 +167,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Only the mappings are taken from `map`.
     fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()>;
 
+    /// As [`Store::put_version`], for a version that the shards prove: whatever moves the keys here, their owner
+    /// has changed there.
+    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()>;
+
     /// The version in force of every map, by name.
     fn maps(&self) -> Answer<'_, Vec<ShardMap>>;
 

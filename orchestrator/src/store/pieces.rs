@@ -16,6 +16,15 @@ pub(super) struct Piece {
     pub(super) shard: ShardName,
 }
 
+/// Who may own the keys of a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owners {
+    /// Keys of an unfinished migration keep their owner.
+    Checked,
+    /// The shards prove who owns them.
+    Proven,
+}
+
 /// What leaves a map and what enters it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Delta {

@@ -126,6 +126,15 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
             };
             store.put_version(&next, "op").await
         }
+        "put_proven_version" => {
+            let next = ShardMap {
+                name: "other".into(),
+                version: MapVersion(2),
+                mappings: vec![mapping(keys(None, None), "b")],
+                ..map
+            };
+            store.put_proven_version(&next, "op").await
+        }
         "put_server" => {
             let seen = ServerSeen {
                 number: 1,

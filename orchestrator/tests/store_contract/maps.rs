@@ -238,6 +238,12 @@ async fn keys_that_move_keep_their_owner(store: &dyn Store) {
     ]);
     store.put_version(&cut, "op").await.unwrap();
     assert_eq!(store.map(&first.name).await.unwrap(), Some(cut));
+    let proven = ShardMap {
+        version: MapVersion(3),
+        ..taken
+    };
+    store.put_proven_version(&proven, "op").await.unwrap();
+    assert_eq!(store.map(&first.name).await.unwrap(), Some(proven));
 }
 
 async fn settings_follow_one_another(store: &dyn Store) {

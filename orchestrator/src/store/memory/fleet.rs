@@ -2,7 +2,7 @@
 
 use super::state::State;
 use super::{exists, missing};
-use crate::store::pieces::{Delta, count};
+use crate::store::pieces::{Delta, Owners, count};
 use crate::store::{
     MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate, StoreError,
 };
@@ -113,7 +113,12 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn put_version(&mut self, map: &ShardMap, by: &str) -> Result<(), StoreError> {
+    pub(super) fn put_version(
+        &mut self,
+        map: &ShardMap,
+        by: &str,
+        owners: Owners,
+    ) -> Result<(), StoreError> {
         self.lock(&map.name)?;
         let before = self.current(&map.name);
         let before = before.ok_or_else(|| missing("map", map.name.as_str()))?;
@@ -125,7 +130,8 @@ impl State {
             });
         }
         let reassigned = Delta::between(&before, map).reassigned(before.no_keys());
-        if let Some(migration) = self.moved_by(&map.name, &reassigned) {
+        let moved = self.moved_by(&map.name, &reassigned);
+        if let Some(migration) = moved.filter(|_| owners == Owners::Checked) {
             return Err(StoreError::KeysMoving { migration });
         }
         self.add_version(map, None, by)

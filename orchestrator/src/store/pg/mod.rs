@@ -19,6 +19,7 @@ mod settings;
 mod shards;
 
 use super::leader::Own;
+use super::pieces::Owners;
 use super::{
     AgentRecord, Answer, AuditRecord, Candidate, Change, CleanupRecord, Event, Leader,
     MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Sealed, SettingsRecord,
@@ -203,7 +204,11 @@ impl Store for PgStore {
     }
 
     fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
-        Box::pin(self.insert_next_version(map, by))
+        Box::pin(self.insert_next_version(map, by, Owners::Checked))
+    }
+
+    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
+        Box::pin(self.insert_next_version(map, by, Owners::Proven))
     }
 
     fn maps(&self) -> Answer<'_, Vec<ShardMap>> {
