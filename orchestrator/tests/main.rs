@@ -12,6 +12,7 @@ mod inspections;
 mod lifecycle;
 mod maps;
 mod operations;
+mod reconcile;
 mod store_contract;
 mod verify;
 mod ways;

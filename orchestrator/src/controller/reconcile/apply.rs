@@ -4,6 +4,7 @@
 //! map, each lost flip becomes a version again, and the migration that made it is where its shards are. What the store
 //! has no migration for is left to `cleanup`, which then knows who owns the keys.
 
+use super::super::cutover::draft_flip;
 use super::super::draft::Draft;
 use super::super::settle;
 use super::super::ways;
@@ -13,6 +14,7 @@ use crate::store::{ShardRecord, Snapshot, Step};
 use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::inspection::inventory::{Inventory, MoveSeen};
 use plans::inspection::reconcile::{Known, Proof, forward, with_owner};
+use plans::names::Direction;
 use plans::shard_map::ShardMap;
 use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::{MigrationEvent, MigrationState};
@@ -116,7 +118,8 @@ impl Controller {
                     ));
                 }
                 (Some(proof), None) => {
-                    self.inner.store.put_version(&version.map, actor).await?;
+                    let map = &version.map;
+                    self.inner.store.put_proven_version(map, actor).await?;
                     done.push(format!(
                         "map {} version {number}: shard {} owns {}; `cleanup` removes what migration {} left",
                         map.name, proof.owner, proof.keys, proof.migration
@@ -174,16 +177,20 @@ fn raise(draft: &mut Draft, epoch: i64, attempt: i64) {
 fn own(draft: &mut Draft, proof: &Proof, version: MapVersion) -> Result<(), ControlError> {
     let data = json!({ "version": version, "lost": true });
     wake(draft)?;
-    let source = draft.snapshot().migration.plan.moving.source.clone();
+    let m = &draft.snapshot().migration;
+    let back = proof.owner == m.plan.moving.source;
+    if m.ownership == Ownership::RolledBack && m.map_version_back < Some(version) {
+        // Lost with it: that it went forward once more.
+        ways::go_again(draft)?;
+    }
     if matches!(
         draft.snapshot().migration.ownership,
         Ownership::Ready | Ownership::Fencing
     ) {
+        let made = MapVersion(version.0 - i64::from(back));
         draft.own(OwnershipEvent::Fence, data.clone())?;
-        draft.own(OwnershipEvent::Flip, data.clone())?;
-        draft.migrate(MigrationEvent::Flipped, data.clone())?;
-        let to_source = proof.owner == source;
-        draft.migration().map_version_after = Some(MapVersion(version.0 - i64::from(to_source)));
+        draft_flip(draft, Direction::Forward, made)?;
+        draft.migration().map_version_before = MapVersion(made.0 - 1);
         pass_cutover(draft)?;
     }
     // Without what its first steps found it cannot go on: `cleanup` removes what it left.
@@ -191,11 +198,10 @@ fn own(draft: &mut Draft, proof: &Proof, version: MapVersion) -> Result<(), Cont
         draft.own(OwnershipEvent::Complete, data)?;
         return settle::end(draft);
     }
-    if proof.owner == source {
-        draft.own(OwnershipEvent::FenceBack, data.clone())?;
-        draft.own(OwnershipEvent::FlipBack, data.clone())?;
-        draft.migrate(MigrationEvent::RolledBack, data)?;
-        draft.migration().map_version_back = Some(version);
+    if back && draft.snapshot().migration.ownership != Ownership::RolledBack {
+        draft.own(OwnershipEvent::FenceBack, data)?;
+        draft_flip(draft, Direction::Reverse, version)?;
+        pass_hold(draft)?;
         return ways::go_back(draft);
     }
     Ok(())
@@ -212,6 +218,9 @@ fn wake(draft: &mut Draft) -> Result<(), ControlError> {
             MigrationState::Paused | MigrationState::Failed,
             Ownership::Flipped | Ownership::RollbackFencing,
         ) => Some(MigrationEvent::ResumedFlipped),
+        (MigrationState::Paused | MigrationState::Failed, Ownership::RolledBack) => {
+            Some(MigrationEvent::ResumedRolledBack)
+        }
         (MigrationState::Paused | MigrationState::Failed, _) => Some(MigrationEvent::Resumed),
         (
             MigrationState::Running
@@ -226,7 +235,11 @@ fn wake(draft: &mut Draft) -> Result<(), ControlError> {
     if let Some(event) = event {
         draft.migrate(event, data)?;
     }
-    draft.migration().failure = None;
+    let now = draft.now;
+    let m = draft.migration();
+    m.failure = None;
+    // The store may be older than its start.
+    m.started_at.get_or_insert(now);
     Ok(())
 }
 
@@ -250,6 +263,25 @@ fn pass_cutover(draft: &mut Draft) -> Result<(), ControlError> {
     }
     // The keys have moved: nobody is asked again.
     draft.migration().approved = true;
+    Ok(())
+}
+
+/// After a roll back that was lost, the cutover and the hold that came before it are over: done again, the one would
+/// open the target, and the other drop the slot that another cutover needs.
+fn pass_hold(draft: &mut Draft) -> Result<(), ControlError> {
+    for kind in [StepKind::Cutover, StepKind::Hold] {
+        let step = draft.snapshot().step_of(kind).cloned();
+        let Some(step) = step.filter(|step| step.state != StepState::Done) else {
+            continue;
+        };
+        draft.restore(kind)?;
+        if step.state == StepState::Failed {
+            draft.step(&step.id, StepEvent::Retried, json!({}))?;
+        }
+        draft.step(&step.id, StepEvent::Dispatched, json!({}))?;
+        let done = draft.step(&step.id, StepEvent::Completed, json!({}))?;
+        done.output = Some(json!({ "lost": true }));
+    }
     Ok(())
 }
 
