@@ -9,6 +9,7 @@ mod shard;
 mod apply;
 mod away;
 mod bench;
+mod brought;
 mod check;
 mod compare;
 mod controls;

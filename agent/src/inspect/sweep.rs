@@ -4,11 +4,15 @@
 //! sessions are ended, and every write proves that epoch. Order: sessions, slots, publications; then, if it is known
 //! who owns the keys, what must stay refused becomes permanent, and only then guards and register go.
 
+use std::time::Duration;
+
 use plans::id::{Epoch, MapName, MapVersion, MigrationId};
 use plans::inspection::inventory::{Inventory, InventoryTask, ObjectKind, Whose};
 use plans::inspection::sweep::{Guards, Sweep, SweepTask, Swept};
+use plans::key_set::KeySet;
 use plans::names::{SCHEMA, away_function, away_trigger};
 use plans::plan::ShardRef;
+use plans::request::Options;
 use plans::table::{MovingTable, quote_ident, quote_literal};
 use tokio_postgres::Client;
 
@@ -16,12 +20,12 @@ use super::{inventory, load};
 use crate::dual_write;
 use crate::error::{At, StepError};
 use crate::pg::away::{self, Away};
+use crate::pg::brought::Brought;
+use crate::pg::delete::{Closed, Deletion};
 use crate::pg::dual_write::Proof;
 use crate::pg::epoch::{self, Token};
 use crate::pg::shard::Shard;
-use crate::pg::{catalog, guard, home, register, snapshot};
-
-mod brought;
+use crate::pg::{catalog, guard, home, snapshot};
 
 /// How often a slot is tried that somebody reads from.
 const SLOT_TRIES: u32 = 50;
@@ -176,7 +180,7 @@ impl Left {
             .cloned()
             .collect();
         if let Some(keys) = guards.keys.as_ref().filter(|_| guards.brought) {
-            brought::remove(self, guards, keys, &tables).await?;
+            self.brought(guards, keys).take_back().await?;
             swept.done.push(format!(
                 "shard {shard}: removed what migration {} brought",
                 token.migration
@@ -203,6 +207,25 @@ impl Left {
             token.migration
         ));
         Ok(())
+    }
+
+    /// What was brought to a shard that never owned the keys, and that no flip was told of.
+    fn brought<'a>(&'a self, guards: &'a Guards, keys: &'a KeySet) -> Brought<'a> {
+        Brought {
+            session: &self.session,
+            deletion: Deletion {
+                shard: &self.shard,
+                token: self.token.clone(),
+                map: &guards.map,
+                keys,
+                closed: Closed::Left(&guards.left_too),
+                pause: Duration::from_millis(Options::default().drop_pause_ms.into()),
+                tell: Box::new(|table, deleted| {
+                    tracing::debug!(table = %table.table, deleted, "deleting rows that were left");
+                }),
+            },
+            tables: &guards.tables,
+        }
     }
 
     /// A row that was made for the sweep alone goes again.

@@ -175,6 +175,33 @@ pub(crate) async fn exists(client: &Client, shard: &str) -> Result<bool, StepErr
     Ok(row.get(0))
 }
 
+/// What is recorded of a migration's copy.
+const COPY: [&str; 4] = ["chunk", "progress", "dirty", "schema_entry"];
+
+fn deletes(tables: &[&str], token: &Token) -> String {
+    let id = quote_literal(&token.migration.0);
+    let deletes = tables
+        .iter()
+        .map(|table| format!("delete from shardwright.{table} where migration = {id}; "));
+    deletes.collect()
+}
+
+/// Forgets a copy that is taken back, and all that was found out about it: the next one is another.
+pub(crate) async fn forget_copy(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    let sql = format!(
+        "{}update shardwright.move set drop_script = null, loaded = false where migration = {}",
+        deletes(&COPY, token),
+        quote_literal(&token.migration.0)
+    );
+    epoch::execute(client, token, &sql)
+        .await
+        .at(format_args!("shard {shard}: forgetting the copy"))
+}
+
 /// Removes the migration's rows, and the schema when no migration is left in it.
 pub(crate) async fn forget(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
     if !exists(client, shard).await? {
@@ -182,23 +209,11 @@ pub(crate) async fn forget(client: &Client, token: &Token, shard: &str) -> Resul
     }
     let what = format!("shard {shard}: removing the migration's rows");
     if epoch::is_enrolled(client, token, shard).await? {
-        let id = quote_literal(&token.migration.0);
-        let tables = [
-            "chunk",
-            "snapshot",
-            "progress",
-            "dirty",
-            "verification",
-            "verified",
-            "difference",
-            "dual_write",
-            "schema_entry",
-            "move",
-        ];
-        let deletes = tables.map(|t| format!("delete from shardwright.{t} where migration = {id}"));
-        epoch::execute(client, token, &deletes.join("; "))
-            .await
-            .at(&what)?;
+        let sql = deletes(&COPY, token) + &deletes(
+            &["snapshot", "verification", "verified", "difference", "dual_write", "move"],
+            token,
+        );
+        epoch::execute(client, token, &sql).await.at(&what)?;
     }
     client.batch_execute(DROP_UNUSED).await.at(&what)
 }

@@ -85,6 +85,13 @@ pub(crate) async fn dump(dsn: &Dsn, shard: &str) -> Result<Schema, StepError> {
     })
 }
 
+/// The tables that a drop script drops, as SQL names them.
+pub(crate) fn dropped_tables(script: &str) -> Vec<&str> {
+    let lines = script.lines();
+    let names = lines.filter_map(|line| line.strip_prefix("DROP TABLE IF EXISTS "));
+    names.filter_map(|name| name.strip_suffix(';')).collect()
+}
+
 /// A dump in a temporary file that is removed with it.
 struct Archive {
     file: PathBuf,
@@ -276,6 +283,12 @@ mod tests {
     fn a_label_is_kind_and_name() {
         let line = "2871; 2606 16391 CONSTRAINT public accounts accounts_pkey postgres";
         assert_eq!(label_of(line), "CONSTRAINT public accounts accounts_pkey");
+    }
+
+    #[test]
+    fn a_script_says_which_tables_it_drops() {
+        let script = "ALTER TABLE IF EXISTS ONLY public.a DROP CONSTRAINT IF EXISTS a_pkey;\nDROP INDEX IF EXISTS public.i;\nDROP TABLE IF EXISTS public.\"A; b\";\nDROP TABLE IF EXISTS public.a;\nDROP SCHEMA IF EXISTS shop;";
+        assert_eq!(dropped_tables(script), ["public.\"A; b\"", "public.a"]);
     }
 
     #[test]

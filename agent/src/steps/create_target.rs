@@ -11,25 +11,34 @@ use plans::step::create_target::TargetCreated;
 use plans::table::MovingTable;
 use tokio_postgres::Client;
 
-use super::delete;
+use super::delete::deletion;
+use super::leftover;
 use crate::controller::CleanupRecord;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::away::Away;
+use crate::pg::brought::Brought;
+use crate::pg::delete::Closed;
 use crate::pg::schema::{self, Schema, Section};
-use crate::pg::{catalog, epoch, guard, home, register};
+use crate::pg::{catalog, epoch, guard, home, others};
 
 pub(super) async fn run(context: &Context) -> Result<TargetCreated, StepError> {
-    let dispatch = &context.dispatch;
-    let target = context.target()?;
-    let session = target.session("create").await?;
     context
         .controller
-        .record_cleanup(&dispatch.migration, &records(context))
+        .record_cleanup(&context.dispatch.migration, &records(context))
         .await?;
+    prepare(context).await
+}
+
+/// As [`run`], once it is recorded what is created.
+pub(crate) async fn prepare(context: &Context) -> Result<TargetCreated, StepError> {
+    let target = context.target()?;
+    let session = target.session("create").await?;
     home::ensure(&session, &target.name).await?;
     context.enrol(&session, "target", &target.name).await?;
+    others::keep_their_tables(&session, &context.token(), &target.name).await?;
     undo(context, &session, &target.name).await?;
+    refuse_leftovers(context, &session, &target.name).await?;
     if is_live(context, &session, &target.name).await? {
         join(context, &session, &target.name).await?;
         return Ok(TargetCreated {
@@ -42,6 +51,22 @@ pub(super) async fn run(context: &Context) -> Result<TargetCreated, StepError> {
         created: true,
         objects,
     })
+}
+
+/// Refuses a target on which another migration is about the same keys: none that is live is.
+///
+/// Our own row is seen by whoever takes the other one back, or the other one is seen here: we cannot miss each
+/// other. It goes again, or it would stand in the way of taking the other one back.
+async fn refuse_leftovers(
+    context: &Context,
+    session: &Client,
+    shard: &str,
+) -> Result<(), StepError> {
+    let refused = leftover::refuse(context, session, shard).await;
+    if refused.is_err() {
+        home::forget(session, &context.token(), shard).await?;
+    }
+    refused
 }
 
 fn records(context: &Context) -> Vec<CleanupRecord> {
@@ -196,80 +221,17 @@ pub(super) async fn undo(
     session: &Client,
     shard: &str,
 ) -> Result<(), StepError> {
-    let migration = &context.dispatch.migration;
     let token = context.token_for_cleanup();
-    let what = format!("shard {shard}: dropping what the migration created");
     if !epoch::is_enrolled(session, &token, shard).await? {
         return Ok(());
     }
-    let row = session
-        .query_opt(
-            "select drop_script, loaded from shardwright.move where migration = $1",
-            &[&migration.0],
-        )
-        .await
-        .at(&what)?;
-    let Some(row) = row else { return Ok(()) };
-    let (script, loaded): (Option<String>, bool) = (row.get(0), row.get(1));
-    let alone = script.is_some() && is_alone(context, session, shard).await?;
-    // Without the register an earlier run has deleted the rows, and nothing guards the keys any more.
-    if loaded && !alone && register::exists(session, migration, shard).await? {
-        delete::brought_rows(context, shard).await?;
-    }
-    let tables = context.keyed();
-    away(context, &token, &tables, shard)
-        .restore(session)
-        .await?;
-    guard::drop_all(session, &token, shard).await?;
-    fail_point::hit("create_target.guards_dropped").await?;
-    epoch::begin(session, &token, shard).await?;
-    if let Some(script) = script.filter(|_| alone) {
-        session.batch_execute(&script).await.at(&what)?;
-    }
-    for table in ["schema_entry", "chunk", "progress", "dirty"] {
-        let sql = format!("delete from shardwright.{table} where migration = $1");
-        session.execute(&sql, &[&migration.0]).await.at(&what)?;
-    }
-    session
-        .execute(
-            "update shardwright.move set drop_script = null, loaded = false where migration = $1",
-            &[&migration.0],
-        )
-        .await
-        .at(&what)?;
-    epoch::commit(session, &what).await
-}
-
-/// True when the tables that the migration created hold nothing but what it brought: no other move has come
-/// to this shard since.
-async fn is_alone(context: &Context, session: &Client, shard: &str) -> Result<bool, StepError> {
-    let what = format!("shard {shard}: looking for rows of other moves");
-    let others = session
-        .query_one(
-            "select exists (select from shardwright.move where migration <> $1)",
-            &[&context.dispatch.migration.0],
-        )
-        .await
-        .at(&what)?;
-    if others.get(0) {
-        return Ok(false);
-    }
-    let there = catalog::tables(session, shard).await?;
-    for table in context
-        .keyed()
-        .iter()
-        .filter(|table| there.contains_key(&table.table))
-    {
-        let sql = format!(
-            "select exists (select from only {} where not {})",
-            table.table.sql(),
-            context.predicate(table)
-        );
-        if session.query_one(&sql, &[]).await.at(&what)?.get(0) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let target = context.target()?;
+    let brought = Brought {
+        session,
+        deletion: deletion(context, &target, token, Closed::Live),
+        tables: &context.dispatch.tables,
+    };
+    brought.take_back().await
 }
 
 /// Creates the source's tables on an empty database; the number of objects of its schema.

@@ -11,11 +11,12 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::create_target::away;
-use super::delete::Deletion;
+use super::delete::deletion;
 use super::dual_write;
 use super::open_capture::{drop_slot, unpublish};
 use crate::error::{At, StepError};
 use crate::owned::Context;
+use crate::pg::delete::{Closed, Deletion};
 use crate::pg::dual_write::Proof;
 use crate::pg::shard::Shard;
 use crate::pg::{epoch, guard, home, register};
@@ -52,15 +53,11 @@ pub(super) async fn run(context: &Context) -> Result<Dropped, StepError> {
 /// Removes the moved rows, the quick way where nothing else is in the tables.
 async fn remove(context: &Context, session: &Client, source: &Shard) -> Result<Dropped, StepError> {
     let token = context.token_after_flip();
-    let deletion = Deletion {
-        context,
-        shard: source,
-        flipped: Some(token.until.0),
-        token,
-    };
+    let closed = Closed::Told(token.until.0);
+    let deletion = deletion(context, source, token, closed);
     let tables = context.keyed();
     if !context.dispatch.source_keeps_keys
-        && let Some(dropped) = empty_whole(&deletion, session, &tables).await?
+        && let Some(dropped) = empty_whole(context, &deletion, session, &tables).await?
     {
         return Ok(dropped);
     }
@@ -82,11 +79,11 @@ async fn remove(context: &Context, session: &Client, source: &Shard) -> Result<D
 /// Truncates or drops tables that hold nothing but moved rows; `None` when somebody uses them, or when they
 /// hold other rows.
 async fn empty_whole(
+    context: &Context,
     deletion: &Deletion<'_>,
     session: &Client,
     tables: &[MovingTable],
 ) -> Result<Option<Dropped>, StepError> {
-    let context = deletion.context;
     let shard = deletion.shard.name.as_str();
     let what = format!("shard {shard}: emptying the moved tables");
     let mut counts = Vec::new();
@@ -97,7 +94,7 @@ async fn empty_whole(
                     pg_catalog.pg_total_relation_size(pg_catalog.to_regclass($1))
              from only {}",
             table.table.sql(),
-            predicate = context.predicate(table)
+            predicate = deletion.predicate(table)
         );
         let row = session
             .query_one(&sql, &[&table.table.sql()])
@@ -122,7 +119,7 @@ async fn empty_whole(
             format!(
                 "exists (select from only {} where not {})",
                 table.table.sql(),
-                context.predicate(table)
+                deletion.predicate(table)
             )
         })
         .collect();

@@ -12,6 +12,7 @@ mod drop_old;
 mod dual_write;
 mod hold;
 mod hold_back;
+mod leftover;
 mod open_capture;
 mod open_reverse;
 mod preflight;
@@ -27,6 +28,8 @@ use serde_json::Value;
 use crate::error::StepError;
 use crate::owned::Context;
 pub(crate) use copy::keep_snapshot;
+#[cfg(test)]
+pub(crate) use create_target::prepare;
 pub(crate) use cutover::recover_register;
 pub(crate) use cutover::spare::let_log_go;
 pub(crate) use dirty::sweep;

@@ -12,7 +12,7 @@ use crate::owned::Context;
 use crate::pg::ddl_guard;
 use crate::pg::replication::ReplicationSession;
 use crate::pg::shard::Shard;
-use crate::steps::dual_write;
+use crate::steps::{dual_write, leftover};
 
 pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
     let dispatch = &context.dispatch;
@@ -40,6 +40,9 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
     }
     refuse_needs_rights(context).await?;
     dual_write::may_begin(context).await?;
+    let target = context.target()?;
+    let session = target.session("preflight").await?;
+    leftover::refuse(context, &session, &target.name).await?;
     let refused: Vec<String> = survey
         .findings
         .iter()
@@ -54,7 +57,7 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
         ));
     }
     let source = identity(&context.source()?).await?;
-    let target = identity(&context.target()?).await?;
+    let target = identity(&target).await?;
     dual_write::check_apart(context, &source, &target)?;
     fail_point::hit("preflight.checked").await?;
     Ok(Preflighted {

@@ -101,6 +101,9 @@ pub struct Guards {
     pub tables: Vec<MovingTable>,
     /// Rows and tables that it brought here go too: the shard never owned the keys.
     pub brought: bool,
+    /// Other migrations about the same keys that were left on this shard, and never opened it: what they brought may
+    /// go along.
+    pub left_too: Vec<MigrationId>,
 }
 
 /// What a sweep did.

@@ -9,6 +9,8 @@ use crate::key_set::KeySet;
 use crate::names::away_function;
 use std::collections::BTreeSet;
 
+mod never_open;
+
 /// The answer for one migration's register, guards and rows.
 struct Judged {
     verdict: Verdict,
@@ -231,6 +233,7 @@ impl Guards {
             keys: about.map(|about| about.keys.clone()),
             tables: about.map_or_else(Vec::new, |about| about.tables.clone()),
             brought: false,
+            left_too: Vec::new(),
         }
     }
 }
@@ -262,7 +265,7 @@ fn judge_move(
         ));
     };
     if own.role == "target" && own.flipped.is_none() {
-        return judge_never_open(own, about, &here);
+        return never_open::judge(ground, seen, inventory, (own, about), &here);
     }
     let elsewhere = about.keys.minus(&here);
     if !elsewhere.is_empty() {
@@ -288,23 +291,6 @@ fn judge_move(
             Guards::of(own),
         ),
     }
-}
-
-/// A target that no flip was told of: clients never wrote there.
-fn judge_never_open(own: &MoveSeen, about: &About, here: &KeySet) -> Judged {
-    if !here.is_empty() {
-        return Judged::decide(format!(
-            "this shard never took writes for {}, so its copy may lack rows; shard {} has them",
-            about.keys, about.source
-        ));
-    }
-    Judged::remove(
-        "this shard never owned the keys: what was brought here is on the shard that they were to leave",
-        Guards {
-            brought: own.brought,
-            ..Guards::of(own)
-        },
-    )
 }
 
 /// Another shard that takes writes for the keys and was told of a later flip.

@@ -1,6 +1,10 @@
 use super::*;
-use crate::inspection::inventory::{About, CLOSED, Inventory, MoveSeen, Object, ObjectKind, Whose};
-use crate::key::Key;
+use crate::id::MapVersion;
+use crate::inspection::inventory::{
+    About, AwaySeen, CLOSED, Inventory, MoveSeen, Object, ObjectKind, Whose,
+};
+use crate::key::{Key, KeyType};
+use crate::shard_map::{MapSettings, Mapping, MappingState, Strategy};
 use crate::step::preflight::Identity;
 
 fn keys() -> KeySet {
@@ -49,6 +53,25 @@ fn inventory(shard: &str, role: &str, flipped: Option<i64>, register: i64) -> In
     }
 }
 
+/// The map with all its keys on one shard.
+fn map(owner: &str) -> ShardMap {
+    ShardMap {
+        name: MapName::from("m"),
+        strategy: Strategy::Range,
+        key: vec![KeyType::Bigint],
+        buckets: 0,
+        version: MapVersion(1),
+        incarnation: "i".to_owned(),
+        migration: None,
+        settings: MapSettings::default(),
+        mappings: vec![Mapping {
+            keys: KeySet::range(None, None),
+            shard: ShardName::from(owner),
+            state: MappingState::Active,
+        }],
+    }
+}
+
 fn owner(shard: &str) -> Ground {
     Ground {
         owners: BTreeMap::from([(MapName::from("m"), ShardName::from(shard))]),
@@ -91,10 +114,61 @@ fn an_open_shard_is_closed_where_another_one_is_named() {
 #[test]
 fn a_target_that_was_never_open_is_no_owner_and_gives_its_copy_up() {
     let closed = [inventory("b", "target", None, CLOSED)];
-    assert_eq!(judged(&owner("b"), &closed).1, Verdict::Decide);
     let (_, register, guards) = judged(&owner("a"), &closed);
     assert_eq!(register, Verdict::Remove);
     assert!(guards.unwrap().brought);
+}
+
+#[test]
+fn a_target_that_was_never_open_is_opened_where_it_is_named_and_nobody_else_takes_writes() {
+    let closed = inventory("b", "target", None, CLOSED);
+    let named = Ground {
+        maps: vec![map("b")],
+        ..Ground::default()
+    };
+    assert_eq!(
+        judged(&named, std::slice::from_ref(&closed)).1,
+        Verdict::Decide
+    );
+    let mut source = inventory("a", "source", None, 0);
+    let seen = [closed.clone(), source.clone()];
+    assert_eq!(judged(&owner("b"), &seen).1, Verdict::Decide, "a is open");
+    source.away = vec![AwaySeen {
+        map: MapName::from("m"),
+        keys: keys(),
+        version: 2,
+        guards: 3,
+    }];
+    let (_, register, guards) = judged(&owner("b"), &[closed, source]);
+    assert_eq!(register, Verdict::Remove);
+    assert!(!guards.unwrap().brought, "its rows are the owner's");
+}
+
+#[test]
+fn what_was_brought_stays_while_a_live_migration_brings_the_same_keys() {
+    let mut seen = [inventory("b", "target", None, CLOSED)];
+    let mut other = seen[0].moves[0].clone();
+    other.migration = MigrationId::from("y");
+    let brought = |seen: &[Inventory], ground: &Ground| {
+        let (_, register, guards) = judged(ground, seen);
+        (register, guards.is_some_and(|guards| guards.brought))
+    };
+    let live = Ground {
+        live: BTreeSet::from([MigrationId::from("y")]),
+        ..owner("a")
+    };
+    seen[0].moves.push(other.clone());
+    assert_eq!(brought(&seen, &live), (Verdict::Decide, false));
+    // Both were left: what both brought goes.
+    assert_eq!(brought(&seen, &owner("a")), (Verdict::Remove, true));
+    let (_, _, guards) = judged(&owner("a"), &seen);
+    assert_eq!(guards.unwrap().left_too, [MigrationId::from("y")]);
+    // The other one was opened: clients have written there.
+    seen[0].moves[1].flipped = Some(5);
+    assert_eq!(brought(&seen, &owner("a")), (Verdict::Decide, false));
+    other.about.as_mut().unwrap().keys = KeySet::range(Some(Key::Int(100)), None);
+    seen[0].moves[1] = other;
+    assert_eq!(brought(&seen, &live), (Verdict::Remove, true), "other keys");
 }
 
 #[test]

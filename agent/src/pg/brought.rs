@@ -1,0 +1,172 @@
+//! Takes back what a migration brought to a shard that does not own the keys: for an unwinding, a roll back that
+//! ends, a second run of `create_target`, and for a sweep.
+//!
+//! Order, while the shard is closed and guarded: the tables that the migration created, in one transaction, if
+//! nothing but its rows is in any of them; else its rows. Then keys that were given away before are refused again,
+//! the guards go, and then all records of the copy.
+
+use plans::table::MovingTable;
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::away::Away;
+use super::delete::Deletion;
+use super::{catalog, epoch, guard, home, register, schema};
+use crate::error::{At, StepError};
+
+/// A migration, as far as its copy on one shard is concerned.
+pub(crate) struct Brought<'a> {
+    pub(crate) session: &'a Client,
+    pub(crate) deletion: Deletion<'a>,
+    /// Its tables, reference tables among them.
+    pub(crate) tables: &'a [MovingTable],
+}
+
+impl Brought<'_> {
+    /// Takes everything back; done again after an interruption it goes on.
+    pub(crate) async fn take_back(&self) -> Result<(), StepError> {
+        let (session, token, shard) = (self.session, &self.deletion.token, self.shard());
+        let what = format!("shard {shard}: taking back what was brought");
+        let row = session
+            .query_opt(
+                "select drop_script, loaded from shardwright.move where migration = $1",
+                &[&token.migration.0],
+            )
+            .await
+            .at(&what)?;
+        let Some(row) = row else { return Ok(()) };
+        let (script, loaded): (Option<String>, bool) = (row.get(0), row.get(1));
+        // Without the register an earlier run has removed tables or rows, and nothing guards the keys any more.
+        if register::exists(session, &token.migration, shard).await? {
+            let dropped = match script {
+                Some(script) => self.drop_tables(&script).await?,
+                None => false,
+            };
+            if loaded && !dropped {
+                for table in self.keyed_there().await?.iter().rev() {
+                    self.deletion.rows_of(table).await?;
+                }
+            }
+        }
+        Away {
+            token,
+            map: self.deletion.map,
+            keys: self.deletion.keys,
+            tables: &self.keyed_there().await?,
+            shard,
+        }
+        .restore(session)
+        .await?;
+        guard::drop_all(session, token, shard).await?;
+        fail_point::hit("create_target.guards_dropped").await?;
+        home::forget_copy(session, token, shard).await
+    }
+
+    fn shard(&self) -> &str {
+        &self.deletion.shard.name
+    }
+
+    /// The tables whose rows move, as far as they are on the shard.
+    async fn keyed_there(&self) -> Result<Vec<MovingTable>, StepError> {
+        let there = catalog::tables(self.session, self.shard()).await?;
+        let tables = self.tables.iter();
+        let keyed =
+            tables.filter(|table| !table.is_reference() && there.contains_key(&table.table));
+        Ok(keyed.cloned().collect())
+    }
+
+    /// Drops the tables that the migration created; false when something of others is in one of them.
+    async fn drop_tables(&self, script: &str) -> Result<bool, StepError> {
+        let session = self.session;
+        let what = format!("shard {}: dropping the tables it created", self.shard());
+        self.deletion.begin_closed(session).await?;
+        match self.try_drop(script).await {
+            Ok(true) => epoch::commit(session, &what).await.map(|()| true),
+            Ok(false) => {
+                epoch::rollback(session).await;
+                Ok(false)
+            }
+            Err(error) => {
+                epoch::rollback(session).await;
+                // Somebody has built on what the script would drop.
+                if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) {
+                    return Ok(false);
+                }
+                Err(error).at(what)
+            }
+        }
+    }
+
+    /// Behind locks on all that the script drops, so that no row comes between the look and the drop.
+    async fn try_drop(&self, script: &str) -> Result<bool, tokio_postgres::Error> {
+        let (session, id) = (self.session, &self.deletion.token.migration.0);
+        session
+            .batch_execute(
+                "set local lock_timeout = '2s'; lock table shardwright.move in share row exclusive mode",
+            )
+            .await?;
+        let others = session
+            .query_one(
+                "select exists (select from shardwright.move where migration <> $1)",
+                &[id],
+            )
+            .await?;
+        if others.get(0) || self.holds_others(script).await? {
+            return Ok(false);
+        }
+        session.batch_execute(script).await?;
+        session
+            .execute(
+                "update shardwright.move set drop_script = null, loaded = false where migration = $1",
+                &[id],
+            )
+            .await?;
+        Ok(true)
+    }
+
+    /// Locks the tables of the script; whether one of them holds a row that the migration did not bring.
+    async fn holds_others(&self, script: &str) -> Result<bool, tokio_postgres::Error> {
+        for (name, table) in self.dropped(script).await? {
+            // With partitions, which go with their table.
+            let lock = format!("lock table {name} in access exclusive mode");
+            self.session.batch_execute(&lock).await?;
+            let foreign = match table {
+                // The copy has filled all of it.
+                Some(table) if table.is_reference() => continue,
+                Some(table) => format!("({}) is not true", self.deletion.predicate(table)),
+                None => "true".to_owned(),
+            };
+            let sql = format!("select exists (select from {name} where {foreign})");
+            if self.session.query_one(&sql, &[]).await?.get(0) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The tables that the script drops and that are there, with the migration's own where it is one.
+    async fn dropped(
+        &self,
+        script: &str,
+    ) -> Result<Vec<(String, Option<&MovingTable>)>, tokio_postgres::Error> {
+        let own: Vec<String> = self.tables.iter().map(|table| table.table.sql()).collect();
+        let rows = self
+            .session
+            .query(
+                "select d.name, (select o.place - 1 from pg_catalog.unnest($2::text[]) with ordinality o (name, place)
+                                 where pg_catalog.to_regclass(o.name) = pg_catalog.to_regclass(d.name))
+                 from pg_catalog.unnest($1::text[]) d (name)
+                 where pg_catalog.to_regclass(d.name) is not null",
+                &[&schema::dropped_tables(script), &own],
+            )
+            .await?;
+        let table = |place: Option<i64>| {
+            let place = usize::try_from(place?).ok()?;
+            self.tables.get(place)
+        };
+        Ok(rows
+            .iter()
+            .map(|row| (row.get(0), table(row.get(1))))
+            .collect())
+    }
+}

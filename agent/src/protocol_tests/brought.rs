@@ -1,0 +1,218 @@
+//! What a migration brought goes, and nothing else: neither tables that others fill, nor rows that others brought.
+
+use std::sync::Arc;
+
+use connect::Connected;
+use plans::id::{Epoch, MapName, MapVersion, MigrationId};
+use plans::inspection::Inspection;
+use plans::inspection::inventory::About;
+use plans::inspection::sweep::{Guards, Sweep, SweepTask};
+use plans::key::Key;
+use plans::key_set::KeySet;
+use plans::step::StepKind;
+use tokio_postgres::Client;
+
+use super::bench::{Bench, ITEM, VERSION, code, state};
+use super::interrupted::again;
+use crate::inspect;
+use crate::owned::Context;
+use crate::pg::epoch::{self, Token};
+use crate::pg::{catalog, schema};
+use crate::steps;
+
+const CLOSED: i64 = i64::MAX;
+const TWO: &str =
+    "create table public.item (tenant_id bigint, id bigint, v text, primary key (tenant_id, id));
+    create table public.other (id bigint primary key)";
+
+fn keys(from: i64, to: i64) -> KeySet {
+    KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)))
+}
+
+async fn count(session: &Client, what: &str) -> i64 {
+    let sql = format!("select count(*) from {what}");
+    session.query_one(&sql, &[]).await.expect("counted").get(0)
+}
+
+/// A target whose two tables the migration made; only one of them moves, and has a row of its keys.
+async fn created(name: &str) -> (Bench, Connected) {
+    let mut bench = Bench::new(name, TWO).await;
+    let item = bench.tables.iter().filter(|t| t.table.name == "item");
+    bench.tables = Arc::new(item.cloned().collect());
+    let there = bench.ours(&bench.target).await;
+    there
+        .batch_execute("insert into public.item values (150, 1, 'copied')")
+        .await
+        .expect("copied");
+    let dumped = schema::dump(&bench.source.dsn(), "s")
+        .await
+        .expect("dumped");
+    there
+        .execute(
+            "update shardwright.move set loaded = true, drop_script = $1",
+            &[&dumped.drop_script],
+        )
+        .await
+        .expect("recorded");
+    bench.guard(&bench.target, CLOSED).await;
+    (bench, there)
+}
+
+async fn drop_new(bench: &Bench) {
+    steps::run(&again(bench, StepKind::DropNew), StepKind::DropNew)
+        .await
+        .expect("taken back");
+}
+
+#[tokio::test]
+async fn tables_that_hold_nothing_but_the_copy_go() {
+    let (bench, there) = created("brought_go").await;
+    drop_new(&bench).await;
+    let left = "pg_tables where schemaname in ('public', 'shardwright')";
+    assert_eq!(count(&there, left).await, 0);
+}
+
+#[tokio::test]
+async fn tables_that_others_have_filled_stay_and_only_the_copied_rows_go() {
+    let (bench, there) = created("brought_stay").await;
+    there
+        .batch_execute("insert into public.other values (7)")
+        .await
+        .expect("the only copy");
+    drop_new(&bench).await;
+    assert_eq!(count(&there, "public.other").await, 1);
+    assert_eq!(count(&there, "public.item").await, 0);
+}
+
+#[tokio::test]
+async fn tables_that_somebody_has_built_on_stay() {
+    let (bench, there) = created("brought_view").await;
+    there
+        .batch_execute("create view public.seen as select * from public.other")
+        .await
+        .expect("built");
+    drop_new(&bench).await;
+    assert_eq!(count(&there, "public.seen").await, 0);
+    assert_eq!(count(&there, "public.item").await, 0);
+}
+
+/// Another migration on a shard, which says what it is about.
+async fn beside(session: &Client, name: &str, keys: &KeySet) -> Token {
+    let token = Token {
+        migration: MigrationId::from(name),
+        epoch: Epoch(1),
+        until: MapVersion(VERSION),
+    };
+    epoch::enrol(session, &token, "target", "m", "t")
+        .await
+        .expect("enrolled");
+    let about = About {
+        incarnation: "lost".to_owned(),
+        source: "source".into(),
+        target: "target".into(),
+        keys: keys.clone(),
+        tables: Vec::new(),
+    };
+    session
+        .execute(
+            "update shardwright.move set about = $2 where migration = $1",
+            &[&token.migration.0, &serde_json::json!(about)],
+        )
+        .await
+        .expect("said");
+    token
+}
+
+/// The first step on the target, as the plan describes both sides.
+async fn preparing(bench: &Bench) -> Context {
+    let context = again(bench, StepKind::CreateTarget);
+    let session = bench.ours(&bench.source).await;
+    let mut dispatch = (*context.dispatch).clone();
+    dispatch.schema_fingerprint = catalog::fingerprint(&session, &bench.tables, "s")
+        .await
+        .expect("read");
+    Context::new(dispatch, context.owned, context.controller, context.cancel)
+}
+
+#[tokio::test]
+async fn who_comes_to_a_shard_keeps_the_tables_that_others_made() {
+    let bench = Bench::new("brought_keep", ITEM).await;
+    let there = bench.ours(&bench.target).await;
+    beside(&there, "first", &keys(500, 600)).await;
+    there
+        .batch_execute("update shardwright.move set drop_script = 'select 1', loaded = true where migration = 'first'")
+        .await
+        .expect("recorded");
+    let made = steps::prepare(&preparing(&bench).await)
+        .await
+        .expect("ready");
+    assert!(!made.created);
+    let kept = "shardwright.move where migration = 'first' and drop_script is null and loaded";
+    assert_eq!(count(&there, kept).await, 1);
+}
+
+#[tokio::test]
+async fn a_target_with_what_another_migration_left_of_the_same_keys_is_refused() {
+    let bench = Bench::new("brought_left", ITEM).await;
+    let there = bench.ours(&bench.target).await;
+    beside(&there, "left", &keys(180, 300)).await;
+    let context = preparing(&bench).await;
+    assert_eq!(code(steps::prepare(&context).await), "target.leftover");
+    let own = format!(
+        "shardwright.move where migration = '{}'",
+        bench.token.migration
+    );
+    assert_eq!(count(&there, &own).await, 0, "it stands in nobody's way");
+    there
+        .batch_execute("delete from shardwright.move where migration = 'left'")
+        .await
+        .expect("swept");
+    beside(&there, "else", &keys(200, 300)).await;
+    steps::prepare(&context)
+        .await
+        .expect("other keys are no matter");
+}
+
+async fn sweep(bench: &Bench, left_too: &[MigrationId]) -> Result<(), String> {
+    let context = again(bench, StepKind::CreateTarget);
+    let guards = Guards {
+        map: MapName::from("m"),
+        version: 0,
+        refuse: None,
+        keys: Some(bench.keys.clone()),
+        tables: bench.tables.to_vec(),
+        brought: true,
+        left_too: left_too.to_vec(),
+    };
+    let task = SweepTask {
+        shard: context.dispatch.target.clone(),
+        sweeps: vec![Sweep::Migration {
+            migration: bench.token.migration.clone(),
+            guards: Some(guards),
+        }],
+    };
+    let swept = inspect::run(&Inspection::Sweep(Box::new(task))).await;
+    swept.map(|_| ()).map_err(|failure| failure.code)
+}
+
+#[tokio::test]
+async fn a_sweep_deletes_no_rows_that_another_migration_may_have_brought() {
+    let bench = Bench::new("brought_sweep", ITEM).await;
+    let there = bench.ours(&bench.target).await;
+    there
+        .batch_execute("insert into public.item values (150, 1, 'theirs'); update shardwright.move set loaded = true")
+        .await
+        .expect("copied");
+    bench.guard(&bench.target, CLOSED).await;
+    let other = beside(&there, "live", &keys(140, 160)).await;
+    assert_eq!(sweep(&bench, &[]).await, Err("drop.others".to_owned()));
+    // The sweep has ended our session, as an older owner's.
+    let app = bench.target.session().await;
+    assert_eq!(count(&app, "public.item").await, 1);
+    let write = app.execute("insert into public.item values (150, 2, 'x')", &[]);
+    assert_eq!(state(write.await), "SM002", "the guard stands");
+    sweep(&bench, &[other.migration])
+        .await
+        .expect("both were left");
+    assert_eq!(count(&app, "public.item").await, 0);
+}

@@ -1,0 +1,32 @@
+//! A migration that was left on the target is no good neighbour: its guard would refuse the keys that are to come,
+//! and what it brought cannot be told from what this one brings.
+
+use tokio_postgres::Client;
+
+use crate::error::StepError;
+use crate::owned::Context;
+use crate::pg::{home, others};
+
+/// Refuses while another migration of the map is known on the target for some of the moving keys.
+pub(super) async fn refuse(
+    context: &Context,
+    session: &Client,
+    shard: &str,
+) -> Result<(), StepError> {
+    let dispatch = &context.dispatch;
+    if !home::exists(session, shard).await? {
+        return Ok(());
+    }
+    let about = (&dispatch.map, &dispatch.keys);
+    match others::of_same_keys(session, &dispatch.migration, about, &[], shard).await? {
+        None => Ok(()),
+        Some(other) => Err(StepError::refused(
+            "target.leftover",
+            format!(
+                "shard {shard}: migration {other} has left guards or rows there that are about some of {}",
+                dispatch.keys
+            ),
+            "`shardwright cleanup` says what they are and removes them with --apply; then `resume`",
+        )),
+    }
+}
