@@ -176,7 +176,16 @@ pub(crate) async fn exists(client: &Client, shard: &str) -> Result<bool, StepErr
 }
 
 /// What is recorded of a migration's copy.
-const COPY: [&str; 4] = ["chunk", "progress", "dirty", "schema_entry"];
+const COPY: [&str; 8] = [
+    "chunk",
+    "snapshot",
+    "progress",
+    "dirty",
+    "verification",
+    "verified",
+    "difference",
+    "schema_entry",
+];
 
 fn deletes(tables: &[&str], token: &Token) -> String {
     let id = quote_literal(&token.migration.0);
@@ -202,6 +211,18 @@ pub(crate) async fn forget_copy(
         .at(format_args!("shard {shard}: forgetting the copy"))
 }
 
+/// Forgets what a comparison found, of a copy that is not whole yet.
+pub(crate) async fn forget_comparison(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    let sql = deletes(&["verification", "verified", "difference"], token);
+    epoch::execute(client, token, &sql)
+        .await
+        .at(format_args!("shard {shard}: forgetting a comparison"))
+}
+
 /// Removes the migration's rows, and the schema when no migration is left in it.
 pub(crate) async fn forget(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
     if !exists(client, shard).await? {
@@ -209,10 +230,7 @@ pub(crate) async fn forget(client: &Client, token: &Token, shard: &str) -> Resul
     }
     let what = format!("shard {shard}: removing the migration's rows");
     if epoch::is_enrolled(client, token, shard).await? {
-        let sql = deletes(&COPY, token) + &deletes(
-            &["snapshot", "verification", "verified", "difference", "dual_write", "move"],
-            token,
-        );
+        let sql = deletes(&COPY, token) + &deletes(&["dual_write", "move"], token);
         epoch::execute(client, token, &sql).await.at(&what)?;
     }
     client.batch_execute(DROP_UNUSED).await.at(&what)

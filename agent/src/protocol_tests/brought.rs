@@ -151,6 +151,48 @@ async fn who_comes_to_a_shard_keeps_the_tables_that_others_made() {
     assert_eq!(count(&there, kept).await, 1);
 }
 
+const FINDINGS: &str = "
+    insert into shardwright.snapshot (migration, number, snapshot, barrier) select migration, 0, '1:1:', '0/0' from shardwright.move;
+    insert into shardwright.verification (migration, direction, run, fingerprint, finished_at) select migration, 'forward', 0, '', now() from shardwright.move;
+    insert into shardwright.verified (migration, direction, relation, ordinal, part) select migration, 'forward', 'r', 1, '' from shardwright.move;
+    insert into shardwright.difference (migration, direction, relation, ordinal, key, kind, columns)
+      select migration, 'forward', 'r', 1, 'k', 'missing', '{}' from shardwright.move";
+
+async fn findings(session: &Client) -> i64 {
+    let mut all = 0;
+    for table in ["verification", "verified", "difference"] {
+        all += count(session, &format!("shardwright.{table}")).await;
+    }
+    all
+}
+
+#[tokio::test]
+async fn a_copy_that_begins_again_was_never_compared() {
+    let bench = Bench::new("brought_anew", ITEM).await;
+    let there = bench.ours(&bench.target).await;
+    there.batch_execute(FINDINGS).await.expect("recorded");
+    steps::prepare(&preparing(&bench).await)
+        .await
+        .expect("ready");
+    assert_eq!(findings(&there).await, 0);
+    assert_eq!(count(&there, "shardwright.snapshot").await, 0);
+}
+
+#[tokio::test]
+async fn a_comparison_from_before_the_indexes_does_not_count() {
+    let bench = Bench::new("brought_index", ITEM).await;
+    let there = bench.ours(&bench.target).await;
+    there.batch_execute(FINDINGS).await.expect("recorded");
+    let step = StepKind::BuildIndexes;
+    steps::run(&again(&bench, step), step).await.expect("built");
+    assert_eq!(findings(&there).await, 0);
+    assert_eq!(
+        count(&there, "shardwright.snapshot").await,
+        1,
+        "the copy's own stays"
+    );
+}
+
 #[tokio::test]
 async fn a_target_with_what_another_migration_left_of_the_same_keys_is_refused() {
     let bench = Bench::new("brought_left", ITEM).await;

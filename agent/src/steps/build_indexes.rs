@@ -12,7 +12,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pg::epoch;
+use crate::pg::{epoch, home};
 
 /// A statement that meets the applier in a deadlock is tried again this often.
 const DEADLOCK_TRIES: u32 = 5;
@@ -27,6 +27,7 @@ struct Pending {
 }
 
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+    forget_comparison(context).await?;
     let built = build(context, "post").await?;
     let target = context.target()?;
     let session = target.session("analyze").await?;
@@ -41,6 +42,14 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
             ))?;
     }
     Ok(json!({ "objects": built }))
+}
+
+/// Keys of changes are kept from the end of this step on: a comparison that is older, which a control store that
+/// was restored has forgotten, would count for changes that nobody kept.
+async fn forget_comparison(context: &Context) -> Result<(), StepError> {
+    let target = context.target()?;
+    let session = target.session("build").await?;
+    home::forget_comparison(&session, &context.token(), &target.name).await
 }
 
 /// Restores every entry of a section that is not done; the number of entries.
