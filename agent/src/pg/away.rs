@@ -57,6 +57,33 @@ impl Away<'_> {
         self.unlock(client).await
     }
 
+    /// Refuses what the shard gave away on tables that are made anew, inside the caller's transaction.
+    ///
+    /// A shard that gave its tables away with the keys has lost their triggers, and kept what it refuses.
+    pub(crate) async fn put_on_new(&self, client: &Client) -> Result<(), StepError> {
+        let Some(refused) = self.read(client).await? else {
+            return Ok(());
+        };
+        let what = self.what("guarding keys that were given away");
+        let role = guard::session_user(client).await.at(&what)?;
+        let mut sql = function_sql(self.map);
+        for table in self.tables.iter().filter(|table| table.has_key()) {
+            sql.push_str("; ");
+            sql.push_str(&self.triggers_sql(table, &refused, &role));
+        }
+        client.batch_execute(&sql).await.at(&what)
+    }
+
+    fn triggers_sql(&self, table: &MovingTable, refused: &KeySet, role: &str) -> String {
+        guard::row_triggers(
+            table,
+            |event| away_trigger(self.map, event),
+            &away_function(self.map),
+            |row| table.predicate(refused, row),
+            role,
+        )
+    }
+
     /// The keys do not come after all: refused again before the move's own guard goes.
     pub(crate) async fn restore(&self, client: &Client) -> Result<(), StepError> {
         let what = self.what("reading keys that were given away");
@@ -196,13 +223,7 @@ impl Away<'_> {
             let mut sql = if refused.is_empty() || !table.has_key() {
                 self.drop_sql(table)
             } else {
-                guard::row_triggers(
-                    table,
-                    |event| away_trigger(self.map, event),
-                    &away_function(self.map),
-                    |row| table.predicate(refused, row),
-                    &role,
-                )
+                self.triggers_sql(table, refused, &role)
             };
             if instead {
                 sql.push_str("; ");

@@ -258,3 +258,44 @@ async fn a_sweep_deletes_no_rows_that_another_migration_may_have_brought() {
         .expect("both were left");
     assert_eq!(count(&app, "public.item").await, 0);
 }
+
+#[tokio::test]
+async fn tables_made_anew_refuse_what_was_given_away_with_the_old_ones() {
+    let bench = Bench::new("brought_away", ITEM).await;
+    let there = bench.ours(&bench.target).await;
+    there
+        .batch_execute("drop table public.item")
+        .await
+        .expect("dropped with its rows");
+    there
+        .execute(
+            "insert into shardwright.away (map, keys, map_version) values ('m', $1, 3)",
+            &[&serde_json::json!(keys(50, 300))],
+        )
+        .await
+        .expect("given");
+    let made = steps::prepare(&preparing(&bench).await)
+        .await
+        .expect("ready");
+    assert!(made.created);
+    let app = bench.target.session().await;
+    let insert = async |tenant: i64| {
+        let sql = format!("insert into public.item values ({tenant}, 1, 'x')");
+        app.execute(&sql, &[]).await
+    };
+    assert_eq!(state(insert(60).await), "SM001", "still another shard's");
+    assert_eq!(state(insert(250).await), "SM001", "still another shard's");
+    assert_eq!(state(insert(150).await), "SM002", "coming");
+    insert(400).await.expect("never given away");
+    let refused: serde_json::Value = there
+        .query_one("select keys from shardwright.away", &[])
+        .await
+        .expect("read")
+        .get(0);
+    let refused: KeySet = serde_json::from_value(refused).expect("keys");
+    assert_eq!(
+        refused,
+        keys(50, 300).minus(&bench.keys),
+        "those that come are its own again"
+    );
+}

@@ -2,7 +2,8 @@
 //! the closed register and the guards on both.
 //!
 //! Order on an empty database: cleanup records, our schema and the migration's row, the source's schema as
-//! statements on the target, then pre-data, register and guards in one transaction.
+//! statements on the target, then pre-data, register and guards in one transaction, those of keys that were given
+//! away among them; keys that come back leave these.
 //! Order on a live shard: register, guards table by table, keys that come back leave the guard of those that
 //! were given away, and only then is it looked whether rows of the moving keys are there.
 //! A second run takes back what the first one did and begins again: the copy has not begun, or is void.
@@ -243,12 +244,16 @@ async fn create(context: &Context, session: &Client, shard: &str) -> Result<usiz
     epoch::begin(session, &context.token(), shard).await?;
     store(session, context, &schema, shard).await?;
     restore(session, context, &schema, shard).await?;
+    let (token, tables) = (context.token(), context.keyed());
+    let away = away(context, &token, &tables, shard);
+    away.put_on_new(session).await?;
     fail_point::hit("create_target.restored").await?;
     epoch::commit(
         session,
         &format!("shard {shard}: creating the target's tables"),
     )
     .await?;
+    away.take(session).await?;
     Ok(schema.entries.len())
 }
 
