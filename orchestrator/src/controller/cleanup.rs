@@ -4,12 +4,13 @@
 //! refusal first, and nothing is opened after a refusal that failed.
 
 use super::dispatch::shard_ref;
-use super::reconcile::WORK;
+use super::reconcile::{WORK, store_older};
 use super::shards::invalid;
 use super::{ControlError, Controller, clock};
 use crate::store::ShardRecord;
 use plans::id::{MapName, ShardName};
 use plans::inspection::inventory::Inventory;
+use plans::inspection::reconcile::compare;
 use plans::inspection::sweep::{Ground, Guards, Leftover, Sweep, SweepTask, Verdict, judge};
 use plans::inspection::{Inspected, Inspection};
 use plans::plan::ShardRef;
@@ -80,14 +81,19 @@ impl Controller {
         let mut report = CleanupReport::default();
         let mut seen: Vec<Inventory> = Vec::new();
         let mut reached: Vec<ShardRef> = Vec::new();
-        for shard in shards {
-            match self.inventory(&shard).await {
+        for shard in &shards {
+            match self.inventory(shard).await {
                 Ok(inventory) => {
                     seen.push(inventory);
-                    reached.push(shard_ref(std::slice::from_ref(&shard), &shard.name)?);
+                    reached.push(shard_ref(std::slice::from_ref(shard), &shard.name)?);
                 }
                 Err(error) => report.failed.push(format!("shard {}: {error}", shard.name)),
             }
+        }
+        // The others say who owns the keys, and are left as they are.
+        seen.extend(self.rest_of_fleet(&shards).await?);
+        if order.apply {
+            self.refuse_older_store(&seen).await?;
         }
         // Read after the looks: what began meanwhile is live.
         let ground = self.ground_of_sweep(order).await?;
@@ -127,6 +133,27 @@ impl Controller {
             });
         }
         Ok(shards)
+    }
+
+    /// What the registered shards show that are not among `chosen`; one that is not reached shows nothing.
+    async fn rest_of_fleet(&self, chosen: &[ShardRecord]) -> Result<Vec<Inventory>, ControlError> {
+        let mut shards = self.inner.store.shards().await?;
+        shards.retain(|shard| !chosen.iter().any(|chosen| chosen.name == shard.name));
+        let looks = shards.iter().map(|shard| self.inventory(shard));
+        let looks = futures::future::join_all(looks).await;
+        Ok(looks.into_iter().filter_map(Result::ok).collect())
+    }
+
+    /// A map that lost flips names the wrong owners. The reconciler may not have looked yet, or not look at all.
+    async fn refuse_older_store(&self, seen: &[Inventory]) -> Result<(), ControlError> {
+        let mut seen = seen.to_vec();
+        let registered = self.inner.store.shards().await?;
+        seen.retain(|seen| registered.iter().any(|shard| shard.name == seen.shard));
+        let findings = compare(&self.known().await?, &seen);
+        match store_older(findings) {
+            Some(why) => Err(ControlError::StoreOlder { why }),
+            None => Ok(()),
+        }
     }
 
     async fn ground_of_sweep(&self, order: &CleanupOrder) -> Result<Ground, ControlError> {

@@ -41,6 +41,16 @@ pub struct ReconcileOrder {
     pub reason: Option<String>,
 }
 
+/// That the store is older than the fleet, if some finding says so.
+pub(super) fn store_older(findings: Vec<Finding>) -> Option<String> {
+    let mut older = findings.into_iter();
+    let older = older.find(|finding| finding.kind == FindingKind::StoreOlder)?;
+    Some(format!(
+        "the control store is older than the fleet: shard {}: {}",
+        older.shard, older.message
+    ))
+}
+
 impl Controller {
     /// What the last looks at the shards showed.
     #[must_use]
@@ -108,13 +118,7 @@ impl Controller {
     /// Why nothing may be moved, while the store is older than the fleet.
     #[must_use]
     pub fn store_is_older(&self) -> Option<String> {
-        let findings = self.inner.fleet.report().findings;
-        let mut older = findings.into_iter();
-        let older = older.find(|finding| finding.kind == FindingKind::StoreOlder)?;
-        Some(format!(
-            "the control store is older than the fleet: shard {}: {}",
-            older.shard, older.message
-        ))
+        store_older(self.inner.fleet.report().findings)
     }
 
     /// Why the keys cannot go back: the source is not the server any more that the stream back wrote to (I10).

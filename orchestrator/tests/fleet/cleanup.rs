@@ -91,6 +91,8 @@ async fn after_the_flip_the_refusal_stays_until_the_owner_is_named() {
     stage
         .ok("map create m --range ..500=a --range 500..=b")
         .await;
+    // Its first version is older than the one that the shards were told of.
+    stage.json(&["reconcile", "--apply", "-o", "json"]).await;
     let left = leftovers(&stage, &["--apply"]).await;
     assert!(
         left.iter().all(|left| left["verdict"] == "keep"),

@@ -108,3 +108,25 @@ async fn a_store_that_lost_a_completed_move_is_moved_forward() {
     assert!(refuses(&stage.a).await);
     write(&stage.b).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_sweep_before_the_first_look_opens_nothing() {
+    let mut stage = Stage::new("unseen").await;
+    stage.kill_controller().await;
+    let before = copy(&stage.store).await;
+    start(&stage.store).await;
+    stage.start_controller().await;
+    let id = stage.ready_to_cut_over().await;
+    stage.cut_over(&id).await;
+    write(&stage.b).await.unwrap();
+
+    stage.kill_controller().await;
+    restore(&stage.store, before, false).await;
+    stage.start_controller_looking("0").await;
+    for line in [&["cleanup", "--apply"][..], &["cleanup", "--apply", "--shard", "a"]] {
+        let swept = stage.run(line).await;
+        assert_eq!(swept.status.code(), Some(7), "{line:?}: {swept:?}");
+    }
+    assert!(refuses(&stage.a).await);
+    write(&stage.b).await.unwrap();
+}

@@ -98,6 +98,11 @@ impl Stage {
     }
 
     pub(crate) async fn start_controller(&mut self) {
+        self.start_controller_looking("1").await;
+    }
+
+    /// A controller that looks at the shards every so many seconds; 0: only when it is told to.
+    pub(crate) async fn start_controller_looking(&mut self, every: &str) {
         let dsn = self.store.dsn(&self.store_database, "postgres");
         let mut serve = self.command("shardwright");
         serve.args([
@@ -107,7 +112,7 @@ impl Stage {
             "--store",
             &dsn,
             "--reconcile-every",
-            "1",
+            every,
         ]);
         self.controller = Some(serve.spawn().unwrap());
         self.until("the controller answers", || async {

@@ -281,29 +281,53 @@ fn judge_move(
             }),
         };
     }
-    match rival(seen, inventory, own).filter(|_| !ground.owners.contains_key(&own.map)) {
-        Some(rival) => Judged::decide(format!(
-            "the map names this shard, but shard {rival} was told later that it owns {}; say who does: --owner {}=SHARD",
+    if !ground.owners.contains_key(&own.map)
+        && let Some(doubt) = doubt(seen, inventory, own, about)
+    {
+        return Judged::decide(format!(
+            "the map names this shard for {}, but {doubt}; say who owns them: --owner {}=SHARD",
             about.keys, own.map
-        )),
-        None => Judged::remove(
-            "this shard owns the keys: it takes writes for them again",
-            Guards::of(own),
-        ),
+        ));
     }
+    Judged::remove(
+        "this shard owns the keys: it takes writes for them again",
+        Guards::of(own),
+    )
 }
 
-/// Another shard that takes writes for the keys and was told of a later flip.
+/// Why the map may be older than the fleet.
+fn doubt(
+    seen: &[Inventory],
+    inventory: &Inventory,
+    own: &MoveSeen,
+    about: &About,
+) -> Option<String> {
+    if let Some(rival) = rival(seen, inventory, own) {
+        return Some(format!(
+            "shard {rival} was told that it owns them, and takes writes for them"
+        ));
+    }
+    let mut ends = [&about.source, &about.target].into_iter();
+    let unseen = ends.find(|end| !seen.iter().any(|other| &other.shard == *end))?;
+    Some(format!(
+        "shard {unseen}, which may own them, was not looked at"
+    ))
+}
+
+/// Another shard that takes writes for the keys and was told of the flip that this one was told of, or of a later one.
 fn rival<'a>(
     seen: &'a [Inventory],
     inventory: &Inventory,
     own: &MoveSeen,
 ) -> Option<&'a ShardName> {
     let mut others = seen.iter().filter(|other| other.shard != inventory.shard);
-    let later = |row: &MoveSeen| {
-        row.migration == own.migration && row.flipped > own.flipped && row.register != Some(CLOSED)
+    let told = |row: &MoveSeen| {
+        row.migration == own.migration
+            && row.flipped.is_some()
+            && row.flipped >= own.flipped
+            && row.register != Some(CLOSED)
     };
-    let rival = others.find(|other| other.moves.iter().any(later))?;
+    let rival = others.find(|other| other.moves.iter().any(told))?;
     Some(&rival.shard)
 }
 

@@ -172,6 +172,27 @@ fn what_was_brought_stays_while_a_live_migration_brings_the_same_keys() {
 }
 
 #[test]
+fn a_map_that_may_have_lost_the_flip_opens_no_source() {
+    let source = inventory("a", "source", Some(2), CLOSED);
+    let named = Ground {
+        maps: vec![map("a")],
+        ..Ground::default()
+    };
+    let with = |target: Inventory| judged(&named, &[source.clone(), target]).1;
+    // Both were told of the same flip, and the target is open.
+    assert_eq!(with(inventory("b", "target", Some(2), 0)), Verdict::Decide);
+    assert_eq!(
+        judged(&named, std::slice::from_ref(&source)).1,
+        Verdict::Decide,
+        "b was not seen"
+    );
+    assert_eq!(
+        with(inventory("b", "target", None, CLOSED)),
+        Verdict::Remove
+    );
+}
+
+#[test]
 fn a_live_migration_and_one_that_somebody_works_for_are_left_alone() {
     let mut seen = [inventory("a", "source", None, 0)];
     let live = Ground {
