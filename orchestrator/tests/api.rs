@@ -274,3 +274,29 @@ async fn cleanup_records_are_kept() {
     let kept: Value = server.get(&path).await.json().await.unwrap();
     assert!(kept[0]["done_at"].is_string(), "{kept}");
 }
+
+/// Followers send agents and people there.
+#[tokio::test]
+async fn a_controller_answers_at_the_address_that_it_advertises() {
+    let server = Server::start().await;
+    let store = std::sync::Arc::new(server.database.store().await);
+    let controller = orchestrator::controller::Controller::new(store, quick());
+    controller.advertise("https://ctl-a.example:7432/");
+    let any = "127.0.0.1:0".parse().unwrap();
+    let listener = orchestrator::api::listen(any).await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let task = tokio::spawn(orchestrator::api::serve(listener, controller));
+    let status = async |host: &str, origin: &str| {
+        let post = server.http.post(format!("{url}/api/v1/agents/none"));
+        let sent = post.header("host", host).header("origin", origin).send();
+        sent.await.unwrap().status().as_u16()
+    };
+    let ours = "ctl-a.example:7432";
+    assert_eq!(status(ours, "https://ctl-a.example:7432").await, 404);
+    assert_eq!(status(ours, "https://evil.example").await, 403);
+    assert_eq!(
+        status("evil.example:7432", "https://evil.example:7432").await,
+        403
+    );
+    task.abort();
+}

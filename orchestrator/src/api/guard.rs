@@ -1,4 +1,5 @@
-//! Lets in what a browser on this machine could mean: the right Host, and for changes no foreign Origin.
+//! Lets in what a browser on this machine could mean, or who was sent here by the advertised address: the right Host,
+//! and for changes no foreign Origin.
 //!
 //! Without it a page of anybody could speak to the controller through the operator's browser.
 
@@ -7,32 +8,67 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use std::sync::Arc;
+
+/// The addresses by which this server is called.
+#[derive(Debug)]
+pub(super) struct Ours {
+    port: u16,
+    /// What it is reached at from elsewhere: scheme and authority.
+    advertised: Option<(String, String)>,
+}
+
+impl Ours {
+    /// A server that listens on loopback at `port`, and says of itself that it is reached at `url`.
+    pub(super) fn new(port: u16, url: &str) -> Self {
+        let advertised = url.split_once("://").map(|(scheme, rest)| {
+            let authority = rest.split('/').next().unwrap_or_default();
+            (scheme.to_lowercase(), authority.to_lowercase())
+        });
+        Self { port, advertised }
+    }
+
+    fn is_host(&self, host: &str) -> bool {
+        let local = host.rsplit_once(':').is_some_and(|(name, number)| {
+            matches!(name, "127.0.0.1" | "localhost" | "[::1]") && number == self.port.to_string()
+        });
+        local || self.is_advertised(host)
+    }
+
+    fn is_advertised(&self, host: &str) -> bool {
+        let advertised = self.advertised.as_ref();
+        advertised.is_some_and(|(_, authority)| *authority == host.to_lowercase())
+    }
+
+    /// `origin` is the page that this server sends to `host`.
+    fn is_origin(&self, origin: &str, host: &str) -> bool {
+        let known = self
+            .advertised
+            .as_ref()
+            .filter(|_| self.is_advertised(host));
+        let scheme = known.map_or("http", |(scheme, _)| scheme);
+        origin.split_once("://") == Some((scheme, host))
+    }
+}
 
 /// Checks Host on every request and Origin on every one that changes something.
 pub(super) async fn check(
-    State(port): State<u16>,
+    State(ours): State<Arc<Ours>>,
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
     let host = header_text(request.headers(), header::HOST).unwrap_or_default();
-    if !is_ours(host, port) {
+    if !ours.is_host(host) {
         return Err(no_foreigner("Host", host));
     }
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     let origin = header_text(request.headers(), header::ORIGIN);
     if let Some(origin) = origin.filter(|_| changes)
-        && origin.strip_prefix("http://") != Some(host)
+        && !ours.is_origin(origin, host)
     {
         return Err(no_foreigner("Origin", origin));
     }
     Ok(next.run(request).await)
-}
-
-fn is_ours(host: &str, port: u16) -> bool {
-    let Some((name, number)) = host.rsplit_once(':') else {
-        return false;
-    };
-    matches!(name, "127.0.0.1" | "localhost" | "[::1]") && number == port.to_string()
 }
 
 fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {

@@ -32,6 +32,7 @@ use axum::http::HeaderMap;
 use axum::routing::{get, patch, post};
 use serde::de::DeserializeOwned;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// Largest body: a plan of many tables.
 const BODY_LIMIT: usize = 16 << 20;
@@ -150,13 +151,13 @@ fn operation_routes() -> Router<Controller> {
         )
 }
 
-/// `routes` behind the check of Host and Origin for a server at `address`.
-pub fn guarded(routes: Router, address: SocketAddr) -> Router {
+/// `routes` behind the check of Host and Origin for a server at `address`, which others reach at `url`.
+pub fn guarded(routes: Router, address: SocketAddr, url: &str) -> Router {
     routes
         .fallback(error::no_route)
         .method_not_allowed_fallback(error::no_method)
         .layer(axum::middleware::from_fn_with_state(
-            address.port(),
+            Arc::new(guard::Ours::new(address.port(), url)),
             guard::check,
         ))
 }
@@ -226,7 +227,7 @@ pub async fn serve(
     controller.advertise(&format!("http://{address}"));
     let pages = crate::dashboard::routes(controller.clone());
     let routes = routes(controller.clone()).merge(pages);
-    let app = guarded(routes, address);
+    let app = guarded(routes, address, controller.url());
     tokio::select! {
         () = controller.run() => Ok(()),
         served = async { axum::serve(listener, app).await } => served,

@@ -49,7 +49,7 @@ impl Dashboard {
         let listener = api::listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap();
         let routes = api::routes(controller.clone()).merge(dashboard::routes(controller));
-        let app = api::guarded(routes, address);
+        let app = api::guarded(routes, address, "");
         let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         Self {
             url: format!("http://{address}"),
