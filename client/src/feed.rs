@@ -1,8 +1,10 @@
 //! The cached map and the task that follows its changes.
 //!
-//! Order: one read, then the change feed; when the feed breaks, a pause with jitter, a read and the feed again.
+//! Order: one read, then the change feed; when the feed breaks, a pause with jitter, a read and the feed again,
+//! at the next controller where the last one failed.
 //! The cache answers all the while. A version only ever replaces a lower one.
 
+use crate::controllers::Controllers;
 use crate::error::{BoxError, ClientError};
 use crate::retry::Pauses;
 use crate::routes::Routes;
@@ -34,26 +36,28 @@ pub(crate) struct Feed {
 #[derive(Debug)]
 struct Source {
     http: reqwest::Client,
-    url: String,
+    controllers: Controllers,
     name: MapName,
     current: watch::Sender<Arc<Routes>>,
     refreshes: AtomicU64,
 }
 
 impl Feed {
-    pub(crate) async fn open(controller: &str, name: &MapName) -> Result<Self, ClientError> {
+    pub(crate) async fn open(
+        controllers: Controllers,
+        name: &MapName,
+    ) -> Result<Self, ClientError> {
         let http = reqwest::Client::new();
-        let url = map_url(controller, name);
-        let first = read(&http, &url)
+        let first = read(&http, &controllers)
             .await
             .map_err(|source| ClientError::Fetch {
                 map: name.clone(),
-                url: url.clone(),
+                url: controllers.all(),
                 source,
             })?;
         let source = Arc::new(Source {
             http,
-            url,
+            controllers,
             name: name.clone(),
             current: watch::Sender::new(Arc::new(first)),
             refreshes: AtomicU64::new(0),
@@ -108,7 +112,7 @@ impl Drop for Feed {
 
 impl Source {
     async fn read(&self) -> Result<(), BoxError> {
-        let routes = read(&self.http, &self.url).await?;
+        let routes = read(&self.http, &self.controllers).await?;
         self.offer(routes);
         Ok(())
     }
@@ -131,9 +135,10 @@ impl Source {
     }
 
     /// Follows the feed until it ends or falls silent.
-    async fn listen(&self) -> Result<(), BoxError> {
-        let url = format!("{}/changes", self.url);
-        let response = self.http.get(url).send().await?.error_for_status()?;
+    async fn listen(&self, url: &str) -> Result<(), BoxError> {
+        let request = self.http.get(format!("{url}/changes")).send();
+        let response = tokio::time::timeout(READ_LIMIT, request).await??;
+        let response = response.error_for_status()?;
         // A version between the last read and the start of the feed must not be missed.
         self.read().await?;
         let mut stream = response.bytes_stream();
@@ -150,23 +155,40 @@ impl Source {
     }
 }
 
-/// Where the controller serves the map.
-pub(crate) fn map_url(controller: &str, name: &MapName) -> String {
-    format!("{}/api/v1/maps/{name}", controller.trim_end_matches('/'))
-}
-
 async fn follow(source: Arc<Source>) {
     let mut pauses = Pauses::new(FIRST_PAUSE, LONGEST_PAUSE);
     loop {
-        match source.listen().await {
+        let asked = source.controllers.current();
+        match source.listen(asked.url).await {
             Ok(()) => pauses = Pauses::new(FIRST_PAUSE, LONGEST_PAUSE),
-            Err(error) => tracing::debug!(map = %source.name, %error, "feed interrupted"),
+            Err(error) => {
+                tracing::debug!(map = %source.name, %error, "feed interrupted");
+                source.controllers.failed(&asked);
+            }
         }
         tokio::time::sleep(pauses.next()).await;
     }
 }
 
-async fn read(http: &reqwest::Client, url: &str) -> Result<Routes, BoxError> {
+/// Asks each controller once, until one answers.
+async fn read(http: &reqwest::Client, controllers: &Controllers) -> Result<Routes, BoxError> {
+    let mut tries = 1;
+    loop {
+        let asked = controllers.current();
+        match read_at(http, asked.url).await {
+            Ok(routes) => return Ok(routes),
+            Err(error) => {
+                controllers.failed(&asked);
+                if tries >= controllers.count() {
+                    return Err(error);
+                }
+            }
+        }
+        tries += 1;
+    }
+}
+
+async fn read_at(http: &reqwest::Client, url: &str) -> Result<Routes, BoxError> {
     let response = http.get(url).timeout(READ_LIMIT).send().await?;
     let map: ShardMap = response.error_for_status()?.json().await?;
     Ok(Routes::new(map)?)

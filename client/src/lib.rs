@@ -10,6 +10,7 @@
 //! Absent: writing the map, proxies, transactions over several shards.
 
 mod access;
+mod controllers;
 mod error;
 mod feed;
 mod into_key;

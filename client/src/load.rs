@@ -5,6 +5,7 @@
 //! The memory is bounded (a Misra-Gries summary): of `n` uses in a window at most `n / KEPT` go uncounted
 //! for any key, so every key with more uses than that is in the report.
 
+use crate::controllers::Controllers;
 use crate::error::BoxError;
 use plans::key::Key;
 use serde::Serialize;
@@ -34,11 +35,10 @@ struct Report {
 }
 
 impl Load {
-    /// Starts to report on the map at `url`, at the end of each window of length `every`.
-    pub(crate) fn start(url: &str, every: Duration) -> Self {
+    /// Starts to report on the map at one of `controllers`, at the end of each window of length `every`.
+    pub(crate) fn start(controllers: Controllers, every: Duration) -> Self {
         let summary = Arc::new(Mutex::new(Summary::default()));
-        let url = format!("{url}/counters");
-        let task = tokio::spawn(report(url, Arc::clone(&summary), every));
+        let task = tokio::spawn(report(controllers, Arc::clone(&summary), every));
         Self { summary, task }
     }
 
@@ -55,7 +55,7 @@ impl Drop for Load {
     }
 }
 
-async fn report(url: String, summary: Arc<Mutex<Summary>>, every: Duration) {
+async fn report(controllers: Controllers, summary: Arc<Mutex<Summary>>, every: Duration) {
     let http = reqwest::Client::new();
     let mut begun = Instant::now();
     loop {
@@ -70,13 +70,16 @@ async fn report(url: String, summary: Arc<Mutex<Summary>>, every: Duration) {
         if report.counts.is_empty() {
             continue;
         }
-        if let Err(error) = post(&http, &url, &report).await {
-            tracing::debug!(url, %error, "load not reported");
+        let asked = controllers.current();
+        if let Err(error) = post(&http, asked.url, &report).await {
+            tracing::debug!(url = asked.url, %error, "load not reported");
+            controllers.failed(&asked);
         }
     }
 }
 
 async fn post(http: &reqwest::Client, url: &str, report: &Report) -> Result<(), BoxError> {
+    let url = format!("{url}/counters");
     let request = http.post(url).timeout(POST_LIMIT).json(report);
     request.send().await?.error_for_status()?;
     Ok(())

@@ -1,8 +1,9 @@
 //! The application's entry: routing by key, and transactions that survive a cutover.
 
 use crate::access::ShardAccess;
+use crate::controllers::Controllers;
 use crate::error::{BoxError, ClientError, RouteError};
-use crate::feed::{Feed, map_url};
+use crate::feed::Feed;
 use crate::into_key::IntoKey;
 use crate::load::Load;
 use crate::options::{Options, TransactionOptions};
@@ -43,7 +44,8 @@ enum Fault {
 impl Map {
     /// Reads the map `name` from the controller and starts to follow its changes.
     ///
-    /// From then on the controller may be away: the cache answers.
+    /// `controller` is a URL, or several with commas between them: the next one is asked when one fails.
+    /// From then on all may be away: the cache answers.
     ///
     /// # Errors
     /// [`ClientError::Fetch`] if the map cannot be read now.
@@ -65,11 +67,12 @@ impl Map {
         access: ShardAccess,
         options: Options,
     ) -> Result<Self, ClientError> {
+        let controllers = Controllers::new(controller, name);
         let inner = Inner {
-            feed: Feed::open(controller, name).await?,
+            feed: Feed::open(controllers.clone(), name).await?,
             load: options
                 .report_load
-                .map(|every| Load::start(&map_url(controller, name), every)),
+                .map(|every| Load::start(controllers, every)),
             pools: Pools::new(access, options.connections),
             options,
             counters: Counters::default(),
