@@ -1,13 +1,14 @@
 //! What keeps a cutover from starting (C1): writers of the moving tables that do not end, prepared transactions.
 //!
 //! A writer is shown with its statement, never with a value of it. It is ended only by the name that the operator
-//! has read: process and start of the process together, both looked at again in the statement that ends it.
+//! has read: process, its start and the start of its transaction, all looked at again in the statement that ends it.
 
 use std::time::Duration;
 
 use plans::id::ShardName;
 use plans::table::{MovingTable, quote_literal};
 use plans::wire::LongWriter;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
 use super::epoch::{self, Token};
@@ -57,6 +58,8 @@ impl Obstacle {
 
 /// The moment when a server process began, exactly.
 const BEGAN: &str = "pg_catalog.to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS.US')";
+/// The moment when its transaction began, exactly.
+const OPENED: &str = "pg_catalog.to_char(a.xact_start, 'YYYY-MM-DD HH24:MI:SS.US')";
 
 /// Modes of locks that a writer keeps to its end.
 const WRITES: &str =
@@ -74,7 +77,7 @@ pub(crate) async fn obstacles(
     let ours = "pg_catalog.unnest($1::text[]) name where pg_catalog.to_regclass(name) = l.relation";
     let writers = format!(
         "select a.pid, {BEGAN}, coalesce(a.usename::text, ''), coalesce(a.application_name, ''),
-                pg_catalog.to_char(a.xact_start, 'YYYY-MM-DD HH24:MI:SS'), coalesce(a.query, ''),
+                {OPENED}, coalesce(a.query, ''),
                 (extract(epoch from pg_catalog.clock_timestamp() - a.xact_start) * 1000)::bigint
          from pg_catalog.pg_stat_activity a
          where a.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => $2::float8 / 1000)
@@ -142,7 +145,7 @@ fn printable(name: String) -> String {
 }
 
 /// Ends exactly this writer, as the owner of the migration: a statement is cancelled first, a transaction that
-/// is idle or goes on after that is ended with its session. `false`: it was gone.
+/// is idle or goes on after that is ended with its session. `false`: it was gone, maybe with its session in another.
 pub(crate) async fn end(
     client: &Client,
     token: &Token,
@@ -156,11 +159,15 @@ pub(crate) async fn end(
         "select case when a.state = 'active' and not $3 then pg_catalog.pg_cancel_backend(a.pid)
                      else pg_catalog.pg_terminate_backend(a.pid) end
          from pg_catalog.pg_stat_activity a
-         where a.pid = $1 and {BEGAN} = $2 and a.pid <> pg_catalog.pg_backend_pid()"
+         where a.pid = $1 and {BEGAN} = $2 and {OPENED} = $4 and a.pid <> pg_catalog.pg_backend_pid()"
     );
-    let row = client
-        .query_opt(&sql, &[&writer.pid, &writer.backend_start, &cancelled])
-        .await;
+    let named: [&(dyn ToSql + Sync); 4] = [
+        &writer.pid,
+        &writer.backend_start,
+        &cancelled,
+        &writer.since,
+    ];
+    let row = client.query_opt(&sql, &named).await;
     let row = match row {
         Ok(row) => row,
         Err(error) => {

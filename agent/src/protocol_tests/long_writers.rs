@@ -73,6 +73,36 @@ async fn a_writer_is_named_by_its_statement_without_literals_and_only_he_is_ende
 }
 
 #[tokio::test]
+async fn a_session_that_is_in_another_transaction_by_now_is_left_alone() {
+    let bench = Bench::new("longpooled", ITEM).await;
+    let writer = bench.source.session().await;
+    let work = "begin; insert into public.item values (100, 1, 'x') on conflict do nothing";
+    let named = async || {
+        until("it is in the way", || async {
+            !in_the_way(&bench).await.is_empty()
+        })
+        .await;
+        only_writer(&bench).await
+    };
+    writer.batch_execute(work).await.expect("open");
+    let before = named().await;
+    writer.batch_execute("commit").await.expect("done");
+    writer.batch_execute(work).await.expect("the next one");
+    let now = named().await;
+    assert_eq!(
+        (now.pid, &now.backend_start),
+        (before.pid, &before.backend_start)
+    );
+    assert!(!now.is(&before), "it has waited for nobody yet");
+    let session = bench.ours(&bench.source).await;
+    for cancelled in [false, true] {
+        let gone = end(&session, &bench.token, &before, cancelled).await;
+        assert!(!gone.expect("asked"));
+    }
+    writer.batch_execute("commit").await.expect("it lives");
+}
+
+#[tokio::test]
 async fn a_statement_is_cancelled_before_its_session_is_ended() {
     let bench = Bench::new("longstatement", ITEM).await;
     let writer = bench.source.session().await;

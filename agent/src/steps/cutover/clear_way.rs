@@ -85,7 +85,7 @@ impl<'a> Way<'a> {
             Obstacle::Prepared { .. } => None,
         });
         let since = |writer: &LongWriter| {
-            let known = self.standing.iter().find(|(known, _)| same(known, writer));
+            let known = self.standing.iter().find(|(known, _)| known.is(writer));
             known.map_or(now, |(_, since)| *since)
         };
         self.standing = writers
@@ -116,7 +116,7 @@ impl<'a> Way<'a> {
 
     async fn end(&mut self, writers: &[LongWriter]) -> Result<(), StepError> {
         for writer in writers {
-            let before = self.cancelled.iter().find(|(known, _)| same(known, writer));
+            let before = self.cancelled.iter().find(|(known, _)| known.is(writer));
             let waited = before.map(|(_, at)| at.elapsed());
             if waited.is_some_and(|waited| waited < CANCEL_PATIENCE) {
                 continue;
@@ -147,8 +147,4 @@ impl<'a> Way<'a> {
             tokio::time::sleep(STANDBY_POLL).await;
         }
     }
-}
-
-fn same(a: &LongWriter, b: &LongWriter) -> bool {
-    (&a.shard, a.pid, &a.backend_start) == (&b.shard, b.pid, &b.backend_start)
 }
