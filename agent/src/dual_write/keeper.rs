@@ -39,7 +39,7 @@ const HELD: &str = "a comparison reads one exact point";
 const SPOOLED: &str =
     "changes are not applied at once: the other shard is away, or the migration is paused";
 const HANGS: &str = "the other shard has confirmed nothing for too long";
-const REMOVED: &str = "our name was taken out of synchronous_standby_names";
+const REMOVED: &str = "our name is not in force in synchronous_standby_names";
 const CONTENDED: &str = "the other shard waits for a dual-write of its own";
 
 /// What a keeper needs to know.
@@ -198,8 +198,10 @@ impl Work {
         }
         if !look.named {
             self.not_before = now + limit;
-            self.outside(REMOVED);
-            return Ok(());
+            self.counted = 0;
+            self.degrade(REMOVED);
+            // It may be written all the same, and come into force later.
+            return self.leave(REMOVED).await;
         }
         self.counted = if look.counted { self.counted + 1 } else { 0 };
         if self.counted >= COUNTED_LOOKS {
@@ -271,6 +273,10 @@ impl Work {
     fn outside(&mut self, why: &str) {
         self.inside = false;
         self.level = 0;
+        self.degrade(why);
+    }
+
+    fn degrade(&self, why: &str) {
         let origin = &self.spec.origin.name;
         self.publish.send_if_modified(|state| {
             if matches!(state, DualWriteState::Degraded { why: known, .. } if known == why) {

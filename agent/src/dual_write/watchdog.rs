@@ -229,7 +229,12 @@ impl Sight {
         if !look.named {
             self.hangs.forget();
             self.absence.forget();
-            return Ok(agent == Agent::Gone);
+            if agent == Agent::There {
+                return Ok(false);
+            }
+            // The agent may have been killed before the server took over what it had written.
+            dual_write::take_out(session, &self.token, Proof::Owner, &shard).await?;
+            return Ok(true);
         }
         let now = Instant::now();
         let waited = self.hangs.look(&look.waiting, now);

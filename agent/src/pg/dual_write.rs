@@ -192,7 +192,10 @@ async fn put_in_locked(
     write(client, &others.with(name).render(), shard).await
 }
 
-/// Takes every name of this migration out again; true if there was one.
+/// Takes every name of this migration out again; true if there was one, or may have been.
+///
+/// What is written may not be in force: a reload did not take effect, or never came. The record of the change,
+/// which comes before it, tells.
 pub(crate) async fn take_out(
     client: &Client,
     token: &Token,
@@ -200,10 +203,10 @@ pub(crate) async fn take_out(
     shard: &str,
 ) -> Result<bool, StepError> {
     let ours = mine(&token.migration);
-    if !current(client, shard)
+    let named = current(client, shard)
         .await?
-        .holds(|name| name.starts_with(&ours))
-    {
+        .holds(|name| name.starts_with(&ours));
+    if !named && !is_recorded(client, &token.migration, shard).await? {
         return Ok(false);
     }
     locked(client, token, proof, shard).await?;
@@ -231,6 +234,26 @@ async fn take_out_locked(client: &Client, token: &Token, shard: &str) -> Result<
             "shard {shard}: forgetting synchronous_standby_names"
         ))?;
     Ok(())
+}
+
+/// Whether a change of the setting for this migration was recorded and not undone.
+async fn is_recorded(
+    client: &Client,
+    migration: &MigrationId,
+    shard: &str,
+) -> Result<bool, StepError> {
+    let what = format!("shard {shard}: reading what synchronous_standby_names was");
+    let there = "select pg_catalog.to_regclass('shardwright.dual_write') is not null";
+    let row = client.query_one(there, &[]).await.at(&what)?;
+    if !row.get::<_, bool>(0) {
+        return Ok(false);
+    }
+    let recorded = "select exists (select from shardwright.dual_write where migration = $1)";
+    let row = client
+        .query_one(recorded, &[&migration.0])
+        .await
+        .at(&what)?;
+    Ok(row.get(0))
 }
 
 /// How names of this migration begin, whatever their epoch.

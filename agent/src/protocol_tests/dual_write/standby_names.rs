@@ -9,7 +9,8 @@ use tokio_postgres::Client;
 
 use super::super::bench::{Bench, ITEM, code};
 use super::super::shard::until;
-use super::{FAR, program, setting, until_degraded};
+use super::process::{AgentProcess, program};
+use super::{FAR, setting, until_degraded};
 use crate::dual_write::DualWrite;
 use crate::inspect;
 use crate::pg::dual_write::{self, Proof};
@@ -202,10 +203,10 @@ async fn the_rights_that_it_takes_are_named_one_by_one() {
 }
 
 /// Whether a name of ours is written where a reload or a restart would find it.
-async fn is_written(bench: &Bench) -> bool {
-    let session = bench.source.session().await;
-    let read = "select count(*) > 0 from pg_file_settings where name = 'synchronous_standby_names' and setting like '%shardwright/%'";
-    session.query_one(read, &[]).await.expect("read").get(0)
+fn is_written(bench: &Bench) -> bool {
+    let file = bench.source.cluster.data().join("postgresql.auto.conf");
+    let text = std::fs::read_to_string(file).expect("read");
+    text.contains("shardwright/")
 }
 
 #[tokio::test]
@@ -229,34 +230,52 @@ async fn a_name_that_was_written_by_an_owner_who_died_before_the_reload_is_taken
         .await
         .expect("written");
     assert_eq!(setting(&bench.source).await, "", "not in force");
-    assert!(is_written(&bench).await);
+    assert!(is_written(&bench));
     let newer = bench.token_of(2);
     let out = dual_write::take_out(&session, &newer, Proof::Taking, "s").await;
     assert!(out.expect("taken out"));
-    assert!(!is_written(&bench).await);
+    assert!(!is_written(&bench));
     let again = dual_write::take_out(&session, &newer, Proof::Taking, "s").await;
     assert!(!again.expect("asked"));
+}
+
+/// From now on a reload changes nothing on the source; what mends that again.
+fn refuse_reloads(bench: &Bench) -> impl FnOnce() {
+    let file = bench.source.cluster.data().join("postgresql.conf");
+    let good = std::fs::read_to_string(&file).expect("read");
+    std::fs::write(&file, format!("{good}\nthis is no setting\n")).expect("broken");
+    move || std::fs::write(&file, good).expect("mended")
 }
 
 #[tokio::test]
 async fn a_name_that_the_server_refused_to_take_over_is_not_left_in_its_files() {
     let bench = Bench::each_alone("dwrefused", ITEM).await;
     bench.capture(Direction::Forward).await;
-    let file = bench.source.cluster.data().join("postgresql.conf");
-    let good = std::fs::read_to_string(&file).expect("read");
-    std::fs::write(&file, format!("{good}\nthis is no setting\n")).expect("broken");
+    let mend = refuse_reloads(&bench);
     let mut spec = bench.spec(Direction::Forward).await;
     spec.dual_write = Some(DualWrite {
         limit: FAR,
         watchdog: program("watchdog_process"),
     });
     let stream = Stream::start(spec, false, true);
-    until("it is written", || is_written(&bench)).await;
-    assert_eq!(
-        until_degraded(&stream).await,
-        "our name is not in force in synchronous_standby_names"
-    );
+    until("it is written", || async { is_written(&bench) }).await;
+    let why = until_degraded(&stream).await;
+    assert_eq!(why, "our name is not in force in synchronous_standby_names");
+    until("it is not written", || async { !is_written(&bench) }).await;
     stream.stop().await;
-    assert!(!is_written(&bench).await);
-    std::fs::write(&file, good).expect("mended");
+    mend();
+    assert!(!is_written(&bench));
+}
+
+#[tokio::test]
+async fn a_name_that_is_written_and_not_in_force_when_the_agent_is_killed_is_taken_out_by_the_watchdog()
+ {
+    let bench = Bench::each_alone("dwforlorn", ITEM).await;
+    bench.capture(Direction::Forward).await;
+    let mend = refuse_reloads(&bench);
+    let agent = AgentProcess::start(&bench, FAR);
+    until("it is written", || async { is_written(&bench) }).await;
+    agent.signal("KILL");
+    until("it is not written", || async { !is_written(&bench) }).await;
+    mend();
 }
