@@ -49,14 +49,17 @@ struct Queue {
 }
 
 impl Queue {
+    /// The first chunk that may be copied now: of any unit, or only of one that has begun.
     fn next(&mut self) -> Option<Chunk> {
-        let unit = self.chunks.front()?.unit;
-        let too_late = self.until.is_some_and(|until| Instant::now() >= until);
-        if self.lost || (too_late && !self.begun.contains(&unit)) {
+        if self.lost {
             return None;
         }
-        self.begun.insert(unit);
-        self.chunks.pop_front()
+        let too_late = self.until.is_some_and(|until| Instant::now() >= until);
+        let mut chunks = self.chunks.iter();
+        let at = chunks.position(|chunk| !too_late || self.begun.contains(&chunk.unit))?;
+        let chunk = self.chunks.remove(at)?;
+        self.begun.insert(chunk.unit);
+        Some(chunk)
     }
 }
 
@@ -178,4 +181,46 @@ async fn copied(
         snapshots: row.get(5),
         seconds,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pg::copy_stream::{BlockRange, Extent};
+
+    fn queue(until: Option<Instant>) -> Queue {
+        let chunk = |(ordinal, unit)| Chunk {
+            ordinal,
+            unit,
+            table: 0,
+            filenode: 1,
+            extent: Extent::Blocks(BlockRange { from: 0, to: None }),
+            begun: 0,
+        };
+        Queue {
+            chunks: [(3, 1), (4, 1), (5, 2), (7, 3), (8, 2)].map(chunk).into(),
+            begun: BTreeSet::from([2]),
+            until,
+            lost: false,
+        }
+    }
+
+    fn order(mut queue: Queue) -> Vec<i32> {
+        std::iter::from_fn(|| queue.next().map(|chunk| chunk.ordinal)).collect()
+    }
+
+    #[test]
+    fn a_unit_that_has_begun_ends_with_an_old_snapshot_although_another_stands_before_it() {
+        assert_eq!(order(queue(Some(Instant::now()))), [5, 8]);
+    }
+
+    #[test]
+    fn with_a_young_snapshot_chunks_are_copied_in_their_order_and_without_one_none() {
+        assert_eq!(order(queue(None)), [3, 4, 5, 7, 8]);
+        let lost = Queue {
+            lost: true,
+            ..queue(None)
+        };
+        assert_eq!(order(lost), [] as [i32; 0]);
+    }
 }
