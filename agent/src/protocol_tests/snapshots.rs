@@ -30,7 +30,7 @@ async fn current(session: &Client) -> TxSnapshot {
     read.parse().expect("a snapshot")
 }
 
-async fn server_waits_for(session: &Client, standbys: &str) {
+pub(super) async fn server_waits_for(session: &Client, standbys: &str) {
     let set = format!("alter system set synchronous_standby_names = '{standbys}'");
     session.batch_execute(&set).await.expect("set");
     text::<bool>(session, "select pg_reload_conf()").await;

@@ -3,15 +3,20 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use plans::names::Direction;
+use plans::step::StepKind;
 use tokio_postgres::Client;
 
 use super::apply::{halted, write};
 use super::bench::{Bench, ITEM};
+use super::interrupted::again;
+use super::shard::until;
+use super::snapshots::server_waits_for;
 use crate::pg::copy_stream::{Extent, KeyRange, copy_chunk};
 use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::visibility::TxSnapshot;
+use crate::steps;
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -173,4 +178,92 @@ async fn units_that_were_copied_at_different_times_under_load_are_equal_in_the_e
     let stream = bench.stream(FORWARD).await;
     bench.drain(&stream).await.expect("drained");
     assert!(bench.assert_equal().await > 0);
+}
+
+/// Records that one unit, the table, has some chunks; each is done with the snapshot given, or not.
+async fn record_chunks(bench: &Bench, snapshots: &[Option<i32>]) {
+    let target = bench.ours(&bench.target).await;
+    for (ordinal, snapshot) in (0_i32..).zip(snapshots) {
+        target
+            .execute(
+                "insert into shardwright.chunk (migration, ordinal, unit, relation, filenode, from_block, snapshot, done)
+                 values ($1, $2, 0, $3, 0, 0, $4, $5)",
+                &[
+                    &bench.token.migration.0,
+                    &ordinal,
+                    &bench.tables[0].table.to_string(),
+                    snapshot,
+                    &snapshot.is_some(),
+                ],
+            )
+            .await
+            .expect("recorded");
+    }
+}
+
+#[tokio::test]
+async fn a_unit_of_two_snapshots_is_refused() {
+    let bench = Bench::new("units_mixed", ITEM).await;
+    bench.capture(FORWARD).await;
+    let text = record_first(&bench).await;
+    record_snapshot(&bench, 1, &text, Lsn::ZERO).await;
+    record_chunks(&bench, &[Some(0), Some(1)]).await;
+    let stream = bench.stream(FORWARD).await;
+    let (code, why) = halted(&stream).await;
+    assert_eq!(code, "copy.snapshot", "{why}");
+}
+
+/// A chunk of the unit hangs in its commit, unseen, while the unit is to begin again with another snapshot.
+#[tokio::test]
+async fn a_unit_begins_again_with_what_hung_in_a_commit() {
+    for (name, chunks) in [
+        ("units_hang", &[None, None][..]),
+        ("units_hangs", &[None, Some(0), None]),
+    ] {
+        let bench = Bench::apart(name, ITEM).await;
+        record_chunks(&bench, chunks).await;
+        let chunk = bench.ours(&bench.target).await;
+        epoch::begin(&chunk, &bench.token, "target")
+            .await
+            .expect("proved");
+        run(
+            &chunk,
+            "insert into public.item values (100, 1, 'x');
+             update shardwright.chunk set done = true, snapshot = 0 where ordinal = 0",
+        )
+        .await;
+        let admin = bench.target.session().await;
+        server_waits_for(&admin, "nobody").await;
+        let commit = tokio::spawn(async move { epoch::commit(&chunk, "a chunk").await });
+        let counts =
+            async |sql: &str| -> bool { admin.query_one(sql, &[]).await.expect(sql).get(0) };
+        until("the commit waits for its standby", || {
+            counts("select count(*) = 1 from pg_stat_activity where wait_event = 'SyncRep'")
+        })
+        .await;
+        let (context, ended) = (again(&bench, StepKind::Copy), AtomicBool::new(false));
+        let emptying = async {
+            let session = bench.ours(&bench.target).await;
+            let emptied = steps::empty_unfinished(&context, &session, "target").await;
+            ended.store(true, Ordering::SeqCst);
+            emptied.expect("emptied");
+        };
+        let standby = async {
+            until("it waits for the commit, or has done so", || async {
+                ended.load(Ordering::SeqCst)
+                    || counts("select count(*) > 0 from pg_locks where not granted").await
+                    || counts(
+                        "select count(*) > 1 from pg_stat_activity where wait_event = 'SyncRep'",
+                    )
+                    .await
+            })
+            .await;
+            server_waits_for(&admin, "").await;
+        };
+        tokio::join!(emptying, standby);
+        commit.await.expect("joined").expect("committed");
+        let rows = "select count(*) = 0 from public.item";
+        let done = "select not bool_or(done) from shardwright.chunk";
+        assert!(counts(rows).await && counts(done).await, "{name}");
+    }
 }

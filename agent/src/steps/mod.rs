@@ -27,6 +27,8 @@ use serde_json::Value;
 
 use crate::error::StepError;
 use crate::owned::Context;
+#[cfg(test)]
+pub(crate) use copy::empty_unfinished;
 pub(crate) use copy::keep_snapshot;
 #[cfg(test)]
 pub(crate) use create_target::prepare;

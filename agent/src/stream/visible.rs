@@ -58,6 +58,9 @@ pub(super) struct Visible {
 impl Visible {
     /// Reads snapshots and units from the destination; none when every unit has the slot's own snapshot,
     /// which sees nothing of what the slot sends.
+    ///
+    /// # Errors
+    /// `copy.snapshot` when a unit was not copied with exactly one snapshot.
     pub(super) async fn load(
         client: &Client,
         token: &Token,
@@ -86,8 +89,9 @@ impl Visible {
         }
         let rows = client
             .query(
-                "select distinct on (unit) relation, low, high, snapshot from shardwright.chunk
-                 where migration = $1 order by unit, ordinal",
+                "select relation, low, high, min(snapshot), max(snapshot), count(snapshot) = count(*)
+                 from shardwright.chunk where migration = $1
+                 group by unit, relation, low, high order by unit",
                 &[&token.migration.0],
             )
             .await
@@ -95,10 +99,13 @@ impl Visible {
         let mut units: Vec<Vec<Unit>> = tables.iter().map(|_| Vec::new()).collect();
         for row in &rows {
             let relation: String = row.get(0);
-            let snapshot = row.get::<_, Option<i32>>(3).and_then(|n| numbers.get(&n));
+            let (first, last): (Option<i32>, Option<i32>) = (row.get(3), row.get(4));
+            let only = first.filter(|_| row.get(5) && first == last);
+            let snapshot = only.and_then(|number| numbers.get(&number));
             let table = tables.iter().position(|t| t.table.to_string() == relation);
             let (Some(table), Some(snapshot)) = (table, snapshot) else {
-                return Err(unreadable(&what, &format!("a unit of {relation} has none")));
+                let why = format!("a unit of {relation} has none, or more than one");
+                return Err(unreadable(&what, &why));
             };
             let place = |at: usize| row.get::<_, Option<&str>>(at).map(Place::parse);
             units[table].push(Unit {

@@ -25,6 +25,8 @@ use crate::owned::Context;
 use crate::pg::snapshot;
 use chunk::Outcome;
 use progress::CopyProgress;
+#[cfg(test)]
+pub(crate) use snapshots::empty_unfinished;
 pub(crate) use snapshots::keep as keep_snapshot;
 pub(super) use snapshots::record_first;
 use units::Chunk;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use plans::id::MigrationId;
 use tokio::time::Instant;
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
 use super::units;
 use crate::error::{At, StepError};
@@ -22,6 +23,8 @@ use crate::pg::shard::Shard;
 use crate::pg::snapshot::{self, Holders};
 use crate::pg::visibility::TxSnapshot;
 
+/// How long chunks that are on their way may take to end.
+const SETTLE_PATIENCE: Duration = Duration::from_secs(60);
 /// How long a snapshot that dominates the slot's may be waited for.
 const GATE_PATIENCE: Duration = Duration::from_secs(60);
 /// Between two tries.
@@ -311,11 +314,12 @@ async fn insert(
 }
 
 /// Takes back what was copied of units that are not done: their snapshot is gone.
-async fn empty_unfinished(
+pub(crate) async fn empty_unfinished(
     context: &Context,
     target: &Client,
     shard: &str,
 ) -> Result<(), StepError> {
+    settle(context, target, shard).await?;
     let begun = units::begun(context, target, shard).await?;
     if begun.is_empty() {
         return Ok(());
@@ -346,6 +350,29 @@ async fn empty_unfinished(
         .await
         .at(&what)?;
         epoch::commit(&into, &what).await?;
+    }
+    Ok(())
+}
+
+/// Waits until nothing that was copied before is on its way: a commit whose client is gone may still wait for a
+/// standby of the target, seen by nobody and with its locks, the migration's among them.
+async fn settle(context: &Context, target: &Client, shard: &str) -> Result<(), StepError> {
+    let key = epoch::lock_key(&context.dispatch.migration);
+    let wait = format!(
+        "begin; set local lock_timeout = '500ms'; select pg_catalog.pg_advisory_xact_lock({key}); commit"
+    );
+    let deadline = Instant::now() + SETTLE_PATIENCE;
+    while let Err(error) = target.batch_execute(&wait).await {
+        epoch::rollback(target).await;
+        if context.cancel.is_cancelled() {
+            return Err(StepError::Interrupted);
+        }
+        let waits = error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
+        if !waits || Instant::now() >= deadline {
+            return Err(error).at(format_args!(
+                "shard {shard}: waiting for chunks that are on their way"
+            ));
+        }
     }
     Ok(())
 }
