@@ -71,9 +71,11 @@ impl Play {
 
     fn released(&self) -> Vec<Direction> {
         let asked = self.asked.lock().expect("asked");
-        let direction = |ask: &CutoverAsk| match ask {
-            CutoverAsk::Release { direction, .. } => *direction,
-            other => panic!("{other:?}"),
+        let direction = |ask: &CutoverAsk| {
+            let CutoverAsk::Release { direction, .. } = ask else {
+                panic!("{ask:?}");
+            };
+            *direction
         };
         asked.iter().map(direction).collect()
     }
