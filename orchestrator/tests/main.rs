@@ -8,6 +8,7 @@ mod attempts;
 mod command_line;
 mod controllers;
 mod fixture;
+mod followers;
 mod inspections;
 mod lifecycle;
 mod maps;

@@ -1,7 +1,9 @@
 //! The shards beside the map: what contradicts, what is left over, and its mending.
 
 use super::{ApiError, actor, json_or_default};
-use crate::controller::{CleanupOrder, CleanupReport, Controller, FleetReport, ReconcileOrder};
+use crate::controller::{
+    CleanupOrder, CleanupReport, Controller, FleetReport, ReconcileOrder, Role,
+};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -34,9 +36,19 @@ pub(super) async fn cleanup(
     Ok(Json(controller.cleanup(&order, actor(&headers)).await?))
 }
 
-/// Contradictions by kind, for a monitoring system.
+/// Who leads, and what the leader's looks found by kind, for a monitoring system. A follower does not look.
 pub(super) fn metrics(controller: &Controller) -> String {
-    let mut text = String::from(
+    let leads = matches!(controller.role(), Role::Leads(_));
+    let mut text = format!(
+        "# HELP shardwright_controller_leads Whether this controller leads.\n\
+         # TYPE shardwright_controller_leads gauge\n\
+         shardwright_controller_leads {}\n",
+        u8::from(leads)
+    );
+    if !leads {
+        return text;
+    }
+    text.push_str(
         "# HELP shardwright_fleet_findings What the last looks at the shards found to contradict the map.\n\
          # TYPE shardwright_fleet_findings gauge\n",
     );

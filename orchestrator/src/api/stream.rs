@@ -75,7 +75,10 @@ impl MapReader {
                         return Some(Event::default().event("map").id(id).data(text));
                     }
                 }
-                Err(_) => tokio::time::sleep(AFTER_ERROR).await,
+                Err(_) => {
+                    tokio::time::sleep(AFTER_ERROR).await;
+                    continue;
+                }
             }
             self.changes.changed().await.ok()?;
         }

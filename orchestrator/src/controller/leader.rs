@@ -247,6 +247,7 @@ impl Controller {
         self.forget_every_attempt().await;
         self.inner.figures.clear();
         self.inner.inspections.clear();
+        self.inner.fleet.forget();
     }
 }
 

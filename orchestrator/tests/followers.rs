@@ -1,0 +1,91 @@
+//! What controllers that follow answer: they read themselves, and send the rest to the one that leads.
+
+use crate::controllers::Pair;
+use crate::fixture::program;
+use plans::names::Direction;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+#[tokio::test]
+async fn followers_read_and_send_the_rest_to_the_leader() {
+    let pair = Pair::at("copy", "").await;
+    let (leader, follower) = (&pair.leader, &pair.follower);
+    let map = follower.json("/api/v1/maps/tenants").await;
+    assert_eq!(map["version"], 1);
+    let shard = json!({"name": "c", "dsn": "host=x"});
+    let sent_on = follower.post("/api/v1/shards?x=1", &shard).await;
+    assert_eq!(sent_on.status(), 307);
+    let place = sent_on.headers()["location"].to_str().unwrap().to_owned();
+    assert_eq!(place, format!("{}/api/v1/shards?x=1", leader.url));
+    let problem: Value = sent_on.json().await.unwrap();
+    assert_eq!(problem["code"], "controller.follows");
+    assert!(problem["hint"].as_str().unwrap().contains(&leader.url));
+    // The command line follows, and asks the next one where one does not answer.
+    for urls in [
+        follower.url.clone(),
+        format!("http://127.0.0.1:1,{}", follower.url),
+    ] {
+        let name = format!("n{}", urls.len());
+        let line = ["shard", "add", &name, "--dsn", "host=z"];
+        let done = program(&urls).args(line).output().await.unwrap();
+        assert!(done.status.success(), "{done:?}");
+    }
+    assert_eq!(
+        follower
+            .json("/api/v1/shards")
+            .await
+            .as_array()
+            .unwrap()
+            .len(),
+        4
+    );
+    let page = follower.get("/").await.unwrap().text().await.unwrap();
+    assert!(
+        page.contains("This controller follows") && page.contains(&leader.url),
+        "{page}"
+    );
+    let page = leader.get("/").await.unwrap().text().await.unwrap();
+    assert!(page.contains("This controller leads"), "{page}");
+    let figures = leader.get("/metrics").await.unwrap().text().await.unwrap();
+    assert!(figures.contains("\nshardwright_controller_leads 1\n"));
+    assert!(figures.contains("shardwright_fleet_findings{"));
+    let figures = follower.get("/metrics").await.unwrap();
+    let figures = figures.text().await.unwrap();
+    assert!(figures.contains("\nshardwright_controller_leads 0\n"));
+    assert!(!figures.contains("shardwright_fleet_findings{"));
+    // An order from a follower's page is carried out, and the browser stays there.
+    let id = &pair.dispatch.migration;
+    let ordered = follower.form(&format!("/migrations/{id}/pause"), "").await;
+    assert_eq!(ordered.status(), 303);
+    assert_eq!(ordered.headers()["location"], format!("/migrations/{id}"));
+    let view = follower.json(&format!("/api/v1/migrations/{id}")).await;
+    assert_eq!(view["state"], "paused");
+}
+
+#[tokio::test]
+async fn a_follower_tells_of_a_flip() {
+    let pair = Pair::at("cutover", "").await;
+    let feed = pair.follower.get("/api/v1/maps/tenants/changes").await;
+    let mut feed = feed.unwrap();
+    let heard = async {
+        let mut text = String::new();
+        while !text.contains("\"version\":2") {
+            text.push_str(&String::from_utf8_lossy(
+                &feed.chunk().await.unwrap().unwrap(),
+            ));
+        }
+    };
+    let flip = async {
+        assert_eq!(pair.agent.flip(&pair.dispatch, Direction::Forward).await, 2);
+        Instant::now()
+    };
+    let limit = Duration::from_secs(10);
+    let (flipped, ()) = tokio::time::timeout(limit, async { tokio::join!(flip, heard) })
+        .await
+        .unwrap();
+    assert!(
+        flipped.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        flipped.elapsed()
+    );
+}
