@@ -123,7 +123,10 @@ async fn a_sweep_before_the_first_look_opens_nothing() {
     stage.kill_controller().await;
     restore(&stage.store, before, false).await;
     stage.start_controller_looking("0").await;
-    for line in [&["cleanup", "--apply"][..], &["cleanup", "--apply", "--shard", "a"]] {
+    for line in [
+        &["cleanup", "--apply"][..],
+        &["cleanup", "--apply", "--shard", "a"],
+    ] {
         let swept = stage.run(line).await;
         assert_eq!(swept.status.code(), Some(7), "{line:?}: {swept:?}");
     }
