@@ -419,3 +419,24 @@ async fn of_processes_that_start_at_one_moment_one_leads() {
         assert_eq!(store.leader().await.unwrap().unwrap().holder, seen.holder);
     }
 }
+
+#[tokio::test]
+async fn a_controller_waits_for_another_one_that_makes_the_schema() {
+    let database = Database::new().await;
+    let pool = database.pool().await;
+    let mut other = pool.begin().await.unwrap();
+    let create = sqlx::query("create schema shardwright");
+    create.execute(&mut *other).await.unwrap();
+    let waiting = "select exists (select from pg_stat_activity where datname = current_database() \
+        and wait_event_type = 'Lock' and clock_timestamp() - query_start > interval '1500 ms')";
+    let waited = async {
+        until("it waits longer than for any other lock", || async {
+            let (waits,): (bool,) = sqlx::query_as(waiting).fetch_one(&pool).await.unwrap();
+            waits.then_some(())
+        })
+        .await;
+        other.rollback().await.unwrap();
+    };
+    let (store, ()) = tokio::join!(database.store(), waited);
+    store.ping().await.unwrap();
+}

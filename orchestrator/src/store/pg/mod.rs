@@ -31,6 +31,7 @@ use leader::Seat;
 use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
+use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolOptions};
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +52,9 @@ const SETTINGS: [(&str, &str); 6] = [
     ("idle_in_transaction_session_timeout", "60s"),
     ("default_transaction_isolation", "read committed"),
 ];
+
+/// A controller that changes the schema may take longer than any other holder of a lock.
+const MIGRATION_WAIT: &str = "set lock_timeout = '60s'";
 
 /// The control store in PostgreSQL.
 #[derive(Debug, Clone)]
@@ -85,19 +89,7 @@ impl PgStore {
             .after_release(|session, _| Box::pin(end_transaction(session)))
             .connect_with(options)
             .await?;
-        // Two controllers may start at the same moment.
-        sqlx::query(
-            "do $$ begin create schema if not exists shardwright; \
-             exception when unique_violation or duplicate_schema then null; end $$",
-        )
-        .execute(&pool)
-        .await?;
-        sqlx::migrate!("../migrations")
-            .run(&pool)
-            .await
-            .map_err(|error| StoreError::Unavailable {
-                source: error.into(),
-            })?;
+        migrate(&pool).await?;
         let (incarnation,): (sqlx::types::Uuid,) =
             sqlx::query_as("select incarnation from store_identity")
                 .fetch_one(&pool)
@@ -111,6 +103,25 @@ impl PgStore {
             listener: Arc::default(),
         })
     }
+}
+
+/// Brings the schema up to date. Of controllers that start together one does, and the others wait for it.
+async fn migrate(pool: &PgPool) -> Result<(), StoreError> {
+    let mut session = pool.acquire().await?.detach();
+    sqlx::raw_sql(MIGRATION_WAIT).execute(&mut session).await?;
+    sqlx::query(
+        "do $$ begin create schema if not exists shardwright; \
+         exception when unique_violation or duplicate_schema then null; end $$",
+    )
+    .execute(&mut session)
+    .await?;
+    sqlx::migrate!("../migrations")
+        .run(&mut session)
+        .await
+        .map_err(|error| StoreError::Unavailable {
+            source: error.into(),
+        })?;
+    Ok(session.close().await?)
 }
 
 /// Ends what a caller began and gave up: a `begin` whose answer nobody waited for is unknown to sqlx,
