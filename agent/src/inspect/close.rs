@@ -1,6 +1,7 @@
 //! Closes keys on a shard that is older than the map, under the epoch of the migration that took them (I7).
 //!
-//! The register first, since that is quick; then, where the migration has ended, or where its guards are
+//! The register first, since that is quick; then, where the owner is open, the version that took the keys, which
+//! refusals name and the end of the move asks for; then, where the migration has ended, or where its guards are
 //! not there, the guard of keys that were given away. Closing only ever refuses: whoever comes late with it
 //! finds a shard that was told of a newer version, or closes what the next look reports.
 
@@ -47,6 +48,9 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
             "shard {name}: closed the register of migration {}",
             token.migration
         ));
+        if closing.tell {
+            register::tell_flipped(&session, &token, attempt, closing.version, name).await?;
+        }
     }
     let guarded = registered && guards_stand(&session, &token, closing, name).await?;
     if closing.for_good || !guarded {

@@ -132,6 +132,9 @@ pub struct Closing {
     pub tables: Vec<MovingTable>,
     /// The migration has ended: the refusal is permanent.
     pub for_good: bool,
+    /// The shard that took the keys is open: this one is told of the version, as after every flip (C10).
+    #[serde(default)]
+    pub tell: bool,
 }
 
 /// Closes keys on a shard; also done again it only refuses what it refused.

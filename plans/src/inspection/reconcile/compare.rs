@@ -280,6 +280,8 @@ fn open(m: &KnownMove, inventory: &Inventory, message: String) -> Finding {
             keys: m.keys.clone(),
             tables: m.tables.clone(),
             for_good: m.finished,
+            // Not before: of two shards, the one that was told first is taken for the owner.
+            tell: m.opened && inventory.shard == m.source,
         }),
         ..finding(FindingKind::KeysOpen, &inventory.shard, message, AT_ONCE)
     }

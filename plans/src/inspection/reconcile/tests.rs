@@ -161,7 +161,22 @@ fn a_source_that_is_open_or_knows_nothing_after_the_flip_is_closed() {
         assert_eq!(finding.kind, FindingKind::KeysOpen);
         let closing = finding.close.unwrap();
         assert_eq!((closing.keys, closing.for_good), (keys(50, 100), false));
+        assert!(closing.tell);
     }
+}
+
+#[test]
+fn a_source_is_not_told_of_the_flip_before_the_target_is_open() {
+    let mut known = known(Ownership::Flipped, Some(2), AFTER);
+    known.moves[0].opened = false;
+    let target = row("target", None, CLOSED, false);
+    let seen = [
+        shard("a", vec![row("source", None, 0, false)]),
+        shard("b", vec![target]),
+    ];
+    let [finding] = compare(&known, &seen).try_into().unwrap();
+    let closing = finding.close.unwrap();
+    assert_eq!((closing.version, closing.tell), (2, false));
 }
 
 #[test]
