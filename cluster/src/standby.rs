@@ -40,6 +40,19 @@ impl Cluster {
         })
     }
 
+    /// Puts the data of a copy, made by [`Cluster::standby`] and never started, in the place of this stopped server's,
+    /// which then starts as of the copy's moment and follows nobody.
+    ///
+    /// # Errors
+    /// [`ClusterError::Io`]; the server's own data may be gone then.
+    pub fn restore(&self, copy: &Self) -> Result<(), ClusterError> {
+        let (data, from) = (self.data(), copy.data());
+        let signal = from.join("standby.signal");
+        std::fs::remove_file(&signal).map_err(ClusterError::io("remove", &signal))?;
+        std::fs::remove_dir_all(&data).map_err(ClusterError::io("remove", &data))?;
+        std::fs::rename(&from, &data).map_err(ClusterError::io("rename", &from))
+    }
+
     /// Ends the recovery of a running standby; returns once the server takes writes.
     ///
     /// # Errors

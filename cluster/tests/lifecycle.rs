@@ -98,6 +98,23 @@ fn a_cluster_survives_a_crash_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_server_that_is_restored_is_as_it_was_when_it_was_copied() {
+    let server = Cluster::launch(quick("restored")).expect("launched");
+    psql(&server, "create table t as select 1 as n").expect("created");
+    let copy = server.standby("copy", quick("copy")).expect("copied");
+    psql(&server, "update t set n = 2").expect("updated");
+    let before = (server.port(), system_identifier(&server));
+    server.kill().expect("killed");
+    server.restore(&copy).expect("restored");
+    server.start().expect("started");
+    assert_eq!((server.port(), system_identifier(&server)), before);
+    assert_eq!(psql(&server, "select n from t").expect("read"), "1");
+    psql(&server, "update t set n = 3").expect("it follows nobody");
+    drop(copy);
+    assert_eq!(psql(&server, "select n from t").expect("read"), "3");
+}
+
+#[test]
 fn clusters_side_by_side_share_neither_port_nor_identity() {
     let (first, second) = std::thread::scope(|scope| {
         let other = scope.spawn(|| Cluster::launch(quick("twin")).expect("launched"));

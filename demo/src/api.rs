@@ -2,6 +2,7 @@
 
 use plans::failure::Failure;
 use plans::id::MapName;
+use plans::inspection::reconcile::Finding;
 use plans::plan::Plan;
 use plans::request::Request;
 use plans::shard_map::{Mapping, ShardMap};
@@ -101,6 +102,21 @@ impl Migration {
             None => "no reason was given".to_owned(),
         }
     }
+}
+
+/// What the last looks at the shards found, and what was done about it.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct FleetReport {
+    pub(crate) shards: Vec<ShardLook>,
+    pub(crate) findings: Vec<Finding>,
+    #[serde(default)]
+    pub(crate) done: Vec<String>,
+}
+
+/// The last look at a shard.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct ShardLook {
+    pub(crate) failure: Option<String>,
 }
 
 /// What a controller says of itself.
@@ -207,6 +223,25 @@ impl Api {
         let path = format!("/api/v1/migrations/{id}/{verb}");
         self.post(&path, |call| call.json(&json!({}))).await?;
         Ok(())
+    }
+
+    /// What the last looks at the shards found.
+    pub(crate) async fn fleet(&self) -> Result<FleetReport, ApiError> {
+        self.get("/api/v1/fleet").await
+    }
+
+    /// Has every shard looked at; `apply`: a store that is older than the fleet is moved forward; `accept`: shards whose
+    /// servers are the right ones.
+    pub(crate) async fn reconcile(
+        &self,
+        apply: bool,
+        accept: &[&str],
+    ) -> Result<FleetReport, ApiError> {
+        let path = "/api/v1/fleet/reconcile";
+        let reason = "restored from a copy";
+        let order = json!({"apply": apply, "accept": accept, "reason": reason});
+        let answer = self.post(path, |call| call.json(&order)).await?;
+        decode(&format!("POST {path}"), answer).await
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiError> {

@@ -4,6 +4,7 @@
 //! servers are killed or the write stop is to be measured; elsewhere they are databases of two servers.
 //! Dropping the fleet ends the programs and removes clusters and files, unless they are kept.
 
+mod backup;
 mod child;
 mod clock;
 mod disk;
@@ -199,6 +200,16 @@ impl Fleet {
     pub(crate) async fn kill_programs(&self) -> Result<(), DemoError> {
         let mut children = self.children.lock().await;
         let killed = children.iter_mut().map(Child::kill);
+        futures::future::try_join_all(killed).await.map(|_| ())
+    }
+
+    /// Kills the controllers, all at once.
+    pub(crate) async fn kill_controllers(&self) -> Result<(), DemoError> {
+        let mut children = self.children.lock().await;
+        let controllers = children
+            .iter_mut()
+            .filter(|child| CONTROLLERS.contains(&child.name()));
+        let killed = controllers.map(Child::kill);
         futures::future::try_join_all(killed).await.map(|_| ())
     }
 

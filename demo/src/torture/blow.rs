@@ -3,12 +3,14 @@
 //! Order: a process comes to the fail point and waits there; the fault strikes; the process goes on, if it still can;
 //! what was killed starts again, what was stopped goes on, what was held back is delivered.
 
+use super::backup::{self, Backup};
 use super::case::Case;
 use super::deed;
 use super::fault::Fault;
 use super::lines::{Lines, Party};
 use super::place::Leg;
 use super::proxy::Proxy;
+use super::setback::{Around, Setback};
 use super::standby::Standby;
 use super::story::Story;
 use crate::api::Api;
@@ -67,6 +69,9 @@ pub(super) struct Blow {
     pub(super) fleet: Arc<Fleet>,
     /// Of the server that the fault is for, where that fails over.
     pub(super) standby: Option<Arc<Standby>>,
+    /// Made before, where the fault puts it back.
+    pub(super) backup: Option<Backup>,
+    pub(super) setback: Arc<Setback>,
     pub(super) lines: Arc<Lines>,
     pub(super) ledger: Arc<Ledger>,
     pub(super) api: Api,
@@ -89,7 +94,10 @@ pub(super) fn arms(case: &Case, meeting: &Rendezvous) -> String {
 
 impl Blow {
     /// Waits for a process, strikes, and returns when the disturbance is over.
-    pub(super) async fn fall(self, meeting: Rendezvous) -> Result<(), DemoError> {
+    pub(super) async fn fall(mut self, meeting: Rendezvous) -> Result<(), DemoError> {
+        if let Some(backup) = self.backup.take() {
+            backup.take(&self.fleet, &self.story).await?;
+        }
         let arrival = loop {
             let arrival = meeting.arrived().await;
             let arrival = arrival.map_err(DemoError::io("meet a process"))?;
@@ -158,6 +166,19 @@ impl Blow {
                 deed::end_writer(writer).await
             }
             Fault::Failover => self.fail_over(arrival).await,
+            Fault::Restored if self.case.is_setback() => {
+                let around = Around {
+                    fleet: &self.fleet,
+                    ledger: &self.ledger,
+                    api: &self.api,
+                    story: &self.story,
+                };
+                self.setback.strike(arrival, around).await
+            }
+            Fault::Restored => {
+                let around = (&*self.fleet, &self.api, &*self.story);
+                backup::restore(self.case.place.leg, arrival, around).await
+            }
             Fault::Prepared => {
                 deed::prepare(&self.shard()?).await?;
                 drop(arrival);

@@ -1,6 +1,6 @@
 //! One fault, of one component, at one place; and the order in which all of them are tried.
 
-use super::fault::Fault;
+use super::fault::{Expected, Fault};
 use super::mode::Mode;
 use super::place::{self, Leg, Place};
 use crate::fleet::Outfit;
@@ -80,7 +80,7 @@ impl Case {
     pub(super) fn way(&self, seed: u64) -> Way {
         let offline = Mode::of(self, seed) == Mode::Offline;
         let ways: &[Way] = match self.place.leg {
-            leg if self.fault.only_forward(leg) => &[Way::Forward],
+            leg if self.only_forward(leg) => &[Way::Forward],
             // There is no stream back.
             Leg::Before if offline => &[Way::Forward, Way::Abort],
             Leg::Flipped if offline => &[Way::Forward],
@@ -93,6 +93,20 @@ impl Case {
         };
         let index = usize::try_from(seed).unwrap_or_default() % ways.len();
         ways[index]
+    }
+}
+
+impl Case {
+    /// Whether the source goes back to before the flip.
+    pub(super) fn is_setback(&self) -> bool {
+        (self.fault, self.component) == (Fault::Restored, Process::Source)
+    }
+
+    /// Whether the run must stay before the flip for the fault to be found, or loses the way back by it: no other way
+    /// makes sense then.
+    fn only_forward(&self, leg: Leg) -> bool {
+        let loses = self.fault == Fault::Failover || self.is_setback();
+        loses || leg == Leg::Before && self.fault.expected() != Expected::Ends
     }
 }
 
@@ -115,6 +129,7 @@ impl Case {
                 | Fault::ForeignWrite
                 | Fault::LongWriter
                 | Fault::Failover
+                | Fault::Restored
                 | Fault::Prepared,
                 _,
             ) => Outfit::Plain,

@@ -6,6 +6,8 @@ use connect::{Connected, Dsn, Session};
 use plans::names::{BYPASS_SETTING, REPLICATION_PREFIX};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// What the SQLSTATEs of our refusals begin with.
+const REFUSALS: &str = "SM0";
 const MOST_CHECKPOINTS: u32 = 20;
 const PREPARED: &str = "shardwright_torture_orphan";
 /// A write to the tenant with the highest number, whose keys move; it changes nothing.
@@ -101,6 +103,25 @@ pub(super) async fn prepare(shard: &Dsn) -> Result<(), DemoError> {
 /// The operator finds and ends it.
 pub(super) async fn give_up_prepared(shard: &Dsn) -> Result<(), DemoError> {
     once(shard, &format!("rollback prepared '{PREPARED}'")).await
+}
+
+/// Whether a shard refuses a write to a moving key; nothing is written.
+pub(super) async fn is_refused(shard: &Dsn) -> Result<bool, DemoError> {
+    let session = open(shard).await?;
+    let write = format!("begin; {WRITE}; set constraints all immediate; rollback");
+    let written = session.batch_execute(&write).await;
+    let refused = match written {
+        Ok(()) => false,
+        Err(error) => {
+            let state = error.code().map(|code| code.code().to_owned());
+            match state.is_some_and(|state| state.starts_with(REFUSALS)) {
+                true => true,
+                false => return Err(failed(error).into()),
+            }
+        }
+    };
+    session.close().await;
+    Ok(refused)
 }
 
 /// How far a server's clock is ahead of the machine's, whole seconds.

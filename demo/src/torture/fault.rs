@@ -1,6 +1,6 @@
 //! What can be done to a component, where, and what must come of it.
 
-use super::place::{Leg, Place};
+use super::place::Place;
 use crate::options::Process;
 use std::fmt;
 
@@ -29,6 +29,9 @@ pub(super) enum Fault {
     LongWriter,
     /// SIGKILL to the server; its synchronous standby is promoted and gets its address.
     Failover,
+    /// The control store is put back to an earlier moment, and moved forward to what the shards prove; or the source to
+    /// before the flip, where it must be closed again.
+    Restored,
     /// A prepared transaction with a write to a moving key stays for some time.
     Prepared,
     /// The disk is full for some time: the one with the target's rows, or the one with the agents' spools.
@@ -118,7 +121,17 @@ const TIMED: &[&str] = &[
     "rollback.fenced",
 ];
 
-const TABLE: [Row; 15] = [
+/// Once the copy that a control store is restored from is made: what it has lost is a copy, a comparison, a flip, and
+/// a way back.
+const RESTORED: &[&str] = &[
+    "controller.copy.settled",
+    "verify.compared",
+    "cutover.opened",
+    "hold.started",
+    "hold_back.started",
+];
+
+const TABLE: [Row; 17] = [
     row(Fault::Kill, "kill", ANY, &[], Expected::Ends),
     row(Fault::Stop, "stop", ANY, &[], Expected::Ends),
     row(Fault::Cut, "cut", ANY, &[], Expected::Ends),
@@ -159,6 +172,20 @@ const TABLE: [Row; 15] = [
         SHARDS,
         FAILED_OVER,
         Expected::EndsOrTakenBack,
+    ),
+    row(
+        Fault::Restored,
+        "restored",
+        &[Process::Store],
+        RESTORED,
+        Expected::Ends,
+    ),
+    row(
+        Fault::Restored,
+        "restored",
+        &[Process::Source],
+        &["hold.started"],
+        Expected::Ends,
     ),
     row(
         Fault::Prepared,
@@ -222,7 +249,9 @@ impl Fault {
     }
 
     pub(super) fn names() -> String {
-        TABLE.map(|row| row.name).join(", ")
+        let mut names = TABLE.map(|row| row.name).to_vec();
+        names.dedup();
+        names.join(", ")
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -241,10 +270,10 @@ impl Fault {
         )
     }
 
-    /// Whether the run must stay before the flip for the fault to be found, or loses the way back by it: no other way
-    /// makes sense then.
-    pub(super) fn only_forward(self, leg: Leg) -> bool {
-        self == Self::Failover || leg == Leg::Before && self.expected() != Expected::Ends
+    /// Whether the operator may give a command before the fault is over: what he tells a control store that is then
+    /// restored from a copy is forgotten.
+    pub(super) fn lets_hurry(self) -> bool {
+        self != Self::Restored
     }
 
     fn row(self) -> Option<&'static Row> {

@@ -117,6 +117,11 @@ impl Operator<'_> {
             if !self.offline {
                 self.write(course, Phase::CatchUp).await?;
             }
+            if self.case.is_setback() {
+                self.level.pause().await?;
+                let run = self.level.run;
+                run.setback.save(&run.fleet, &run.story).await?;
+            }
             course.ledger.enter(Phase::Cutover);
             let approved = |m: &Migration| m.state != MigrationState::Waiting;
             course.command("approve", approved).await?;
@@ -168,7 +173,9 @@ impl Operator<'_> {
 
     /// Lets the application write, and the fault strike; then compares both copies once the fault is over.
     async fn hold(&mut self, course: &mut Course<'_>) -> Result<(), DemoError> {
-        self.write(course, Phase::After).await?;
+        if !self.case.is_setback() {
+            self.write(course, Phase::After).await?;
+        }
         let (struck, here) = (course.struck.clone(), self.case.place.leg == Leg::Flipped);
         let hasty = self.hasty;
         let over = || match *struck.borrow() {
@@ -178,9 +185,14 @@ impl Operator<'_> {
             Struck::Over => true,
         };
         course.wait("the fault", over).await?;
+        if self.case.is_setback() {
+            self.level.workload.resume();
+            self.write(course, Phase::After).await?;
+        }
         // An offline migration's old copy is not kept in step.
-        // A new server has no slot: the old copy stays behind.
-        if hasty || self.offline || (here && self.case.fault == Fault::Failover) {
+        // A new server has no slot, and one that went back lacks what the stream had written: the old copy stays behind.
+        let behind = self.case.fault == Fault::Failover || self.case.is_setback();
+        if hasty || self.offline || (here && behind) {
             return Ok(());
         }
         self.diverged += self.level.differing().await?;
@@ -197,7 +209,13 @@ impl Operator<'_> {
         course.command("rollback", asked).await?;
         let back = |m: &Migration| m.state == MigrationState::RolledBack;
         course.until("the way back", back).await?;
-        self.write(course, Phase::After).await
+        self.write(course, Phase::After).await?;
+        if self.case.place.leg != Leg::Back || self.case.fault.lets_hurry() {
+            return Ok(());
+        }
+        let struck = course.struck.clone();
+        let over = || *struck.borrow() == Struck::Over;
+        course.wait("the fault", over).await
     }
 
     /// Waits until the application has written to moving keys in a phase.

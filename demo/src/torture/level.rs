@@ -25,16 +25,21 @@ pub(super) struct Level<'l> {
 impl Level<'_> {
     /// Tables that still differ when they had time enough to become equal.
     pub(super) async fn differing(&self) -> Result<u64, DemoError> {
-        let paused = tokio::time::timeout(PAUSE_LIMIT, self.workload.pause()).await;
-        let differing = match paused {
+        let differing = match self.pause().await {
             Ok(()) => self.compare().await,
-            Err(_) => Err(DemoError::Stalled {
-                what: "a pause of the clients".to_owned(),
-                seconds: PAUSE_LIMIT.as_secs(),
-            }),
+            Err(error) => Err(error),
         };
         self.workload.resume();
         differing
+    }
+
+    /// Returns when no client has anything under way.
+    pub(super) async fn pause(&self) -> Result<(), DemoError> {
+        let paused = tokio::time::timeout(PAUSE_LIMIT, self.workload.pause()).await;
+        paused.map_err(|_| DemoError::Stalled {
+            what: "a pause of the clients".to_owned(),
+            seconds: PAUSE_LIMIT.as_secs(),
+        })
     }
 
     async fn compare(&self) -> Result<u64, DemoError> {

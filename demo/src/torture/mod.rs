@@ -5,6 +5,7 @@
 //! where its fault takes a disk or a clock; every result is in the file before the next run begins ([`record`]).
 //! A run that was not survived keeps its folder, and gets new servers after it.
 
+mod backup;
 mod blow;
 mod case;
 mod course;
@@ -20,6 +21,7 @@ mod place;
 mod proxy;
 mod record;
 mod run;
+mod setback;
 mod standby;
 mod story;
 mod text;
@@ -157,8 +159,9 @@ impl<'s> Sitting<'s> {
             let record = run::perform(&own, &case, (seed, number), &self.terms).await?;
             // Whatever is left on the servers of a run that failed must not fail the next one.
             if plain {
-                // Nor may the servers of one that failed over.
-                let whole = record.survived && case.fault != fault::Fault::Failover;
+                // Nor may the servers of one that failed over or went back.
+                let same = case.fault != fault::Fault::Failover && !case.is_setback();
+                let whole = record.survived && same;
                 ground = Some(own).filter(|_| whole);
             }
             self.keep(record).await?;

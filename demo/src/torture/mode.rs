@@ -27,8 +27,8 @@ impl Mode {
         if case.place.step == StepKind::SetReadOnly {
             return Self::Offline;
         }
-        // A commit that waits for a standby waits for that one alone.
-        if case.fault == Fault::Failover {
+        // A commit that waits for a standby waits for that one alone; a source that went back follows nobody.
+        if case.fault == Fault::Failover || case.is_setback() {
             return Self::Asynchronous;
         }
         // Apart from what else follows from the seed itself.

@@ -3,6 +3,7 @@
 //! Order: proxies, databases, programs with the place armed, rows, clients that write; the fault waits at its place
 //! while the operator goes his way; clients stop, every row is checked, then what is left on shards and servers.
 
+use super::backup::Backup;
 use super::blow::{self, Blow, Journey, Struck};
 use super::case::{Case, Way};
 use super::course::Course;
@@ -13,6 +14,7 @@ use super::level::Level;
 use super::lines::Lines;
 use super::mode::Mode;
 use super::record::Record;
+use super::setback::Setback;
 use super::standby::Standby;
 use super::story::Story;
 use crate::api::Api;
@@ -59,6 +61,7 @@ pub(super) struct Terms {
 /// A run under way.
 pub(super) struct Run<'r> {
     standby: Option<Arc<Standby>>,
+    pub(super) setback: Arc<Setback>,
     case: &'r Case,
     seed: u64,
     way: Way,
@@ -102,6 +105,7 @@ pub(super) async fn perform(
     };
     let run = Run {
         standby,
+        setback: Arc::default(),
         case,
         seed,
         way,
@@ -156,7 +160,10 @@ impl Run<'_> {
         let meeting = Rendezvous::bind(self.fleet.dir().join("meet"));
         let meeting = meeting.map_err(DemoError::io("make a socket"))?;
         let armed = (self.case.place.armed(), blow::arms(self.case, &meeting));
-        let started = self.fleet.start_programs(std::slice::from_ref(&armed));
+        let backup = Backup::prepare(self.case, self.seed, &self.fleet)?;
+        let mut armed = vec![armed];
+        armed.extend(backup.as_ref().map(Backup::armed));
+        let started = self.fleet.start_programs(&armed);
         let loaded = drive::load(&self.scenario, &self.fleet);
         let (_, ledger) = tokio::try_join!(started, loaded)?;
         let ledger = Arc::new(ledger);
@@ -172,7 +179,9 @@ impl Run<'_> {
             mix: Arc::new(self.scenario.mix()),
         };
         let workload = Workload::start(settings, self.scenario.shop, &map, &ledger);
-        let travelled = self.travel(&api, &ledger, &workload, meeting).await;
+        let travelled = self
+            .travel(&api, &ledger, &workload, (meeting, backup))
+            .await;
         let enough = self.enough(&ledger).await;
         let stopped = tokio::time::timeout(DEADLINE, workload.stop()).await;
         self.story.tell("the clients have stopped");
@@ -193,7 +202,7 @@ impl Run<'_> {
         api: &Api,
         ledger: &Arc<Ledger>,
         workload: &Workload,
-        meeting: Rendezvous,
+        (meeting, backup): (Rendezvous, Option<Backup>),
     ) -> Travelled {
         let journey = watch::Sender::new(Journey::default());
         let struck = watch::Sender::new(Struck::NotYet);
@@ -204,6 +213,8 @@ impl Run<'_> {
             lasts: self.terms.lasts,
             fleet: Arc::clone(&self.fleet),
             standby: self.standby.clone(),
+            backup,
+            setback: Arc::clone(&self.setback),
             lines: Arc::clone(&self.lines),
             ledger: Arc::clone(ledger),
             api: api.clone(),
@@ -227,7 +238,7 @@ impl Run<'_> {
         let mut operator = Operator {
             case: self.case,
             way: self.way,
-            hasty: self.seed.is_multiple_of(3),
+            hasty: self.seed.is_multiple_of(3) && self.case.fault.lets_hurry(),
             offline: self.mode == Mode::Offline,
             level: Level {
                 run: self,

@@ -1,0 +1,65 @@
+//! The control store's database, saved and put back as an operator does it: by `pg_dump` and `pg_restore`.
+
+use super::{ADMIN, Fleet};
+use crate::error::DemoError;
+use crate::options::Process;
+use crate::shop::ShopError;
+use connect::Session;
+use plans::table::quote_ident;
+use std::path::Path;
+use tokio::process::Command;
+
+impl Fleet {
+    /// Writes the control store as it is now into a file.
+    pub(crate) async fn dump_store(&self, file: &Path) -> Result<(), DemoError> {
+        let mut dump = self.at_the_store("pg_dump")?;
+        dump.arg("--format=custom").arg("--file").arg(file);
+        done("dump the control store", dump).await
+    }
+
+    /// Puts a file's control store in the place of the one that is there; its sessions are ended.
+    pub(crate) async fn restore_store(&self, file: &Path) -> Result<(), DemoError> {
+        if let Some(server) = self.operator(Process::Store)? {
+            let session = connect::connect(&server, &Session::named("operator")).await;
+            let session = session.map_err(ShopError::from)?;
+            let database = quote_ident(&self.store.database);
+            for sql in [
+                format!("drop database {database} with (force)"),
+                format!("create database {database}"),
+            ] {
+                let made = session.batch_execute(&sql).await;
+                made.map_err(|source| ShopError::Statement {
+                    action: "make room for a copy of the control store",
+                    source,
+                })?;
+            }
+            session.close().await;
+        }
+        let mut restore = self.at_the_store("pg_restore")?;
+        restore.arg("--exit-on-error").arg(file);
+        done("restore the control store", restore).await
+    }
+
+    /// A program of PostgreSQL's that connects to the control store's database, past whatever stands in between.
+    fn at_the_store(&self, program: &str) -> Result<Command, DemoError> {
+        let server = &self.servers[self.store.server];
+        let password = std::fs::read_to_string(server.password_file());
+        let password = password.map_err(DemoError::io("read the control store's password"))?;
+        let mut command = Command::new(server.binaries().path(program));
+        command.env("PGPASSWORD", password.trim());
+        command.args(["--host", server.host(), "--username", ADMIN]);
+        command.args(["--port", &server.port().to_string()]);
+        command.args(["--dbname", &self.store.database]);
+        Ok(command)
+    }
+}
+
+async fn done(action: &str, mut command: Command) -> Result<(), DemoError> {
+    let output = command.kill_on_drop(true).output().await;
+    let output = output.map_err(DemoError::io(action))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(DemoError::io(action)(std::io::Error::other(said)))
+}

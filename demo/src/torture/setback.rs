@@ -1,0 +1,152 @@
+//! A source that comes back from a copy older than the flip, while the migration holds.
+//!
+//! Order: before the approval the application pauses and the source's server is copied; in the hold the server is
+//! killed and the copy put in its place; it must refuse the moved keys and be told of; the operator accepts it, and the
+//! application goes on, with the map that it knows from before the flip.
+//! The application writes nothing between copy and restoration: such writes to keys that stay are lost with the server,
+//! by the operator's own act. Nor does it write before the source refuses: such writes to moved keys are not on the
+//! owner, which is the exposure that docs/reliability.md admits. Whether the source refuses is asked by a write that is
+//! never committed.
+//! Absent: a target from before its opening. It stays closed, and what was acknowledged there is gone with the copy: no
+//! run can end well. `a_target_from_before_its_opening_is_left_closed` shows that nothing opens it.
+
+use super::deed;
+use super::story::Story;
+use crate::api::Api;
+use crate::drive::{blocking, crash};
+use crate::error::DemoError;
+use crate::fleet::{Fleet, SOURCE};
+use crate::ledger::Ledger;
+use crate::options::Process;
+use cluster::{Cluster, Options};
+use connect::Dsn;
+use fail_point::Arrival;
+use plans::inspection::reconcile::FindingKind;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The reconciler's interval (5 s) and its look, on a busy machine.
+const CLOSE_LIMIT: Duration = Duration::from_secs(30);
+const CALL_LIMIT: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The copy, from when it is made until it is put back.
+#[derive(Debug, Default)]
+pub(super) struct Setback {
+    copy: Mutex<Option<Cluster>>,
+}
+
+/// Who is needed when the copy is put back.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub(super) fleet: &'a Fleet,
+    pub(super) ledger: &'a Ledger,
+    pub(super) api: &'a Api,
+    pub(super) story: &'a Story,
+}
+
+impl Setback {
+    /// Copies the source's server while it runs.
+    pub(super) async fn save(&self, fleet: &Fleet, story: &Story) -> Result<(), DemoError> {
+        let Some(source) = fleet.server(Process::Source) else {
+            return Ok(());
+        };
+        let options = Options::temporary("demo-copy");
+        let made = tokio::task::spawn_blocking(move || source.standby("torture_copy", options));
+        let made = made.await.map_err(std::io::Error::other);
+        let made = made.map_err(DemoError::io("copy a server"))??;
+        *self.copy.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+        story.tell("the source is copied");
+        Ok(())
+    }
+
+    /// Puts the copy in the server's place; returns when it refuses the moved keys, was told of and is accepted.
+    pub(super) async fn strike(
+        &self,
+        arrival: Arrival,
+        around: Around<'_>,
+    ) -> Result<(), DemoError> {
+        let copy = self.copy.lock();
+        let copy = copy.unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(source), Some(copy)) = (around.fleet.server(Process::Source), copy) else {
+            return Err(DemoError::Unclean {
+                problems: vec!["the source was struck before it was copied".to_owned()],
+            });
+        };
+        crash(&source, Some(SOURCE), around.ledger).await?;
+        drop(arrival);
+        blocking(move || source.restore(&copy).and_then(|()| source.start())).await?;
+        let begun = Instant::now();
+        around
+            .story
+            .tell("the source is as it was when it was copied");
+        around.until_closed(begun).await?;
+        around.until_told(begun).await?;
+        around.accept().await
+    }
+}
+
+impl Around<'_> {
+    async fn until_closed(&self, begun: Instant) -> Result<(), DemoError> {
+        let source: Dsn = self.fleet.admins()?.swap_remove(0).1;
+        let mut open = 0;
+        while !deed::is_refused(&source).await? {
+            open += 1;
+            limit("the source's refusal", begun)?;
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        self.story.tell(&format!(
+            "the source refuses moved keys after {seconds:.1} s; it was found open {open} times"
+        ));
+        Ok(())
+    }
+
+    /// Waits for the reconciler's own look: none is ordered here.
+    async fn until_told(&self, begun: Instant) -> Result<(), DemoError> {
+        loop {
+            if let Ok(Ok(report)) = tokio::time::timeout(CALL_LIMIT, self.api.fleet()).await {
+                let of_source = report
+                    .findings
+                    .iter()
+                    .filter(|it| it.shard.as_str() == SOURCE);
+                let mut kinds = of_source.map(|finding| finding.kind);
+                let told = kinds.find(|kind| *kind == FindingKind::KeysOpen || kind.is_of_server());
+                if let Some(kind) = told {
+                    self.story.tell(&format!("found: {kind}"));
+                    return Ok(());
+                }
+            }
+            limit("a finding about the source", begun)?;
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// `shardwright reconcile --accept`.
+    async fn accept(&self) -> Result<(), DemoError> {
+        let begun = Instant::now();
+        loop {
+            let call = self.api.reconcile(false, &[SOURCE]);
+            match tokio::time::timeout(CALL_LIMIT, call).await {
+                Ok(Ok(report)) => {
+                    report.done.iter().for_each(|line| self.story.tell(line));
+                    return Ok(());
+                }
+                Ok(Err(error)) => self.story.tell(&format!("reconcile: {error}")),
+                Err(_) => self.story.tell("reconcile: no answer"),
+            }
+            limit("the acceptance of the source", begun)?;
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+}
+
+fn limit(what: &str, begun: Instant) -> Result<(), DemoError> {
+    if begun.elapsed() < CLOSE_LIMIT {
+        return Ok(());
+    }
+    Err(DemoError::Stalled {
+        what: what.to_owned(),
+        seconds: CLOSE_LIMIT.as_secs(),
+    })
+}
