@@ -35,7 +35,7 @@ use tokio::task::JoinHandle;
 
 const CLIENTS: u32 = 6;
 /// Transactions per second of all clients together, at most.
-const RATE: f64 = 300.0;
+const RATE: f64 = 140.0;
 const SCALE: f64 = 0.003;
 /// Acknowledged transactions of a run, at least.
 const GOAL: u64 = 2_100;
