@@ -105,7 +105,8 @@ async fn reconcile(server: &Server, agent: &Agent, flip: &Flip) -> Vec<Dispatch>
     given.into_inner().unwrap()
 }
 
-/// The step that runs, or the next one; what was given before the mend runs no more.
+/// The step that runs, or the next one. What was given before the mend runs no more, and an answer that was on its way
+/// when the mend was done is lost: such a step is given again.
 async fn next(
     server: &Server,
     agent: &Agent,
@@ -114,10 +115,12 @@ async fn next(
 ) -> Dispatch {
     let view = server.view(id).await;
     let mut steps = view["steps"].as_array().unwrap().iter();
-    if steps.any(|step| step["state"] == "running") {
-        return given.pop().unwrap();
+    let running = steps.find(|step| step["state"] == "running");
+    let heard = given.pop();
+    match heard.filter(|heard| running.is_some_and(|step| step["kind"] == step_name(heard))) {
+        Some(dispatch) => dispatch,
+        None => agent.next().await,
     }
-    agent.next().await
 }
 
 async fn step(server: &Server, migration: &MigrationId, kind: &str) -> Value {
