@@ -267,3 +267,42 @@ async fn a_unit_begins_again_with_what_hung_in_a_commit() {
         assert!(counts(rows).await && counts(done).await, "{name}");
     }
 }
+
+/// The source's crash ends the snapshot of a copy that is under way: what is copied again are units that had begun.
+#[tokio::test]
+async fn a_finished_unit_is_not_copied_again() {
+    let bench = Bench::new("units_finished", ITEM).await;
+    let target = bench.ours(&bench.target).await;
+    let record = "insert into shardwright.chunk
+            (migration, ordinal, unit, relation, filenode, from_block, by_key, low, high, snapshot, done)
+        select $1, ordinal, unit, 'public.item', 0, 0, true, low, high, snapshot, snapshot is not null
+        from (values (0, 0, null, '150', 0), (1, 1, '150', null, 0), (2, 1, '150', null, null))
+            chunk (ordinal, unit, low, high, snapshot)";
+    let migration = &bench.token.migration.0;
+    target
+        .execute(record, &[migration])
+        .await
+        .expect("recorded");
+    let admin = bench.target.session().await;
+    run(
+        &admin,
+        "set session_replication_role = replica;
+         insert into public.item values (110, 1, 'finished'), (160, 1, 'begun')",
+    )
+    .await;
+    let context = again(&bench, StepKind::Copy);
+    steps::empty_unfinished(&context, &target, "target")
+        .await
+        .expect("emptied");
+    let left: Vec<String> = admin
+        .query("select v from public.item", &[])
+        .await
+        .expect("read")
+        .iter()
+        .map(|row| row.get(0))
+        .collect();
+    assert_eq!(left, ["finished"]);
+    let done = "select string_agg(ordinal::text, ',') from shardwright.chunk where done";
+    let done: String = admin.query_one(done, &[]).await.expect("read").get(0);
+    assert_eq!(done, "0");
+}
