@@ -39,6 +39,10 @@ pub(super) async fn server_waits_for(session: &Client, standbys: &str) {
         text::<String>(session, show).await == standbys
     })
     .await;
+    // Commits wait once the checkpointer has read the setting, which it does at the latest before the second one.
+    for _ in 0..2 {
+        session.batch_execute("checkpoint").await.expect("written");
+    }
 }
 
 /// A commit that is in the log and waits for a standby, so that nobody sees it yet.
