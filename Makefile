@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build test operations lint fmt demo demo-pgbench torture clean
+.PHONY: help setup build test test-matrix operations lint fmt demo demo-pgbench torture clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,10 @@ build: ## build the programs in release mode
 test: ## set up, then run every check and test as CI does
 	@scripts/setup test
 	@scripts/test
+
+test-matrix: ## split, merge and move between PostgreSQL 15 to 18; writes the table of docs/compatibility.md
+	@scripts/setup matrix
+	@scripts/test-matrix $(ARGS)
 
 operations: ## run every operation on every kind of map, online and offline, under load
 	@scripts/setup test

@@ -11,6 +11,7 @@ pub(crate) mod owned;
 pub mod pg;
 #[cfg(test)]
 mod protocol_tests;
+pub(crate) mod schema;
 pub(crate) mod spool;
 pub(crate) mod steps;
 pub(crate) mod stream;

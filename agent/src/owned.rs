@@ -24,6 +24,7 @@ use crate::controller::Controller;
 use crate::dual_write::{DualWrite, Program};
 use crate::error::{At, StepError};
 use crate::pg::epoch::{self, Token};
+use crate::pg::home;
 use crate::pg::replication::SystemIdentity;
 use crate::pg::shard::Shard;
 use crate::pg::snapshot::Holders;
@@ -224,7 +225,7 @@ impl Context {
         shard: &str,
     ) -> Result<(), StepError> {
         let (dispatch, token) = (&self.dispatch, self.token());
-        epoch::enrol(session, &token, role, dispatch.map.as_str(), shard).await?;
+        home::enrol(session, &token, role, dispatch.map.as_str(), shard).await?;
         let about = About {
             incarnation: dispatch.incarnation.clone(),
             source: dispatch.source.name.clone(),

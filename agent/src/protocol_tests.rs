@@ -1,29 +1,36 @@
 //! The mechanisms of a move against real servers, each with the naive variant that it replaces.
 //!
 //! A negative control shows that the naive variant misbehaves under the very schedule that the rule
-//! survives. The numbers R1 to R23 and E7 are those of ARCHITECTURE.md.
+//! survives. The numbers R1 to R25 and E7 are those of ARCHITECTURE.md.
 
 #[path = "../tests/shard.rs"]
 mod shard;
 
+mod ahead;
 mod apply;
 mod away;
 mod bench;
 mod brought;
+mod catalog_writer;
 mod check;
 mod compare;
 mod controls;
 mod cutover;
 mod ddl;
+mod doctor;
+mod drop_old;
 mod dual_write;
 mod durability;
 mod epoch;
 mod guard;
 mod holders;
+mod identity;
 mod interrupted;
 mod load;
 mod long_writers;
 mod park;
+mod partitions;
+mod publication;
 mod recovery;
 mod register;
 mod reverse;
@@ -32,8 +39,11 @@ mod snapshots;
 mod spool;
 mod standbys;
 mod survey;
+mod survey_crossings;
+mod survey_identity;
 mod survey_live;
 mod units;
 mod verify;
+mod versions;
 mod wait_out;
 mod ways_back;

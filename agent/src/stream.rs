@@ -7,6 +7,7 @@
 
 mod batch;
 mod capture;
+mod recopy;
 mod retained;
 mod run;
 mod spooled;
@@ -95,18 +96,24 @@ pub(crate) struct Orders {
 enum Ask {
     /// The orders have changed.
     Look,
-    /// Apply nothing that commits from now on, until it is said where to park.
-    Hold,
-    /// Apply everything that committed before `before`, nothing after it; answer when that is so
+    /// Apply nothing that commits from now on, until it is said where to park; answer when that is so.
+    Hold(oneshot::Sender<()>),
+    /// Apply everything that committed before the point, nothing after it; answer when that is so
     /// with the position of the last applied commit.
-    Park {
-        before: Lsn,
-        parked: oneshot::Sender<Lsn>,
-    },
+    Park(ParkAt, oneshot::Sender<Lsn>),
     /// Go on after a park.
     Resume,
     /// End for good once this marker is applied.
     StopAt(Uuid),
+}
+
+/// A point of the origin's log.
+#[derive(Debug)]
+pub(crate) struct ParkAt {
+    pub(crate) before: Lsn,
+    /// Name of an exported snapshot that sees exactly what committed before the point. Rows that are read again on
+    /// the way there are read with it: any later one would put them ahead of the point.
+    pub(crate) snapshot: String,
 }
 
 /// A running stream; dropping it stops it wherever it is (its transaction rolls back).
@@ -217,13 +224,24 @@ impl Stream {
 
     /// Applies nothing that commits from now on: the point to park at is about to be chosen.
     ///
-    /// It goes on when what this returns is dropped.
-    pub(crate) fn hold(&self) -> Held<'_> {
+    /// Returns when that is so: rows that are ahead of the stream take until it has caught up with them. It goes on
+    /// when what this returns is dropped.
+    ///
+    /// # Errors
+    /// `stream.ended`, or the stream's failure, if it gave up.
+    pub(crate) async fn hold(&self) -> Result<Held<'_>, StepError> {
         // Commits must not wait for a stream that confirms nothing, nor the point for those commits.
         self.orders.held.fetch_add(1, Ordering::SeqCst);
         self.orders.nudge.notify_one();
-        let _ = self.asks.send(Ask::Hold);
-        Held(self)
+        let (settled, done) = oneshot::channel();
+        let _ = self.asks.send(Ask::Hold(settled));
+        let held = Held(self);
+        tokio::select! {
+            biased;
+            settled = done => settled.map_err(|_| StepError::passing("stream.ended", "the change stream ended"))?,
+            failure = failure_of(self.seen.clone()) => return Err(failure),
+        }
+        Ok(held)
     }
 
     /// Lets it end for good once `marker` is applied; ask before the marker is written.
@@ -258,16 +276,18 @@ impl Drop for Held<'_> {
 }
 
 impl Held<'_> {
-    /// Applies what committed before `before` and nothing after.
+    /// Applies what committed before the point and nothing after.
     ///
-    /// Returns when that point is reached; something must commit after it, or it never is.
+    /// Returns when that point is reached; something must commit after it, or it never is. The snapshot must be
+    /// importable until then.
     ///
     /// # Errors
     /// `stream.passed` when it was beyond that point already, `stream.restarted`, or the stream's
     /// failure, if it gave up.
-    pub(crate) async fn park(&self, before: Lsn) -> Result<(), StepError> {
+    pub(crate) async fn park(&self, at: ParkAt) -> Result<(), StepError> {
+        let before = at.before;
         let (parked, done) = oneshot::channel();
-        let _ = self.0.asks.send(Ask::Park { before, parked });
+        let _ = self.0.asks.send(Ask::Park(at, parked));
         let last = tokio::select! {
             biased;
             arrived = done => arrived.map_err(|_| StepError::passing("stream.restarted", "the change stream restarted while it was asked to park"))?,
@@ -333,6 +353,8 @@ struct Shared {
     /// Outlives a restart: a cutover that waits for the end would wait for ever.
     stop_at: Option<Uuid>,
     halt: Option<run::Halt>,
+    /// Who waits until it applies nothing more.
+    holders: Vec<oneshot::Sender<()>>,
     /// It fell far behind: the next run begins with the spool.
     behind: bool,
 }
@@ -341,10 +363,20 @@ impl Shared {
     fn take(&mut self, ask: Ask) {
         match ask {
             Ask::Look => {}
-            Ask::Hold => self.halt = Some(run::Halt::Here),
-            Ask::Park { before, parked } => self.halt = Some(run::Halt::Before(before, parked)),
+            Ask::Hold(settled) => {
+                self.halt = Some(run::Halt::Here);
+                self.holders.push(settled);
+            }
+            Ask::Park(at, parked) => self.halt = Some(run::Halt::Before(at, parked)),
             Ask::Resume => self.halt = None,
             Ask::StopAt(marker) => self.stop_at = Some(marker),
+        }
+    }
+
+    /// Nothing that commits from now on is applied, as long as somebody holds the stream.
+    fn settle(&mut self) {
+        for holder in self.holders.drain(..) {
+            let _ = holder.send(());
         }
     }
 
@@ -371,6 +403,7 @@ async fn supervise(
         orders,
         stop_at: None,
         halt: None,
+        holders: Vec::new(),
         behind: false,
     };
     let too_much = tokio::select! {

@@ -1,5 +1,9 @@
 //! The agent against real servers: one binary, a module for each subject.
 
+#[allow(dead_code, reason = "the tests of connections use more of it")]
+#[path = "../../connect/tests/protected/authority.rs"]
+mod authority;
+mod protected;
 mod replication;
 mod replication_failures;
 mod shard;

@@ -23,6 +23,7 @@ pub(crate) async fn slot(dsn: &Dsn, name: &str) -> StreamStart {
     let options = SlotOptions {
         temporary: false,
         export: false,
+        failover: false,
     };
     let made = session.create_slot(name, options).await.expect("created");
     assert_eq!(made.snapshot, None);
@@ -35,6 +36,7 @@ pub(crate) fn start(name: &str, start: Lsn, system: SystemIdentity) -> StreamSta
         publication: "moving".to_owned(),
         start,
         system,
+        format: plans::table::Format::Text,
     }
 }
 
@@ -127,6 +129,7 @@ async fn the_exported_snapshot_sees_exactly_what_the_slot_does_not_send() {
     let options = SlotOptions {
         temporary: false,
         export: true,
+        failover: false,
     };
     let made = owner
         .create_slot("snapshot_s", options)
@@ -354,6 +357,7 @@ async fn a_temporary_slot_goes_with_its_session() {
     let options = SlotOptions {
         temporary: true,
         export: true,
+        failover: false,
     };
     session
         .create_slot("temporary_s", options)

@@ -9,7 +9,7 @@ use agent::pg::replication::{
 use connect::{Class, Dsn};
 
 use crate::replication::{released, slot, slots};
-use crate::shard::{LIMIT, Shard, until};
+use crate::shard::{Shard, until};
 
 const SCHEMA: &str = "\
     create table public.t (k bigint primary key); \
@@ -108,20 +108,8 @@ async fn a_publication_that_is_missing_is_named() {
     sql.batch_execute(SCHEMA).await.expect("schema");
     let mut from = slot(&shard.dsn(), "unpublished_s").await;
     from.publication = "nobody".to_owned();
-    let mut stream = ChangeStream::open(&shard.dsn(), "test", &from)
-        .await
-        .expect("streaming");
-    sql.batch_execute("insert into public.t values (1)")
-        .await
-        .expect("inserted");
-    let fails = async {
-        loop {
-            if let Err(error) = stream.next().await {
-                return error;
-            }
-        }
-    };
-    let error = tokio::time::timeout(LIMIT, fails).await.expect("in time");
+    let error = refused(&shard.dsn(), &from).await;
+    assert_eq!(error.class(), Class::Permanent);
     let ReplicationError::PublicationMissing { publication, .. } = error else {
         panic!("{error}")
     };
@@ -167,6 +155,7 @@ async fn an_existing_slot_is_not_made_again() {
     let options = SlotOptions {
         temporary: false,
         export: false,
+        failover: false,
     };
     let error = session
         .create_slot("twice_s", options)
@@ -206,6 +195,7 @@ async fn a_slot_creation_that_is_given_up_leaves_no_slot() {
     let options = SlotOptions {
         temporary: false,
         export: true,
+        failover: false,
     };
     tokio::select! {
         made = session.create_slot("given_up_s", options) => panic!("{made:?}"),

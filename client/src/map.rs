@@ -7,11 +7,10 @@ use crate::feed::Feed;
 use crate::into_key::IntoKey;
 use crate::load::Load;
 use crate::options::{Options, TransactionOptions};
-use crate::pool::{Loan, Pools};
-use crate::retry::{Pauses, Remedy, refused_at_commit, remedy, remedy_of};
+use crate::pool::{Loan, PoolError, Pools};
+use crate::retry::{Pauses, Remedy, refused_at_commit, remedy, remedy_of, remedy_of_connect};
 use crate::stats::{Counters, Stats, count};
 use crate::transaction::Transaction;
-use deadpool_postgres::PoolError;
 use futures::future::BoxFuture;
 use plans::id::{MapName, ShardName};
 use plans::shard_map::ShardMap;
@@ -198,7 +197,7 @@ impl Map {
         let object = match pool.get().await {
             Ok(object) => object,
             Err(PoolError::Backend(error)) => {
-                return Err(fault(remedy_of(&error), error.into(), shard));
+                return Err(fault(remedy_of_connect(&error), error.into(), shard));
             }
             Err(error) => {
                 let source = error.into();

@@ -2,12 +2,44 @@
 
 use crate::access::ShardAccess;
 use crate::error::ClientError;
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod};
+use connect::{ConnectError, Dsn, connect_plain};
+use deadpool::managed::{self, Metrics, RecycleError, RecycleResult};
+use deadpool_postgres::ClientWrapper;
 use plans::id::ShardName;
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{PoisonError, RwLock};
-use tokio_postgres::NoTls;
+
+type Pool = managed::Pool<Shard>;
+type Object = managed::Object<Shard>;
+/// Why no connection was lent.
+pub(crate) type PoolError = managed::PoolError<ConnectError>;
+
+/// Opens connections to one shard. The connection string is resolved anew for each of them, so that
+/// a password or a certificate can be renewed under a running application.
+#[derive(Debug)]
+pub(crate) struct Shard(Dsn);
+
+impl managed::Manager for Shard {
+    type Type = ClientWrapper;
+    type Error = ConnectError;
+
+    async fn create(&self) -> Result<ClientWrapper, ConnectError> {
+        let (client, task) = connect_plain(&self.0).await?;
+        Ok(ClientWrapper::new(client, task))
+    }
+
+    async fn recycle(
+        &self,
+        client: &mut ClientWrapper,
+        _metrics: &Metrics,
+    ) -> RecycleResult<ConnectError> {
+        if client.is_closed() {
+            return Err(RecycleError::message("the connection is closed"));
+        }
+        Ok(())
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Pools {
@@ -48,12 +80,8 @@ impl Pools {
             shard: shard.clone(),
             source,
         };
-        let config = dsn.config().map_err(|error| failed(error.into()))?;
-        let fast = ManagerConfig {
-            recycling_method: RecyclingMethod::Fast,
-        };
-        let manager = Manager::from_config(config, NoTls, fast);
-        Pool::builder(manager)
+        dsn.resolve().map_err(|error| failed(error.into()))?;
+        Pool::builder(Shard(dsn))
             .max_size(self.connections)
             .build()
             .map_err(|error| failed(error.into()))

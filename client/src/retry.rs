@@ -1,6 +1,7 @@
 //! Which refusals are worth another attempt, and how long to pause before it.
 
 use crate::error::BoxError;
+use connect::{Class, ConnectError};
 use plans::names::{SQLSTATE_NOT_OPEN, SQLSTATE_NOT_OWNER};
 use rand::Rng;
 use std::error::Error;
@@ -38,6 +39,14 @@ pub(crate) fn remedy_of(error: &tokio_postgres::Error) -> Remedy {
         "40001" | "40P01" | "57P01" | "57P02" | "57P03" | "53300" => Remedy::Again,
         code if code.starts_with("08") => Remedy::Again,
         _ => Remedy::None,
+    }
+}
+
+/// What a connection that was not opened asks for.
+pub(crate) fn remedy_of_connect(error: &ConnectError) -> Remedy {
+    match error.class() {
+        Class::Transient => Remedy::Again,
+        Class::Permanent | Class::Resource | Class::NotOwner => Remedy::None,
     }
 }
 

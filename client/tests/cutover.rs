@@ -66,12 +66,10 @@ impl Fleet {
 
 async fn sql(cluster: &Cluster, text: &str) {
     let dsn = Dsn::parse(&cluster.dsn("postgres", "postgres")).unwrap();
-    let config = dsn.config().unwrap();
-    let (client, connection) = config.connect(tokio_postgres::NoTls).await.unwrap();
-    let task = tokio::spawn(connection);
+    let (client, task) = connect::connect_plain(&dsn).await.unwrap();
     client.batch_execute(text).await.unwrap();
     drop(client);
-    task.await.unwrap().unwrap();
+    task.await.unwrap();
 }
 
 async fn insert(map: &Map, key: i64) -> Result<ShardName, ClientError> {

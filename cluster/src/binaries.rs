@@ -1,6 +1,7 @@
-//! Where the PostgreSQL server programs are.
+//! Where PostgreSQL's programs are.
 //!
-//! Order: `SHARDWRIGHT_PG_BIN`, the newest version below `/usr/lib/postgresql`, `PATH`.
+//! Order: the folders in `SHARDWRIGHT_PG_BIN` and no others, or else those below `/usr/lib/postgresql`, then `PATH`.
+//! A folder serves one major version; who needs several of them names several folders, as in `PATH`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,27 +12,50 @@ use crate::ClusterError;
 const VARIABLE: &str = "SHARDWRIGHT_PG_BIN";
 const PACKAGED: &str = "/usr/lib/postgresql";
 const OLDEST_MAJOR: u32 = 15;
+const SERVER: Wanted = Wanted {
+    what: "server programs",
+    programs: &["postgres", "initdb", "pg_ctl"],
+};
+const DUMP: Wanted = Wanted {
+    what: "client programs",
+    programs: &["pg_dump", "pg_restore"],
+};
 
-/// A folder with `initdb`, `pg_ctl`, `postgres` and the client programs of one version.
+/// A folder with PostgreSQL's programs, all of one version; not every folder has every program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binaries {
     dir: PathBuf,
     major: u32,
 }
 
+/// What a folder must have to be taken; the version is the first program's.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    what: &'static str,
+    programs: &'static [&'static str],
+}
+
 impl Binaries {
-    /// Finds the programs of version `major`, or of the newest version that is installed.
+    /// Finds the server programs of version `major`, or of the newest version that is there.
     ///
     /// # Errors
     /// [`ClusterError::BinariesMissing`] lists what was searched; 14 and older do not count.
     pub fn find(major: Option<u32>) -> Result<Self, ClusterError> {
-        let candidates = match std::env::var_os(VARIABLE) {
-            Some(dir) => vec![PathBuf::from(dir)],
-            None => packaged().into_iter().chain(search_path()).collect(),
-        };
-        let mut found: Vec<Self> = candidates
+        Self::search(SERVER, major)
+    }
+
+    /// Finds `pg_dump` and `pg_restore` of version `major`; no server need be beside them.
+    ///
+    /// # Errors
+    /// [`ClusterError::BinariesMissing`] lists what was searched.
+    pub fn for_dump(major: u32) -> Result<Self, ClusterError> {
+        Self::search(DUMP, Some(major))
+    }
+
+    fn search(wanted: Wanted, major: Option<u32>) -> Result<Self, ClusterError> {
+        let mut found: Vec<Self> = candidates()
             .iter()
-            .filter_map(|dir| Self::probe(dir))
+            .filter_map(|dir| Self::probe(dir, wanted))
             .collect();
         found.retain(|it| major.map_or(it.major >= OLDEST_MAJOR, |wanted| it.major == wanted));
         let newest = found.iter().map(|it| it.major).max();
@@ -39,9 +63,11 @@ impl Binaries {
             .into_iter()
             .find(|it| Some(it.major) == newest)
             .ok_or_else(|| ClusterError::BinariesMissing {
-                wanted: major.map_or_else(|| format!("{OLDEST_MAJOR} or newer"), |m| m.to_string()),
+                what: wanted.what,
+                version: major
+                    .map_or_else(|| format!("{OLDEST_MAJOR} or newer"), |m| m.to_string()),
                 searched: match std::env::var(VARIABLE) {
-                    Ok(dir) => format!("{dir} (from {VARIABLE})"),
+                    Ok(dirs) => format!("{dirs} (from {VARIABLE})"),
                     Err(_) => format!("{PACKAGED}/*/bin and PATH"),
                 },
             })
@@ -62,14 +88,11 @@ impl Binaries {
         self.major
     }
 
-    fn probe(dir: &Path) -> Option<Self> {
-        let complete = ["initdb", "pg_ctl", "postgres"]
-            .iter()
-            .all(|it| dir.join(it).is_file());
-        if !complete {
+    fn probe(dir: &Path, wanted: Wanted) -> Option<Self> {
+        if !wanted.programs.iter().all(|it| dir.join(it).is_file()) {
             return None;
         }
-        let output = Command::new(dir.join("postgres"))
+        let output = Command::new(dir.join(wanted.programs.first()?))
             .arg("--version")
             .output()
             .ok()?;
@@ -78,6 +101,13 @@ impl Binaries {
             dir: dir.to_owned(),
             major,
         })
+    }
+}
+
+fn candidates() -> Vec<PathBuf> {
+    match std::env::var_os(VARIABLE) {
+        Some(dirs) => std::env::split_paths(&dirs).collect(),
+        None => packaged().into_iter().chain(search_path()).collect(),
     }
 }
 
@@ -113,6 +143,17 @@ mod tests {
         );
         assert_eq!(of("postgres (PostgreSQL) 19devel\n"), Some(19));
         assert_eq!(of("something else"), None);
+    }
+
+    #[test]
+    fn programs_for_a_dump_are_of_the_version_that_was_asked_for() {
+        let newest = Binaries::find(None).expect("found");
+        if newest.path("pg_dump").is_file() {
+            let dump = Binaries::for_dump(newest.major()).expect("found");
+            assert_eq!((dump.major(), dump.dir()), (newest.major(), newest.dir()));
+        }
+        let error = Binaries::for_dump(7).expect_err("nobody has version 7");
+        assert!(error.to_string().contains("7 client programs"), "{error}");
     }
 
     #[test]

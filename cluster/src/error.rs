@@ -6,11 +6,13 @@ use std::time::Duration;
 /// A cluster could not be made, started, stopped or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// No folder holds the server programs.
-    #[error("postgresql {wanted} server programs not found in {searched}")]
+    /// No folder holds the programs.
+    #[error("postgresql {version} {what} not found in {searched}")]
     BinariesMissing {
+        /// Server or client programs.
+        what: &'static str,
         /// The major version asked for, or `15 or newer`.
-        wanted: String,
+        version: String,
         /// The folders that were searched.
         searched: String,
     },
@@ -90,7 +92,7 @@ impl ClusterError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::BinariesMissing { .. } => Some(
-                "install the package postgresql-15, or set SHARDWRIGHT_PG_BIN to the folder of pg_ctl",
+                "install the package postgresql-15, or set SHARDWRIGHT_PG_BIN to the folder of its programs",
             ),
             Self::AccountMissing { .. } => {
                 Some("install the package postgresql-15, or run as an ordinary user")

@@ -5,6 +5,7 @@
 use crate::create::SUPERUSER;
 use crate::server::{run, tail};
 use crate::{Cluster, ClusterError, Options};
+use std::path::Path;
 use std::process::Command;
 
 const PROMOTE_LIMIT: &str = "60";
@@ -36,6 +37,42 @@ impl Cluster {
             command.args(["--write-recovery-conf", "--wal-method", "stream"]);
             command.args(["--checkpoint", "fast", "--no-sync"]);
             standby.done("pg_basebackup", command)?;
+            std::fs::rename(&begun, standby.data()).map_err(ClusterError::io("rename", &begun))
+        })
+    }
+
+    /// As [`Cluster::standby`], of this stopped server by its files: for programs that lack `pg_basebackup`, which
+    /// copies no server that is newer than itself. It names a database when it follows, as a standby that keeps slots
+    /// must.
+    ///
+    /// # Errors
+    /// Those of [`Cluster::create`], or what `cp` says.
+    pub fn standby_by_files(&self, name: &str, options: Options) -> Result<Self, ClusterError> {
+        let file = self.password_file();
+        let password = std::fs::read_to_string(&file).map_err(ClusterError::io("read", &file))?;
+        let from = format!(
+            "host={} port={} user={SUPERUSER} dbname={SUPERUSER} application_name={name} password={}",
+            self.host(),
+            self.port(),
+            password.trim()
+        );
+        Self::make(options, |standby| {
+            standby.furnish(&password)?;
+            let begun = standby.dir.join("data.begun");
+            let mut command = standby.account.command(Path::new("cp"), &standby.dir);
+            command.arg("--archive").arg(self.data()).arg(&begun);
+            standby.done("cp", command)?;
+            for (name, text) in [
+                (
+                    "postgresql.auto.conf",
+                    format!("primary_conninfo = '{from}'\n"),
+                ),
+                ("standby.signal", String::new()),
+            ] {
+                let path = begun.join(name);
+                std::fs::write(&path, text).map_err(ClusterError::io("write", &path))?;
+                standby.account.give(&path)?;
+            }
             std::fs::rename(&begun, standby.data()).map_err(ClusterError::io("rename", &begun))
         })
     }

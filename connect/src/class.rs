@@ -53,7 +53,7 @@ pub fn classify_sqlstate(state: &str) -> Class {
     }
 }
 
-fn classify_io(cause: &io::Error) -> Class {
+pub(crate) fn classify_io(cause: &io::Error) -> Class {
     if matches!(
         cause.kind(),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData

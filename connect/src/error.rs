@@ -1,8 +1,13 @@
 //! Why a connection string was refused, and why a connection was not opened.
 
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{Class, ReferenceError, classify};
+use crate::class::{classify, classify_io, classify_sqlstate};
+use crate::resolved::{Resolved, Target};
+use crate::{Class, ReferenceError, ServiceError, StartupError, TlsError};
 
 /// Why a connection string was refused. No message repeats a value, which may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,12 +44,6 @@ pub enum DsnError {
     /// A `${...}` that is neither `env` nor `file`.
     #[error("connection string has a reference of an unknown kind")]
     UnknownReference,
-    /// The connection would have to be encrypted.
-    #[error("sslmode={mode} needs TLS, which is not built in yet")]
-    TlsNotBuilt {
-        /// The mode asked for.
-        mode: String,
-    },
 }
 
 impl DsnError {
@@ -54,17 +53,16 @@ impl DsnError {
             Self::Malformed { .. } => {
                 Some("write postgres://user@host:port/dbname or host=... port=... user=...")
             }
-            Self::UnknownParameter { .. } => Some(
-                "known: host, port, user, password, dbname, sslmode, connect_timeout, options, \
-                 application_name",
-            ),
+            Self::UnknownParameter { .. } => {
+                Some("docs/connections.md has every parameter; take this one out")
+            }
             Self::OpenReference | Self::UnknownReference => {
                 Some("write ${env:NAME} or ${file:PATH}; in a URI, write a literal $ as %24")
             }
-            Self::TlsNotBuilt { .. } => {
-                Some("use sslmode=disable or prefer on a trusted network, or a local TLS tunnel")
-            }
-            Self::Missing { .. } | Self::Invalid { .. } => None,
+            Self::Missing { .. } => Some(
+                "name it in the connection string, in its service, or in the PG* variable of the process that connects",
+            ),
+            Self::Invalid { .. } => None,
         }
     }
 }
@@ -90,6 +88,15 @@ pub enum ConnectError {
         #[source]
         source: DsnError,
     },
+    /// The service that it names could not be read.
+    #[error("could not find the service of {server}")]
+    Service {
+        /// The server, as far as it is known without the service.
+        server: String,
+        /// What is missing.
+        #[source]
+        source: ServiceError,
+    },
     /// The server did not answer in time.
     #[error("could not connect to {server} within {after:?}")]
     Timeout {
@@ -97,6 +104,65 @@ pub enum ConnectError {
         server: String,
         /// The limit that passed.
         after: Duration,
+    },
+    /// The server was not reached.
+    #[error("could not connect to {server}")]
+    Network {
+        /// The server.
+        server: String,
+        /// What the operating system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The connection could not be protected.
+    #[error("could not connect to {server} by TLS")]
+    Tls {
+        /// The server.
+        server: String,
+        /// Why.
+        #[source]
+        source: Box<TlsError>,
+    },
+    /// `channel_binding=require`, and the password's proof cannot be bound.
+    #[error("could not bind the password to the connection to {server}: {reason}")]
+    Binding {
+        /// The server.
+        server: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// The server asks for a password.
+    #[error("no password is known for {server}{}", note(passed_over.as_ref()))]
+    NoPassword {
+        /// The server.
+        server: String,
+        /// A password file that was not read, because others may use it.
+        passed_over: Option<PathBuf>,
+    },
+    /// The server is not what `target_session_attrs` asks for.
+    #[error("{server} is not {}", wanted.told())]
+    Target {
+        /// The server.
+        server: String,
+        /// What was wanted.
+        wanted: Target,
+    },
+    /// The server did not let a replication session in.
+    #[error("could not open a replication session on {server}")]
+    Startup {
+        /// The server.
+        server: String,
+        /// Why.
+        #[source]
+        source: StartupError,
+    },
+    /// Every host of the list failed.
+    #[error("could not connect to any of {server}: {}", all(failures))]
+    Hosts {
+        /// The servers.
+        server: String,
+        /// Why, for each address in the order in which it was tried.
+        failures: Vec<ConnectError>,
     },
     /// The connection was refused or broke.
     #[error("could not connect to {server}")]
@@ -122,8 +188,17 @@ impl ConnectError {
     /// What a retry is worth.
     pub fn class(&self) -> Class {
         match self {
-            Self::Reference { .. } | Self::Dsn { .. } => Class::Permanent,
-            Self::Timeout { .. } => Class::Transient,
+            Self::Reference { .. }
+            | Self::Dsn { .. }
+            | Self::Service { .. }
+            | Self::Binding { .. }
+            | Self::NoPassword { .. } => Class::Permanent,
+            // A standby may be promoted at any moment.
+            Self::Timeout { .. } | Self::Target { .. } => Class::Transient,
+            Self::Network { source, .. } => classify_io(source),
+            Self::Tls { source, .. } => source.class(),
+            Self::Startup { source, .. } => startup_class(source),
+            Self::Hosts { failures, .. } => any_class(failures),
             Self::Open { source, .. } | Self::Setup { source, .. } => classify(source),
         }
     }
@@ -134,10 +209,169 @@ impl ConnectError {
             Self::Reference { .. } => {
                 Some("references are read where the connection is opened: set them there")
             }
+            Self::Service { .. } => Some(
+                "services are read where the connection is opened: define it there, or set PGSERVICEFILE",
+            ),
             Self::Dsn { source, .. } => source.hint(),
-            Self::Timeout { .. } => Some("check host, port, firewall and that the server runs"),
+            Self::Timeout { .. } | Self::Network { .. } => {
+                Some("check host, port, firewall and that the server runs")
+            }
+            Self::Tls { source, .. } => source.hint(),
+            Self::Binding { .. } => Some(
+                "use sslmode=require or stronger, a password stored as scram-sha-256 and scram-sha-256 in pg_hba.conf",
+            ),
+            Self::NoPassword {
+                passed_over: Some(_),
+                ..
+            } => Some("chmod 600 the password file"),
+            Self::NoPassword { .. } => Some(
+                "give password=${env:NAME} or ${file:PATH}, or a line in the password file of the process that connects",
+            ),
+            Self::Target { .. } => Some(
+                "name every server that may be it in host, or choose another target_session_attrs",
+            ),
+            Self::Hosts { failures, .. } => {
+                let lasting = |failure: &&Self| failure.class() == Class::Permanent;
+                let first = failures.iter().find(lasting).or(failures.first());
+                first.and_then(Self::hint)
+            }
+            Self::Startup {
+                source: StartupError::Server { state, .. },
+                ..
+            } => open_hint(state),
+            Self::Startup { .. } => None,
             Self::Open { source, .. } => open_hint(source.code()?.code()),
             Self::Setup { source, .. } => setup_hint(source.code()?.code()),
+        }
+    }
+
+    /// What a failed login means.
+    pub(crate) fn refused(
+        server: &str,
+        resolved: &Resolved,
+        source: tokio_postgres::Error,
+    ) -> Self {
+        let server = server.to_owned();
+        let cause = source.source();
+        if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<io::Error>())
+            && let Some(tls) = TlsError::behind(error)
+        {
+            let source = Box::new(tls);
+            return Self::Tls { server, source };
+        }
+        // The driver has no other name for these two.
+        match cause.map(ToString::to_string).as_deref() {
+            Some("password missing") => Self::NoPassword {
+                server,
+                passed_over: resolved.passfile_passed_over.clone(),
+            },
+            Some("server did not use channel binding") => Self::Binding {
+                server,
+                reason: "the server did not use channel binding",
+            },
+            _ => Self::Open { server, source },
+        }
+    }
+
+    /// What a failed login of a replication session means.
+    pub(crate) fn startup(server: &str, resolved: &Resolved, source: StartupError) -> Self {
+        let server = server.to_owned();
+        match source {
+            StartupError::NoPassword => Self::NoPassword {
+                server,
+                passed_over: resolved.passfile_passed_over.clone(),
+            },
+            StartupError::NotBound => Self::Binding {
+                server,
+                reason: "the server did not use channel binding",
+            },
+            StartupError::Broken(error) => match TlsError::behind(&error) {
+                Some(tls) => Self::Tls {
+                    server,
+                    source: Box::new(tls),
+                },
+                None => Self::Startup {
+                    server,
+                    source: StartupError::Broken(error),
+                },
+            },
+            source @ (StartupError::Server { .. } | StartupError::UnknownMethod) => {
+                Self::Startup { server, source }
+            }
+        }
+    }
+
+    /// True if the other choice of TLS may help where the mode leaves the choice: no handshake, or
+    /// no line in pg_hba.conf.
+    pub(crate) fn may_depend_on_tls(&self) -> bool {
+        match self {
+            Self::Tls { .. } => true,
+            Self::Open { source, .. } => source.code().is_some_and(|state| state.code() == "28000"),
+            Self::Startup {
+                source: StartupError::Server { state, .. },
+                ..
+            } => state == "28000",
+            Self::Reference { .. }
+            | Self::Dsn { .. }
+            | Self::Service { .. }
+            | Self::Timeout { .. }
+            | Self::Network { .. }
+            | Self::Binding { .. }
+            | Self::NoPassword { .. }
+            | Self::Target { .. }
+            | Self::Startup { .. }
+            | Self::Hosts { .. }
+            | Self::Setup { .. } => false,
+        }
+    }
+}
+
+fn note(passed_over: Option<&PathBuf>) -> String {
+    passed_over.map_or_else(String::new, |path| {
+        format!(
+            "; the password file {} was passed over, because its group or others may use it",
+            path.display()
+        )
+    })
+}
+
+/// Each failure with its causes.
+fn all(failures: &[ConnectError]) -> String {
+    let told: Vec<String> = failures.iter().map(|failure| chain(failure)).collect();
+    told.join("; ")
+}
+
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let line = cause
+            .downcast_ref::<tokio_postgres::error::DbError>()
+            .map_or_else(|| cause.to_string(), |db| db.message().to_owned());
+        if !text.contains(&line) {
+            text = format!("{text}: {line}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// While one host may come back, the list may.
+fn any_class(failures: &[ConnectError]) -> Class {
+    let has = |class| failures.iter().any(|failure| failure.class() == class);
+    let lasting = [Class::Transient, Class::Resource];
+    lasting
+        .into_iter()
+        .find(|class| has(*class))
+        .unwrap_or(Class::Permanent)
+}
+
+fn startup_class(error: &StartupError) -> Class {
+    match error {
+        StartupError::Server { state, .. } => classify_sqlstate(state),
+        StartupError::Broken(error) => classify_io(error),
+        StartupError::NoPassword | StartupError::UnknownMethod | StartupError::NotBound => {
+            Class::Permanent
         }
     }
 }

@@ -2,16 +2,29 @@
 //!
 //! Order: a [`Dsn`] is parsed and kept with its secrets unresolved; whoever connects resolves the
 //! references, opens the session and puts it into a known state ([`connect`]).
-//! Absent: TLS (refused while parsing), pools, retries. [`Class`] says what a retry is worth.
+//! A list of hosts is tried in order ([`Dsn`] says what may stand in one, `docs/connections.md` all of it).
+//! Absent: pools, retries. [`Class`] says what a retry is worth.
 
 mod class;
+mod dial;
 mod dsn;
+mod environment;
 mod error;
 mod reference;
+mod resolved;
+mod route;
 mod session;
+mod source;
+mod tls;
+mod walsender;
 
 pub use class::{Class, classify, classify_sqlstate};
-pub use dsn::{Dsn, Resolved};
+pub use dsn::Dsn;
+pub use environment::Environment;
 pub use error::{ConnectError, DsnError};
 pub use reference::ReferenceError;
-pub use session::{Connected, Session, connect};
+pub use resolved::{Certificates, ChannelBinding, Host, Resolved, Roots, SslMode, Target};
+pub use session::{Connected, Session, connect, connect_plain, connect_to};
+pub use source::ServiceError;
+pub use tls::TlsError;
+pub use walsender::{StartupError, Walsender};

@@ -1,15 +1,17 @@
 //! Opens one session and puts it into a known state.
 //!
-//! Order: resolve the references, connect within a limit, start the connection's task, send all
+//! Order: resolve the references, find the right server, start the connection's task, send all
 //! settings in one batch. Nothing that a role or a database has set by default survives here.
 
 use std::ops::{Deref, DerefMut};
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::config::{self, SslNegotiation};
+use tokio_postgres::{Client, Connection};
 
+use crate::dial::{Established, Link};
+use crate::resolved::{ChannelBinding, Host, Resolved};
+use crate::route::{self, Kind, Standing};
 use crate::{ConnectError, Dsn};
 
 /// What every session of ours has, whatever the role or the database sets by default.
@@ -28,6 +30,9 @@ const SETTINGS: &str = "\
     set \"TimeZone\" = 'UTC'; \
     set extra_float_digits = 3; \
     set bytea_output = 'hex'; \
+    set lc_monetary = 'C'; \
+    set xmloption = 'content'; \
+    set array_nulls = on; \
     set search_path = ''; \
     set row_security = off; \
     set default_transaction_isolation = 'read committed'; \
@@ -74,7 +79,7 @@ pub struct Connected {
 }
 
 impl Connected {
-    /// The server as `host:port/dbname`, for messages.
+    /// The server as `host:port/dbname`, for messages: the one of the list that the session is on.
     pub fn server(&self) -> &str {
         &self.server
     }
@@ -102,57 +107,140 @@ impl DerefMut for Connected {
 
 /// Opens a session on `dsn` and prepares it as `session` says.
 ///
-/// Takes at most `connect_timeout` of the connection string (10 s by default). Needs a tokio runtime.
+/// Takes at most `connect_timeout` of the connection string (10 s by default) for each address of
+/// its hosts. Needs a tokio runtime.
 ///
 /// # Errors
 /// [`ConnectError`]; [`ConnectError::class`] tells whether to try again.
 pub async fn connect(dsn: &Dsn, session: &Session) -> Result<Connected, ConnectError> {
-    let resolved = dsn.resolve()?;
-    let server = resolved.server();
-    let limit = resolved.connect_timeout;
-    let mut config = resolved.config();
-    config.application_name(&session.application_name);
-
-    match timeout(limit, open(&config, session, &server)).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(ConnectError::Timeout {
-            server,
-            after: limit,
-        }),
-    }
+    connect_to(&dsn.resolve()?, session).await
 }
 
-async fn open(
-    config: &tokio_postgres::Config,
-    session: &Session,
-    server: &str,
-) -> Result<Connected, ConnectError> {
-    let (client, connection) =
-        config
-            .connect(NoTls)
-            .await
-            .map_err(|source| ConnectError::Open {
-                server: server.to_owned(),
-                source,
-            })?;
-    let name = server.to_owned();
-    let task = tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(server = %name, %error, "connection ended");
-        }
-    });
-    client
-        .batch_execute(&settings(session))
-        .await
-        .map_err(|source| ConnectError::Setup {
+/// As [`connect`], with the connection string resolved by the caller.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn connect_to(resolved: &Resolved, session: &Session) -> Result<Connected, ConnectError> {
+    let kind = Prepared { resolved, session };
+    route::open(resolved, &kind).await
+}
+
+/// Opens a session as it comes: with the settings of the role and the database.
+///
+/// For an application's own connections. The second part moves the bytes: it ends when the client
+/// is dropped.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn connect_plain(dsn: &Dsn) -> Result<(Client, JoinHandle<()>), ConnectError> {
+    let resolved = dsn.resolve()?;
+    let kind = Plain {
+        resolved: &resolved,
+    };
+    let entered = route::open(&resolved, &kind).await?;
+    Ok((entered.client, entered.task))
+}
+
+struct Prepared<'a> {
+    resolved: &'a Resolved,
+    session: &'a Session,
+}
+
+struct Plain<'a> {
+    resolved: &'a Resolved,
+}
+
+impl Kind for Prepared<'_> {
+    type Entered = Connected;
+    type Ready = Connected;
+
+    async fn enter(
+        &self,
+        link: Link,
+        host: &Host,
+        server: &str,
+    ) -> Result<(Connected, Standing), ConnectError> {
+        let name = Some(self.session.application_name.as_str());
+        enter(link, (self.resolved, host), name, server).await
+    }
+
+    async fn prepare(&self, entered: Connected, server: &str) -> Result<Connected, ConnectError> {
+        let settings = settings(self.session);
+        let prepared = entered.client.batch_execute(&settings).await;
+        prepared.map_err(|source| ConnectError::Setup {
             server: server.to_owned(),
             source,
         })?;
-    Ok(Connected {
+        Ok(entered)
+    }
+}
+
+impl Kind for Plain<'_> {
+    type Entered = Connected;
+    type Ready = Connected;
+
+    async fn enter(
+        &self,
+        link: Link,
+        host: &Host,
+        server: &str,
+    ) -> Result<(Connected, Standing), ConnectError> {
+        enter(link, (self.resolved, host), None, server).await
+    }
+
+    async fn prepare(&self, entered: Connected, _server: &str) -> Result<Connected, ConnectError> {
+        Ok(entered)
+    }
+}
+
+async fn enter(
+    link: Link,
+    (resolved, host): (&Resolved, &Host),
+    name: Option<&str>,
+    server: &str,
+) -> Result<(Connected, Standing), ConnectError> {
+    let mut config = config(resolved, host);
+    if let Some(name) = name {
+        config.application_name(name);
+    }
+    let connected = config.connect_raw(link, Established).await;
+    let (client, connection) =
+        connected.map_err(|source| ConnectError::refused(server, resolved, source))?;
+    let standing = Standing::read(|name| connection.parameter(name));
+    let entered = Connected {
         client,
-        task,
+        task: tokio::spawn(run(connection, server.to_owned())),
         server: server.to_owned(),
-    })
+    };
+    Ok((entered, standing))
+}
+
+async fn run(connection: Connection<Link, Link>, server: String) {
+    if let Err(error) = connection.await {
+        tracing::debug!(server, %error, "connection ended");
+    }
+}
+
+/// The link is as protected as it is to be; so tokio-postgres neither asks for TLS nor begins it.
+fn config(resolved: &Resolved, host: &Host) -> tokio_postgres::Config {
+    let mut config = tokio_postgres::Config::new();
+    config
+        .user(&resolved.user)
+        .dbname(&resolved.dbname)
+        .ssl_mode(config::SslMode::Require)
+        .ssl_negotiation(SslNegotiation::Direct)
+        .channel_binding(match resolved.channel_binding {
+            ChannelBinding::Disable => config::ChannelBinding::Disable,
+            ChannelBinding::Prefer => config::ChannelBinding::Prefer,
+            ChannelBinding::Require => config::ChannelBinding::Require,
+        });
+    if let Some(password) = &host.password {
+        config.password(password);
+    }
+    if let Some(options) = &resolved.options {
+        config.options(options);
+    }
+    config
 }
 
 fn settings(session: &Session) -> String {
@@ -162,6 +250,3 @@ fn settings(session: &Session) -> String {
         SETTINGS.to_owned()
     }
 }
-
-/// The limit on connecting if the connection string names none.
-pub(crate) const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -29,6 +29,12 @@ async fn a_session_overrides_what_the_role_sets() {
         alter role postgres set idle_session_timeout = '1h'; \
         alter role postgres set \"DateStyle\" = 'SQL, DMY'; \
         alter role postgres set \"TimeZone\" = 'Asia/Tokyo'; \
+        alter role postgres set \"IntervalStyle\" = 'iso_8601'; \
+        alter role postgres set extra_float_digits = -5; \
+        alter role postgres set bytea_output = 'escape'; \
+        alter role postgres set lc_monetary = 'C.UTF-8'; \
+        alter role postgres set xmloption = 'document'; \
+        alter role postgres set array_nulls = off; \
         alter role postgres set default_transaction_read_only = on; \
         alter role postgres set default_transaction_isolation = 'serializable'";
     for statement in statements.split("; ") {
@@ -46,6 +52,12 @@ async fn a_session_overrides_what_the_role_sets() {
         ("statement_timeout", "0"),
         ("idle_session_timeout", "0"),
         ("TimeZone", "UTC"),
+        ("IntervalStyle", "postgres"),
+        ("extra_float_digits", "3"),
+        ("bytea_output", "hex"),
+        ("lc_monetary", "C"),
+        ("xmloption", "content"),
+        ("array_nulls", "on"),
         ("transaction_read_only", "off"),
         ("transaction_isolation", "read committed"),
         ("row_security", "off"),

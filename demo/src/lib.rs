@@ -24,8 +24,8 @@ pub use drive::run;
 pub use error::DemoError;
 pub use leftovers::{Leftovers, LeftoversError, Standing};
 pub use options::{
-    Kill, Moment, Operation, OptionError, Options, Process, Task, Then, Trouble, TroubleKind,
-    parse_measure, parse_shape, parse_step, parse_strategy,
+    Kill, Moment, Operation, OptionError, Options, Process, Servers, Task, Then, Trouble,
+    TroubleKind, parse_measure, parse_shape, parse_step, parse_strategy,
 };
 pub use report::{
     Balance, Clients, Compared, Killed, Moved, Orphaned, Outcome, Report, Troubled, Versions,

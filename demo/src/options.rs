@@ -12,6 +12,8 @@ use std::str::FromStr;
 pub struct Options {
     /// Which operation, on which kind of map.
     pub task: Task,
+    /// Versions of the shards' servers.
+    pub servers: Servers,
     /// Size of the shop: 1 is about two million rows.
     pub scale: f64,
     /// Clients side by side.
@@ -52,6 +54,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             task: Task::default(),
+            servers: Servers::default(),
             scale: 1.0,
             clients: 8,
             rate: 800.0,
@@ -127,9 +130,11 @@ impl Options {
     }
 }
 
+mod servers;
 mod task;
 mod trouble;
 
+pub use servers::Servers;
 pub use task::{Operation, Task, parse_measure, parse_shape, parse_strategy};
 pub use trouble::{Moment, Then, Trouble, TroubleKind};
 

@@ -3,7 +3,7 @@
 use crate::api::Migration;
 use crate::checker::Checked;
 use crate::leftovers::Leftovers;
-use crate::options::{Operation, Task};
+use crate::options::{Operation, Servers, Task};
 use plans::request::Mode;
 use plans::shard_map::Strategy;
 use plans::step::StepKind;
@@ -45,6 +45,9 @@ pub struct Report {
     /// Whether the application went on writing to the moving keys.
     #[serde(default)]
     pub mode: Mode,
+    /// Major versions of the servers that it ran on.
+    #[serde(default)]
+    pub servers: Servers,
     /// How it ended.
     pub result: Outcome,
     /// Migrations submitted; more than one if one was unwound before the flip.
@@ -157,8 +160,9 @@ fn by_range() -> Strategy {
 
 impl Report {
     /// An empty report.
-    pub(crate) fn begun(task: &Task, evidence: String) -> Self {
+    pub(crate) fn begun(task: &Task, servers: Servers, evidence: String) -> Self {
         Self {
+            servers,
             operation: task.operation,
             strategy: task.strategy,
             mode: task.mode,

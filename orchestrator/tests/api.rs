@@ -175,6 +175,12 @@ async fn bad_input_is_named() {
         ),
         (
             "/api/v1/shards",
+            shard("host=a pasword=${env:X}"),
+            422,
+            "the connection string of shard c cannot be read",
+        ),
+        (
+            "/api/v1/shards",
             json!({"name": "a", "dsn": "host=x"}),
             409,
             "shard a exists already",

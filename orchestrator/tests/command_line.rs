@@ -52,6 +52,47 @@ async fn every_command_speaks_json_and_ends_with_a_code() {
 }
 
 #[tokio::test]
+async fn a_connection_string_that_cannot_be_read_is_refused_at_once_and_not_shown() {
+    let server = Server::start().await;
+    let url = server.url.as_str();
+    let known: Vec<Value> = serde_json::from_value(server.json("/api/v1/shards").await).unwrap();
+    for (dsn, problem, remedy) in [
+        ("hunter2:5432/shop", "malformed", "postgres://user@host"),
+        ("host=z user='hunter2", "malformed", "postgres://user@host"),
+        ("host=z port=hunter2", "port", "docs/connections.md"),
+        ("host=z sslmod=hunter2", "sslmod", "docs/connections.md"),
+        ("host=z password=${env:hunter2", "not closed", "${env:NAME}"),
+        (
+            "host=z password=${vault:hunter2}",
+            "unknown kind",
+            "${env:NAME}",
+        ),
+        (
+            "postgres://u:hunter2@z/d",
+            "holds a password",
+            "${env:NAME}",
+        ),
+    ] {
+        for (verb, name) in [("add", "c"), ("set", "a")] {
+            let mut command = program(url);
+            let output = command.args(["shard", verb, name, "--dsn", dsn]);
+            let output = output.output().await.unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(64), "{said}");
+            for word in [&format!("shard {name}"), problem, "hint: ", remedy] {
+                assert!(said.contains(word), "{word}: {said}");
+            }
+            assert!(
+                !said.contains("hunter2") && output.stdout.is_empty(),
+                "{said}"
+            );
+        }
+    }
+    let left: Vec<Value> = serde_json::from_value(server.json("/api/v1/shards").await).unwrap();
+    assert_eq!(left, known);
+}
+
+#[tokio::test]
 async fn a_migration_is_driven_from_the_command_line() {
     let server = Server::start().await;
     let url = server.url.as_str();

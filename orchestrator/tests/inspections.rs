@@ -10,7 +10,7 @@ use plans::key::Key;
 use serde_json::{Value, json};
 
 /// Map `m`: below 100 on `a`, the rest on `b`, with a table.
-async fn two_shards(server: &Server) {
+pub(crate) async fn two_shards(server: &Server) {
     let parts = [
         "--range",
         "0..100=a",
@@ -23,7 +23,7 @@ async fn two_shards(server: &Server) {
 }
 
 /// Answers each inspection by `see` until the request is answered.
-async fn seen_by<T>(
+pub(crate) async fn seen_by<T>(
     agent: &Agent,
     request: impl Future<Output = T>,
     see: impl Fn(&Inspection) -> Result<Inspected, Failure>,

@@ -46,7 +46,10 @@ pub enum Severity {
 /// One thing that preflight found on a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// Stable code, for example `wal_level`.
+    /// The number of its chapter in docs/doctor.md, for example `SW0102`; empty in what older versions have stored.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sw: String,
+    /// Stable name, for example `server.wal_level`.
     pub code: String,
     /// How grave it is.
     pub severity: Severity,
@@ -56,4 +59,25 @@ pub struct Finding {
     pub problem: String,
     /// The statement or setting that mends it.
     pub remedy: String,
+}
+
+impl Finding {
+    /// A finding of the row `name`, which gives it its number and how grave it is.
+    #[must_use]
+    pub fn new(
+        name: &str,
+        object: impl Into<String>,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        let code = crate::doctor::find(name);
+        Self {
+            sw: code.map_or_else(String::new, |code| code.sw.to_owned()),
+            code: name.to_owned(),
+            severity: code.map_or(Severity::Refused, |code| code.severity),
+            object: object.into(),
+            problem: problem.into(),
+            remedy: remedy.into(),
+        }
+    }
 }

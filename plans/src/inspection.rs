@@ -10,6 +10,7 @@ pub mod sweep;
 pub use directory::{Directory, DirectoryTask, MOST_ROWS};
 pub use load::{ItemLoad, KeyLoad, Load, LoadTask};
 
+use crate::doctor::{DoctorTask, Examined};
 use crate::step::verify::{Differences, ReportTask};
 use crate::survey::{Survey, SurveyTask};
 use check::{CheckTask, Checked, MendTask, Mended};
@@ -33,6 +34,8 @@ pub struct InspectionTask {
 pub enum Inspection {
     /// Two shards, for a move between them.
     Survey(SurveyTask),
+    /// One shard, for what would stand in the way of a move.
+    Doctor(DoctorTask),
     /// Where the load of a shard is.
     Load(LoadTask),
     /// A directory table of the operator's, to import a map from.
@@ -57,6 +60,8 @@ pub enum Inspection {
 pub enum Inspected {
     /// Answer to [`Inspection::Survey`].
     Survey(Survey),
+    /// Answer to [`Inspection::Doctor`].
+    Doctor(Examined),
     /// Answer to [`Inspection::Load`].
     Load(Load),
     /// Answer to [`Inspection::Directory`].

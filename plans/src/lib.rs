@@ -8,6 +8,7 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 #![deny(clippy::as_conversions, clippy::print_stdout, clippy::print_stderr)]
 
+pub mod doctor;
 pub mod failure;
 pub mod fleet;
 pub mod graph;

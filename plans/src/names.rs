@@ -15,6 +15,8 @@ pub const REPLICATION_PREFIX: &str = "shardwright_";
 pub const LOAD_PREFIX: &str = "shardwright_load_";
 /// Prefix of guard triggers on the user's tables.
 pub const TRIGGER_PREFIX: &str = "shardwright_guard_";
+/// Prefix of event triggers that refuse changes of the moving tables.
+pub const DDL_PREFIX: &str = "shardwright_ddl_";
 /// Setting that marks a transaction of ours, so that guards let it pass.
 pub const BYPASS_SETTING: &str = "shardwright.bypass";
 /// Prefix of the logical messages that mark points in a change stream.
@@ -88,7 +90,7 @@ impl MigrationId {
     /// The event trigger that refuses changes of the moving tables, and its function in [`SCHEMA`]; `event` = end or drop.
     #[must_use]
     pub fn ddl_guard(&self, event: &str) -> String {
-        format!("{REPLICATION_PREFIX}ddl_{self}_{event}")
+        format!("{DDL_PREFIX}{self}_{event}")
     }
 
     /// A guard trigger on a moving table, for `event` = insert, update, delete or truncate.

@@ -3,7 +3,7 @@
 use crate::failure::Severity;
 use crate::plan::{Plan, PlannedMove, TargetState, Until};
 use crate::request::Mode;
-use crate::table::{CopyBy, TableKey};
+use crate::table::{CopyBy, TableKey, stream_format};
 use std::fmt::Write;
 
 /// The plan as `shardwright plan` prints it.
@@ -109,6 +109,10 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
             writeln!(out, "    {:<14}   locks: {}", "", node.kind.locks())?;
         }
     }
+    if planned.mode == Mode::Online {
+        let (format, why) = stream_format(&moving.tables);
+        writeln!(out, "  Changes arrive in {}: {why}", format.name())?;
+    }
     writeln!(out, "  Tables (parents first)")?;
     for table in &moving.tables {
         let key = match &table.key {
@@ -129,6 +133,8 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
             CopyBy::KeyRanges => "key ranges",
         };
         writeln!(out, "        copied by {by}: {}", table.copy_why)?;
+        let format = table.format.name();
+        writeln!(out, "        copied in {format}: {}", table.format_why)?;
     }
     Ok(())
 }

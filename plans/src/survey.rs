@@ -3,7 +3,7 @@
 use crate::failure::Finding;
 use crate::plan::TargetState;
 use crate::shard_map::MapSettings;
-use crate::table::MovingTable;
+use crate::table::{Majors, MovingTable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,9 @@ pub struct Survey {
     pub moving_ppm: Vec<i64>,
     /// Whether the target has the tables already.
     pub target: TargetState,
+    /// Major versions of both servers.
+    #[serde(default)]
+    pub majors: Majors,
     /// Hash over columns, types, keys and indexes of the moving tables on the source.
     pub schema_fingerprint: String,
     /// Everything that stands in the way or is worth knowing.

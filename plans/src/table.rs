@@ -1,14 +1,17 @@
 //! The user's tables, as far as a move must know them.
 
 mod copy_by;
+mod format;
 
 use crate::key::KeyType;
 use crate::key_set::KeySet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 
 pub use copy_by::{CopyBy, RowOrder, copy_by};
+pub use format::{BinaryForm, CopyFormat, Format, Majors, copy_format, stream_format};
 
 /// A table by schema and name.
 #[derive(
@@ -127,12 +130,17 @@ impl TableKey {
 /// A table whose rows move, with what the copy, the guard and the apply need to know of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MovingTable {
-    /// The table.
+    /// The table; of a partitioned one each leaf is a table of its own.
     pub table: TableName,
+    /// For a leaf: the partitioned table at the top, which the map lists and applications name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition_of: Option<TableName>,
     /// How its rows are tied to the shard key.
     pub key: TableKey,
-    /// Columns of the primary key, in its order; they contain the key's columns.
-    pub primary_key: Vec<String>,
+    /// Columns that identify a row: those of the primary key, or of the index that is the replica identity, in its order;
+    /// they contain the key's columns. Empty: only the whole row does, which is its replica identity (full).
+    #[serde(alias = "primary_key")]
+    pub identity: Vec<String>,
     /// All columns in table order.
     pub columns: Vec<Column>,
     /// Estimated rows of the whole table.
@@ -148,6 +156,12 @@ pub struct MovingTable {
     /// Why.
     #[serde(default)]
     pub copy_why: String,
+    /// In which form its rows are copied.
+    #[serde(default)]
+    pub format: Format,
+    /// Why.
+    #[serde(default)]
+    pub format_why: String,
 }
 
 impl MovingTable {
@@ -168,6 +182,12 @@ impl MovingTable {
                 self.key.predicate(keys, row)
             }
         }
+    }
+
+    /// The table that maps and foreign keys name: the partitioned one at the top, else this one.
+    #[must_use]
+    pub fn top(&self) -> &TableName {
+        self.partition_of.as_ref().unwrap_or(&self.table)
     }
 
     /// Whether every shard has the same rows.
@@ -192,6 +212,14 @@ impl MovingTable {
     }
 }
 
+/// One table for each that maps name: of the leaves of a partitioned table the first.
+#[must_use]
+pub fn one_of_each_top(tables: &[MovingTable]) -> Vec<&MovingTable> {
+    let mut seen = BTreeSet::new();
+    let first = tables.iter().filter(|table| seen.insert(table.top()));
+    first.collect()
+}
+
 /// One column of a moving table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Column {
@@ -201,8 +229,8 @@ pub struct Column {
     pub data_type: String,
     /// True for a stored generated column, which the target computes itself.
     pub generated: bool,
-    /// True when the type's binary form is the same on every shard (built-in types).
-    pub binary_safe: bool,
+    /// What is known of the type's binary form.
+    pub binary: BinaryForm,
 }
 
 /// Quotes an identifier for SQL, always.

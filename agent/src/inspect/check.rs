@@ -1,4 +1,4 @@
-//! One part of the check of a map on one shard; reads only.
+//! One part of the check of a map on one shard; reads only. A partitioned table is read as a whole.
 
 use plans::inspection::check::{
     CheckTask, Checked, GuardSeen, KeyRows, Look, ReferenceSeen, RowsSeen, SAMPLE, Seen,
@@ -6,7 +6,7 @@ use plans::inspection::check::{
 };
 use plans::key::{Key, KeyType, accept};
 use plans::key_set::{KeyRange, KeySet};
-use plans::table::{CopyBy, MovingTable, TableKey, TableName, quote_literal};
+use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, quote_literal};
 use tokio_postgres::{Client, Row};
 
 use super::{count, keys, reference};
@@ -81,14 +81,17 @@ async fn tied(client: &Client, task: &CheckTask) -> Result<Vec<MovingTable>, Ste
 pub(super) fn bare(table: TableName, key: TableKey) -> MovingTable {
     MovingTable {
         table,
+        partition_of: None,
         key,
-        primary_key: Vec::new(),
+        identity: Vec::new(),
         columns: Vec::new(),
         rows: 0,
         bytes: 0,
         order: None,
         copy_by: CopyBy::Blocks,
         copy_why: String::new(),
+        format: Format::Text,
+        format_why: String::new(),
     }
 }
 
@@ -111,7 +114,7 @@ async fn rows(
     );
     let own = table.predicate(&task.owned.union(&task.under_way), "t");
     let others = format!(
-        "select t.*, ({}) is true as shardwright_mapped from only {} t where ({own}) is not true",
+        "select t.*, ({}) is true as shardwright_mapped from {} t where ({own}) is not true",
         table.predicate(&task.mapped, "t"),
         name.sql()
     );
@@ -136,7 +139,7 @@ async fn rows(
     if let TableKey::Through(through) = &table.key {
         let joined = keys::join_condition(through, "p", "t");
         let sql = format!(
-            "select count(*) from only {} t where not exists (select from {} p where {joined})",
+            "select count(*) from {} t where not exists (select from {} p where {joined})",
             name.sql(),
             through.parent.sql()
         );
@@ -225,18 +228,12 @@ async fn present(
     let mut found: Vec<KeyRows> = Vec::new();
     for table in tables {
         let predicate = table.predicate(&wanted, "t");
-        let rows = counted(
-            client,
-            &task.key,
-            table,
-            &format!("only {}", table.table.sql()),
-            &predicate,
-        )
-        .await
-        .at(format_args!(
-            "shard {}: looking for keys in {}",
-            task.shard.name, table.table
-        ))?;
+        let rows = counted(client, &task.key, table, &table.table.sql(), &predicate)
+            .await
+            .at(format_args!(
+                "shard {}: looking for keys in {}",
+                task.shard.name, table.table
+            ))?;
         for seen in rows {
             match found.iter_mut().find(|known| known.key == seen.key) {
                 Some(known) => known.rows += seen.rows,

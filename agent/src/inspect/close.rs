@@ -37,7 +37,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
             until: MapVersion(closing.version),
             ..token.clone()
         };
-        epoch::enrol(&session, &known, &closing.role, closing.map.as_str(), name).await?;
+        home::enrol(&session, &known, &closing.role, closing.map.as_str(), name).await?;
     }
     let mut swept = Swept::default();
     let registered = register::exists(&session, &token.migration, name).await?;

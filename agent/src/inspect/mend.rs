@@ -87,7 +87,7 @@ async fn tables(
     for (table, key) in tied {
         if let Some(facts) = found.get(&table) {
             tables.push(MovingTable {
-                primary_key: facts.primary_key.clone(),
+                identity: facts.identity(&key),
                 ..check::bare(table, key)
             });
         }

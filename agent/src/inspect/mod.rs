@@ -7,6 +7,7 @@ mod check;
 mod close;
 mod differences;
 mod directory;
+mod doctor;
 mod inventory;
 mod keys;
 mod load;
@@ -29,6 +30,7 @@ use crate::pg::shard::Shard;
 pub(crate) async fn run(inspection: &Inspection) -> Result<Inspected, Failure> {
     let seen = match inspection {
         Inspection::Survey(task) => survey::run(task).await.map(Inspected::Survey),
+        Inspection::Doctor(task) => doctor::run(task).await.map(Inspected::Doctor),
         Inspection::Load(task) => load::run(task).await.map(Inspected::Load),
         Inspection::Directory(task) => directory::run(task).await.map(Inspected::Directory),
         Inspection::Check(task) => check::run(task).await.map(Inspected::Check),

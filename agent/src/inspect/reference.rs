@@ -35,7 +35,7 @@ pub(super) async fn digest(
                 "select count(*), pg_catalog.concat_ws('/', count(*),
                         coalesce(sum(pg_catalog.hashtextextended((t.*)::text, 1)), 0),
                         coalesce(sum(pg_catalog.hashtextextended((t.*)::text, 2)), 0))
-                 from only {} t",
+                 from {} t",
                 table.sql()
             ),
             &[],

@@ -4,23 +4,29 @@
 //! there already. Every finding at once, each with its object and what mends it.
 
 mod clashes;
+mod crossings;
 mod foreign_keys;
+mod identity;
+mod schema;
 mod server;
 mod table;
 mod tables;
 mod target;
+mod types;
 mod unique;
+mod versions;
 
 #[cfg(test)]
 pub(crate) use server::check_version;
 
 use plans::failure::{Finding, Severity};
 use plans::plan::TargetState;
+use plans::request::Mode;
 use plans::survey::{Survey, SurveyTask};
-use plans::table::{MovingTable, TableKey};
+use plans::table::{Majors, MovingTable, TableKey};
 use tokio_postgres::Client;
 
-use super::keys;
+use super::{doctor, keys};
 use crate::error::StepError;
 use crate::pg::catalog::{self, ForeignKey};
 use tables::Listed;
@@ -30,37 +36,53 @@ use tables::Listed;
 pub(crate) struct Findings(Vec<Finding>);
 
 impl Findings {
+    /// Everything that was found.
+    pub(super) fn into_vec(self) -> Vec<Finding> {
+        self.0
+    }
+
     /// What was found so far.
     #[cfg(test)]
     pub(crate) fn as_slice(&self) -> &[Finding] {
         &self.0
     }
 
-    fn add(
+    /// Adds a finding; its row in `plans::doctor` says how grave it is.
+    pub(super) fn add(
         &mut self,
-        severity: Severity,
         code: &str,
         object: impl Into<String>,
         problem: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        self.0.push(Finding {
-            code: code.to_owned(),
-            severity,
-            object: object.into(),
-            problem: problem.into(),
-            remedy: remedy.into(),
-        });
+        debug_assert!(plans::doctor::find(code).is_some(), "no row for {code}");
+        self.0.push(Finding::new(code, object, problem, remedy));
     }
 
-    fn refuse(
+    /// Adds a finding that refuses.
+    pub(super) fn refuse(
         &mut self,
         code: &str,
         object: impl Into<String>,
         problem: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        self.add(Severity::Refused, code, object, problem, remedy);
+        self.add(code, object, problem, remedy);
+        let last = self.0.last().map(|finding| finding.severity);
+        debug_assert_eq!(last, Some(Severity::Refused), "the row of {code}");
+    }
+}
+
+impl Findings {
+    /// Adds what was found of a leaf; what holds for the whole table, `of_all`, is told once, of that.
+    fn inherit(&mut self, own: Self, of_all: &Self) {
+        for finding in own.0 {
+            let whole = of_all.0.iter().find(|whole| whole.code == finding.code);
+            let told = whole.unwrap_or(&finding);
+            if !self.0.contains(told) {
+                self.0.push(told.clone());
+            }
+        }
     }
 }
 
@@ -81,37 +103,136 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
     };
     let mut findings = Findings::default();
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
-    server::check(&shards.here, source, task.mode, &mut findings).await?;
-    server::check(&shards.there, target, task.mode, &mut findings).await?;
+    let versions = [
+        check_server(&shards.here, source, task.mode, &mut findings).await?,
+        check_server(&shards.there, target, task.mode, &mut findings).await?,
+    ];
     server::check_pair(&shards.here, &shards.there, task, &mut findings).await?;
     let references = catalog::foreign_keys(&shards.here, source).await?;
-    let (tied, untied) = keys::resolve(&task.settings, &task.key, &references);
-    for unknown in untied {
-        findings.refuse(
-            "key.untied",
-            format!("shard {source}, table {}", unknown.table),
-            unknown.problem,
-            unknown.remedy,
-        );
-    }
-    let mut listed = tables::moving(&shards.here, task, tied, &mut findings).await?;
+    let mut listed = moving(&shards.here, task, &references, &mut findings).await?;
     let state = target::state(&shards.there, &listed.moving, task, &mut findings).await?;
     if state == TargetState::New {
         tables::add_reference(&shards.here, task, &mut listed, &mut findings).await?;
+        schema::check(&shards.here, source, &mut findings).await?;
     }
     foreign_keys::check(&listed.moving, &references, task, &mut findings);
+    let cut = Some(&task.keys);
+    crossings::check(
+        &shards.here,
+        &listed,
+        &references,
+        cut,
+        source,
+        &mut findings,
+    )
+    .await?;
     order(&mut listed.moving, references.clone());
     tables::check_orphans(&shards.here, &listed, &references, source, &mut findings).await?;
+    check_definitions(&shards.here, &listed, task, &mut findings).await?;
+    doctor::check_pair(
+        &shards.here,
+        &shards.there,
+        &listed.moving,
+        state,
+        task,
+        &mut findings,
+    )
+    .await?;
     if state == TargetState::Live {
+        let arriving = listed.moving.iter().map(|table| &table.table);
+        doctor::check_place(&shards.there, arriving, target, &mut findings).await?;
         target::check_live(&shards, &listed, task, &mut findings).await?;
     }
+    let majors = Majors {
+        source: versions[0],
+        target: versions[1],
+    };
+    versions::check_pair(
+        &shards.here,
+        &listed.moving,
+        state,
+        versions,
+        task,
+        &mut findings,
+    )
+    .await?;
     Ok(Survey {
         moving_ppm: moving_ppm(&shards.here, &listed, task).await?,
         schema_fingerprint: catalog::fingerprint(&shards.here, &listed.moving, source).await?,
         tables: listed.moving,
         target: state,
+        majors,
         findings: findings.0,
     })
+}
+
+/// Surveys the tables of one shard without a move; those of the task's source, whatever its target.
+///
+/// # Errors
+/// When the shard cannot be read; what stands in the way of a move is in the findings.
+pub(super) async fn examine(
+    client: &Client,
+    task: &SurveyTask,
+    findings: &mut Findings,
+) -> Result<Vec<MovingTable>, StepError> {
+    let shard = task.source.name.as_str();
+    let references = catalog::foreign_keys(client, shard).await?;
+    let mut listed = moving(client, task, &references, findings).await?;
+    tables::add_reference(client, task, &mut listed, findings).await?;
+    foreign_keys::check(&listed.moving, &references, task, findings);
+    crossings::check(client, &listed, &references, None, shard, findings).await?;
+    tables::check_orphans(client, &listed, &references, shard, findings).await?;
+    check_definitions(client, &listed, task, findings).await?;
+    Ok(listed.moving)
+}
+
+/// What one server offers by itself, and what the role may do there; its major version.
+pub(super) async fn check_server(
+    client: &Client,
+    shard: &str,
+    mode: Mode,
+    findings: &mut Findings,
+) -> Result<i32, StepError> {
+    server::check(client, shard, mode, findings).await?;
+    doctor::check_server(client, shard, mode, findings).await?;
+    versions::check(client, shard, mode, findings).await
+}
+
+/// The sharded tables of the source and those that belong to them.
+async fn moving(
+    client: &Client,
+    task: &SurveyTask,
+    references: &[ForeignKey],
+    findings: &mut Findings,
+) -> Result<Listed, StepError> {
+    let shard = task.source.name.as_str();
+    let (mut tied, untied) = keys::resolve(&task.settings, &task.key, references);
+    for unknown in untied {
+        findings.refuse(
+            "key.untied",
+            format!("shard {shard}, table {}", unknown.table),
+            unknown.problem,
+            unknown.remedy,
+        );
+    }
+    doctor::usable(client, &mut tied, shard, findings).await?;
+    let mut listed = tables::moving(client, task, tied, findings).await?;
+    let unreadable = doctor::unreadable(client, &listed.moving, shard).await?;
+    listed.unfit.extend(unreadable);
+    Ok(listed)
+}
+
+/// What the definitions of the source's tables say, and what the role may do with them.
+async fn check_definitions(
+    client: &Client,
+    listed: &Listed,
+    task: &SurveyTask,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    let (shard, shared_out) = (task.source.name.as_str(), task.settings.sequences);
+    let leaving = listed.moving.iter().map(|table| &table.table);
+    doctor::check_place(client, leaving, shard, findings).await?;
+    doctor::check_tables(client, &listed.moving, shared_out, shard, findings).await
 }
 
 /// Reference tables first, then parents before children, by foreign key or as the map says.
@@ -120,7 +241,7 @@ fn order(tables: &mut Vec<MovingTable>, mut references: Vec<ForeignKey>) {
         if let TableKey::Through(through) = &table.key {
             references.push(ForeignKey {
                 name: String::new(),
-                from: table.table.clone(),
+                from: table.top().clone(),
                 to: through.parent.clone(),
                 columns: through.columns.clone(),
                 validated: false,

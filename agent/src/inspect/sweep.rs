@@ -94,7 +94,7 @@ impl Left {
         home::ensure(&session, &shard.name).await?;
         if row.is_none() {
             // Without a row of its own nothing can be proved: it gets one for as long as this takes.
-            epoch::enrol(&session, &token, "source", "", &shard.name).await?;
+            home::enrol(&session, &token, "source", "", &shard.name).await?;
         }
         dual_write::repair(&shard, &token, Proof::Taking).await?;
         epoch::take_over(&session, &token, &shard.name).await?;
@@ -255,7 +255,7 @@ async fn give_back(
              from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
              join pg_catalog.pg_namespace n on n.oid = c.relnamespace
              join pg_catalog.pg_proc f on f.oid = t.tgfoid
-             where not t.tgisinternal and pg_catalog.starts_with(t.tgname::text, $1)
+             where not t.tgisinternal and t.tgparentid = 0 and pg_catalog.starts_with(t.tgname::text, $1)
                and f.pronamespace = pg_catalog.to_regnamespace($2)",
             &[&away_trigger(map, ""), &SCHEMA],
         )

@@ -1,48 +1,27 @@
 //! Applies captured row changes on the other shard, in commit order.
 //!
-//! Order: a change is turned into a statement and its parameters (text as the stream carries them),
+//! Order: a change is turned into a statement and its parameters (as the stream carries them, text or binary),
 //! statements of a batch are pipelined, each must touch exactly one row.
 //! A change that touches none, or that lacks a value, halts the move: both sides would differ.
 
+mod legible;
+mod param;
+mod target;
+
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::Poll;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use plans::table::{MovingTable, quote_ident};
-use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Statement};
 
-use super::decode::{Column, OldRow, Relation, Tuple, Value};
+use super::decode::{Change, Column, OldRow, Relation, Tuple};
 use crate::error::{At, StepError};
-
-/// A value in its type's text form, for a parameter of any type.
-#[derive(Debug, Clone)]
-struct TextValue(Option<Bytes>);
-
-impl ToSql for TextValue {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        match &self.0 {
-            None => Ok(IsNull::Yes),
-            Some(text) => {
-                out.extend_from_slice(text);
-                Ok(IsNull::No)
-            }
-        }
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    fn encode_format(&self, _: &Type) -> Format {
-        Format::Text
-    }
-
-    to_sql_checked!();
-}
+use param::{Param, sent};
+use target::Target;
 
 /// What kind of statement a change becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,7 +36,7 @@ enum Verb {
 pub(crate) struct RowChange {
     table: usize,
     sql: String,
-    params: Vec<TextValue>,
+    params: Vec<Param>,
     verb: Verb,
     /// The row's key before and after, as JSON arrays of text: what is dirty now.
     pub(crate) keys: Vec<String>,
@@ -68,19 +47,6 @@ impl RowChange {
     pub(crate) fn table(&self) -> usize {
         self.table
     }
-}
-
-/// How one relation of the stream maps to a table of the move.
-#[derive(Debug)]
-struct Target {
-    table: usize,
-    /// Position in the tuple of each primary key column.
-    key: Vec<usize>,
-    /// Columns of the tuple that the plan has; others were dropped since, on both shards.
-    carried: Vec<bool>,
-    /// Columns of the tuple that an UPDATE may set.
-    settable: Vec<bool>,
-    relation: Relation,
 }
 
 /// A column of the destination.
@@ -186,58 +152,64 @@ impl Applier {
     /// shape yet take their defaults.
     pub(crate) fn relation(&mut self, relation: Relation) -> Result<(), StepError> {
         let table = self.table_of(&relation)?;
-        let plan = &self.tables[table];
-        let found: Vec<&str> = relation.columns.iter().map(|c| c.name.as_str()).collect();
-        let key: Vec<usize> = plan
-            .primary_key
-            .iter()
-            .filter_map(|column| found.iter().position(|name| name == column))
-            .collect();
-        if key.len() != plan.primary_key.len() {
-            return Err(StepError::refused(
-                "schema.drift",
-                format!(
-                    "table {}: the stream carries rows without its primary key",
-                    plan.table
-                ),
-                "abort the migration and plan it again",
-            ));
-        }
-        let carried: Vec<bool> = found
-            .iter()
-            .map(|name| plan.written_columns().any(|column| column.name == *name))
-            .collect();
         let always = |name: &str| {
             let mut known = self.columns[table].iter();
             known.any(|column| column.always && column.name == name)
         };
-        let settable = found.iter().zip(&carried);
-        let settable = settable
-            .map(|(name, carried)| *carried && !always(name))
-            .collect();
-        self.targets.insert(
-            relation.id,
-            Target {
-                table,
-                key,
-                carried,
-                settable,
-                relation,
-            },
-        );
+        let id = relation.id;
+        let target = Target::new((table, &self.tables[table]), relation, always)?;
+        self.targets.insert(id, target);
         Ok(())
     }
 
-    /// The table of a row, and the text of the first value of its primary key.
+    /// The change with what its rows are found by as text, whatever form it arrived in.
+    pub(crate) fn legible(&self, change: Change) -> Change {
+        let relation = match &change {
+            Change::Insert { relation, .. }
+            | Change::Update { relation, .. }
+            | Change::Delete { relation, .. } => relation,
+            Change::Begin(_)
+            | Change::Commit(_)
+            | Change::Origin { .. }
+            | Change::Relation(_)
+            | Change::Type(_)
+            | Change::Truncate { .. }
+            | Change::Message(_) => return change,
+        };
+        match self.targets.get(relation) {
+            Some(target) => legible::legible(target, change),
+            None => change,
+        }
+    }
+
+    /// The table of a row, and the text of the first value of its identity.
     pub(crate) fn place(&self, relation: u32, row: &Tuple) -> Result<(usize, String), StepError> {
         let target = self.target(relation)?;
-        let first = target.key.first().and_then(|index| row.0.get(*index));
-        match first {
-            Some(Value::Text(text)) => {
-                Ok((target.table, String::from_utf8_lossy(text).into_owned()))
-            }
-            _ => Err(self.incomplete(target)),
-        }
+        let first = target.first(row);
+        Ok((target.table, first.ok_or_else(|| self.incomplete(target))?))
+    }
+
+    /// The table of a row, and what the row is found by.
+    pub(crate) fn key(&self, relation: u32, row: &Tuple) -> Result<(usize, String), StepError> {
+        let target = self.target(relation)?;
+        Ok((target.table, self.key_text(target, row)?))
+    }
+
+    /// The new row of an UPDATE with what the old one tells of the values that it left out.
+    pub(crate) fn complete<'a>(
+        &self,
+        relation: u32,
+        old: &OldRow,
+        new: &'a Tuple,
+    ) -> Result<Cow<'a, Tuple>, StepError> {
+        Ok(self.target(relation)?.complete(old, new))
+    }
+
+    /// Whether an INSERT of the row would write every value.
+    ///
+    /// A row that an UPDATE moved into the set arrives as INSERT without its unchanged large values.
+    pub(crate) fn is_complete(&self, relation: u32, new: &Tuple) -> Result<bool, StepError> {
+        Ok(self.target(relation)?.is_complete(new))
     }
 
     /// The statement for an inserted row.
@@ -249,20 +221,38 @@ impl Applier {
             if !target.carried[index] {
                 continue;
             }
-            columns.push(quote_ident(&target.relation.columns[index].name));
-            // A row that an UPDATE moved into the set arrives as INSERT without its unchanged
-            // out-of-line values: writing NULL for them would lose data.
+            columns.push(target.column(index));
+            // Writing NULL for a value that did not come would lose data.
             params.push(sent(value).ok_or_else(|| self.incomplete(target))?);
         }
+        let sql = self.insert_sql(target.table, &columns);
+        let keys = vec![self.key_text(target, new)?];
+        Ok(change(target.table, Verb::Insert, sql, params, keys))
+    }
+
+    /// The statement for a row that was read from the origin: the text of each written column.
+    pub(crate) fn insert_read(
+        &self,
+        table: usize,
+        key: String,
+        values: Vec<Option<String>>,
+    ) -> RowChange {
+        let columns = self.tables[table].written_columns();
+        let columns: Vec<String> = columns.map(|column| quote_ident(&column.name)).collect();
+        let sql = self.insert_sql(table, &columns);
+        let values = values.into_iter();
+        let params = values.map(|value| Param::text(value.map(Bytes::from)));
+        change(table, Verb::Insert, sql, params.collect(), vec![key])
+    }
+
+    fn insert_sql(&self, table: usize, columns: &[String]) -> String {
         let places: Vec<String> = (1..=columns.len()).map(|n| format!("${n}")).collect();
-        let sql = format!(
+        format!(
             "insert into {} ({}) overriding system value values ({})",
-            self.tables[target.table].table.sql(),
+            self.tables[table].table.sql(),
             columns.join(", "),
             places.join(", ")
-        );
-        let keys = vec![self.key_text(target, new)?];
-        Ok(self.change(target, Verb::Insert, sql, params, keys))
+        )
     }
 
     /// The statement for an updated row; values that were not sent stay as they are.
@@ -278,7 +268,7 @@ impl Applier {
             OldRow::Key(tuple) | OldRow::Full(tuple) => tuple,
         };
         let old_key = self.key_text(target, before)?;
-        let new_key = self.key_text(target, new)?;
+        let new_key = self.key_text(target, &target.complete(old, new))?;
         let moved = old_key != new_key;
         let mut params = Vec::new();
         let mut set = Vec::new();
@@ -291,7 +281,7 @@ impl Applier {
             }
         }
         let table = self.tables[target.table].table.sql();
-        let mut matched = self.where_key(target, before, &mut params)?;
+        let mut matched = self.condition(target, before, &mut params)?;
         for (index, column) in target.relation.columns.iter().enumerate() {
             // It may have changed by SET .. = DEFAULT, which cannot be repeated: then no row matches.
             let compared = target.carried[index] && !target.settable[index];
@@ -311,7 +301,7 @@ impl Applier {
         } else {
             vec![new_key]
         };
-        Ok(self.change(target, Verb::Update, sql, params, keys))
+        Ok(change(target.table, Verb::Update, sql, params, keys))
     }
 
     /// The statement for a deleted row.
@@ -321,11 +311,11 @@ impl Applier {
             return Err(self.incomplete(target));
         };
         let mut params = Vec::new();
-        let matched = self.where_key(target, before, &mut params)?;
+        let matched = self.condition(target, before, &mut params)?;
         let table = self.tables[target.table].table.sql();
         let keys = vec![self.key_text(target, before)?];
         let sql = format!("delete from {table} where {matched}");
-        Ok(self.change(target, Verb::Delete, sql, params, keys))
+        Ok(change(target.table, Verb::Delete, sql, params, keys))
     }
 
     /// Executes changes in their order, pipelined, inside the caller's transaction.
@@ -401,59 +391,47 @@ impl Applier {
         })
     }
 
-    fn change(
-        &self,
-        target: &Target,
-        verb: Verb,
-        sql: String,
-        params: Vec<TextValue>,
-        keys: Vec<String>,
-    ) -> RowChange {
-        RowChange {
-            table: target.table,
-            sql,
-            params,
-            verb,
-            keys,
-        }
-    }
-
-    fn where_key(
+    fn condition(
         &self,
         target: &Target,
         row: &Tuple,
-        params: &mut Vec<TextValue>,
+        params: &mut Vec<Param>,
     ) -> Result<String, StepError> {
-        let mut terms = Vec::with_capacity(target.key.len());
-        for index in &target.key {
-            let value = row.0.get(*index).and_then(sent);
-            params.push(value.ok_or_else(|| self.incomplete(target))?);
-            let column = quote_ident(&target.relation.columns[*index].name);
-            terms.push(format!("{column} = ${}", params.len()));
-        }
-        Ok(terms.join(" and "))
+        let table = self.tables[target.table].table.sql();
+        let condition = target.condition(&table, row, params);
+        condition.ok_or_else(|| self.incomplete(target))
     }
 
     fn key_text(&self, target: &Target, row: &Tuple) -> Result<String, StepError> {
-        let mut key = Vec::with_capacity(target.key.len());
-        for index in &target.key {
-            match row.0.get(*index) {
-                Some(Value::Text(text)) => key.push(String::from_utf8_lossy(text).into_owned()),
-                _ => return Err(self.incomplete(target)),
-            }
-        }
-        Ok(serde_json::json!(key).to_string())
+        let key = target.key_text(row);
+        key.ok_or_else(|| self.incomplete(target))
     }
 
     fn incomplete(&self, target: &Target) -> StepError {
         StepError::refused(
             "capture.incomplete_row",
             format!(
-                "table {}: an UPDATE moved a row into the moving keys without its unchanged large values",
+                "table {}: a change came without values that identify its row, or that it is made of",
                 self.tables[target.table].table
             ),
-            "keep the application from changing the shard key of existing rows during the migration, or set REPLICA IDENTITY FULL on the table; then abort and plan again",
+            "set REPLICA IDENTITY FULL on the table, then abort and plan again",
         )
+    }
+}
+
+fn change(
+    table: usize,
+    verb: Verb,
+    sql: String,
+    params: Vec<Param>,
+    keys: Vec<String>,
+) -> RowChange {
+    RowChange {
+        table,
+        sql,
+        params,
+        verb,
+        keys,
     }
 }
 
@@ -461,13 +439,4 @@ impl Applier {
 fn same_type(known: &Known, found: &Column) -> bool {
     let users = known.type_oid >= FIRST_USER_OID && found.type_oid >= FIRST_USER_OID;
     users || (known.type_oid, known.typmod) == (found.type_oid, found.typmod)
-}
-
-/// The value as a parameter; `None` when the stream did not carry it.
-fn sent(value: &Value) -> Option<TextValue> {
-    match value {
-        Value::Null => Some(TextValue(None)),
-        Value::Text(text) => Some(TextValue(Some(text.clone()))),
-        Value::UnchangedToast | Value::Binary(_) => None,
-    }
 }

@@ -67,9 +67,11 @@ impl Away<'_> {
         let what = self.what("guarding keys that were given away");
         let role = guard::session_user(client).await.at(&what)?;
         let mut sql = function_sql(self.map);
-        for table in self.tables.iter().filter(|table| table.has_key()) {
-            sql.push_str("; ");
-            sql.push_str(&self.triggers_sql(table, &refused, &role));
+        for (index, table) in self.tables.iter().enumerate() {
+            if table.has_key() && !guard::has_them_from_the_top(self.tables, index) {
+                sql.push_str("; ");
+                sql.push_str(&self.triggers_sql(table, &refused, &role));
+            }
         }
         client.batch_execute(&sql).await.at(&what)
     }
@@ -219,15 +221,18 @@ impl Away<'_> {
             .await
             .at(&what)?;
         let role = guard::session_user(client).await.at(&what)?;
-        for table in self.tables {
-            let mut sql = if refused.is_empty() || !table.has_key() {
+        for (index, table) in self.tables.iter().enumerate() {
+            let mut sql = if guard::has_them_from_the_top(self.tables, index) {
+                String::new()
+            } else if refused.is_empty() || !table.has_key() {
                 self.drop_sql(table)
             } else {
                 self.triggers_sql(table, refused, &role)
             };
             if instead {
+                let about = (index, self.tables);
                 sql.push_str("; ");
-                sql.push_str(&guard::drop_triggers_sql(&self.token.migration, table));
+                sql.push_str(&guard::drop_triggers_sql(&self.token.migration, about));
             }
             let what = format!("{what} of {}", table.table);
             guard::with_short_locks(client, self.token, &sql, &what).await?;
@@ -241,7 +246,7 @@ impl Away<'_> {
                 format!(
                     "drop trigger if exists {} on {}",
                     quote_ident(&away_trigger(self.map, event)),
-                    table.table.sql()
+                    table.top().sql()
                 )
             })
             .join("; ")

@@ -111,14 +111,19 @@ async fn compare(
     Ok(problems)
 }
 
-/// State and definition of each trigger, without the table's name.
+/// State and definition of each trigger, without the table's name; the state in the partitions too.
 async fn standing(
     client: &Client,
     table: &MovingTable,
 ) -> Result<BTreeMap<String, (String, String)>, tokio_postgres::Error> {
     let rows = client
         .query(
-            "select t.tgname::text, t.tgenabled::text, pg_catalog.pg_get_triggerdef(t.oid)
+            "select t.tgname::text,
+                    case when exists (select from pg_catalog.pg_trigger p
+                                      where p.tgname = t.tgname and p.tgenabled <> t.tgenabled
+                                        and p.tgrelid in (select relid from pg_catalog.pg_partition_tree(t.tgrelid)))
+                         then 'D' else t.tgenabled::text end,
+                    pg_catalog.pg_get_triggerdef(t.oid)
              from pg_catalog.pg_trigger t where t.tgrelid = pg_catalog.to_regclass($1) and not t.tgisinternal",
             &[&table.table.sql()],
         )

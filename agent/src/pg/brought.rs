@@ -5,7 +5,9 @@
 //! nothing but its rows is in any of them; else its rows. Then keys that were given away before are refused again,
 //! the guards go, and then all records of the copy.
 
+use plans::inspection::inventory::About;
 use plans::table::MovingTable;
+use serde_json::Value;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -29,17 +31,18 @@ impl Brought<'_> {
         let what = format!("shard {shard}: taking back what was brought");
         let row = session
             .query_opt(
-                "select drop_script, loaded from shardwright.move where migration = $1",
+                "select drop_script, loaded, about from shardwright.move where migration = $1",
                 &[&token.migration.0],
             )
             .await
             .at(&what)?;
         let Some(row) = row else { return Ok(()) };
         let (script, loaded): (Option<String>, bool) = (row.get(0), row.get(1));
+        let own = self.own(row.get(2));
         // Without the register an earlier run has removed tables or rows, and nothing guards the keys any more.
         if register::exists(session, &token.migration, shard).await? {
             let dropped = match script {
-                Some(script) => self.drop_tables(&script).await?,
+                Some(script) => self.drop_tables(&script, &own).await?,
                 None => false,
             };
             if loaded && !dropped {
@@ -66,6 +69,14 @@ impl Brought<'_> {
         &self.deletion.shard.name
     }
 
+    /// Its tables, with the reference tables that it recorded here: a plan has none any more after a roll back.
+    fn own(&self, about: Option<Value>) -> Vec<MovingTable> {
+        let about = about.and_then(|about| serde_json::from_value::<About>(about).ok());
+        let recorded = about.map(|about| about.tables).unwrap_or_default();
+        let references = recorded.into_iter().filter(MovingTable::is_reference);
+        self.tables.iter().cloned().chain(references).collect()
+    }
+
     /// The tables whose rows move, as far as they are on the shard.
     async fn keyed_there(&self) -> Result<Vec<MovingTable>, StepError> {
         let there = catalog::tables(self.session, self.shard()).await?;
@@ -76,11 +87,11 @@ impl Brought<'_> {
     }
 
     /// Drops the tables that the migration created; false when something of others is in one of them.
-    async fn drop_tables(&self, script: &str) -> Result<bool, StepError> {
+    async fn drop_tables(&self, script: &str, own: &[MovingTable]) -> Result<bool, StepError> {
         let session = self.session;
         let what = format!("shard {}: dropping the tables it created", self.shard());
         self.deletion.begin_closed(session).await?;
-        match self.try_drop(script).await {
+        match self.try_drop(script, own).await {
             Ok(true) => epoch::commit(session, &what).await.map(|()| true),
             Ok(false) => {
                 epoch::rollback(session).await;
@@ -98,7 +109,11 @@ impl Brought<'_> {
     }
 
     /// Behind locks on all that the script drops, so that no row comes between the look and the drop.
-    async fn try_drop(&self, script: &str) -> Result<bool, tokio_postgres::Error> {
+    async fn try_drop(
+        &self,
+        script: &str,
+        own: &[MovingTable],
+    ) -> Result<bool, tokio_postgres::Error> {
         let (session, id) = (self.session, &self.deletion.token.migration.0);
         session
             .batch_execute(
@@ -111,7 +126,7 @@ impl Brought<'_> {
                 &[id],
             )
             .await?;
-        if others.get(0) || self.holds_others(script).await? {
+        if others.get(0) || self.holds_others(script, own).await? {
             return Ok(false);
         }
         session.batch_execute(script).await?;
@@ -125,18 +140,25 @@ impl Brought<'_> {
     }
 
     /// Locks the tables of the script; whether one of them holds a row that the migration did not bring.
-    async fn holds_others(&self, script: &str) -> Result<bool, tokio_postgres::Error> {
-        for (name, table) in self.dropped(script).await? {
+    async fn holds_others(
+        &self,
+        script: &str,
+        own: &[MovingTable],
+    ) -> Result<bool, tokio_postgres::Error> {
+        for (name, table) in self.dropped(script, own).await? {
             // With partitions, which go with their table.
             let lock = format!("lock table {name} in access exclusive mode");
             self.session.batch_execute(&lock).await?;
             let foreign = match table {
                 // The copy has filled all of it.
                 Some(table) if table.is_reference() => continue,
-                Some(table) => format!("({}) is not true", self.deletion.predicate(table)),
+                Some(table) => {
+                    let moved = table.predicate(self.deletion.keys, "t");
+                    format!("({moved}) is not true or {}", catalog::in_none(self.tables))
+                }
                 None => "true".to_owned(),
             };
-            let sql = format!("select exists (select from {name} where {foreign})");
+            let sql = format!("select exists (select from {name} t where {foreign})");
             if self.session.query_one(&sql, &[]).await?.get(0) {
                 return Ok(true);
             }
@@ -144,25 +166,28 @@ impl Brought<'_> {
         Ok(false)
     }
 
-    /// The tables that the script drops and that are there, with the migration's own where it is one.
-    async fn dropped(
+    /// The tables that the script drops and that are there, with the one of `own` where it is one, or is a
+    /// partitioned table above one.
+    async fn dropped<'t>(
         &self,
         script: &str,
-    ) -> Result<Vec<(String, Option<&MovingTable>)>, tokio_postgres::Error> {
-        let own: Vec<String> = self.tables.iter().map(|table| table.table.sql()).collect();
+        own: &'t [MovingTable],
+    ) -> Result<Vec<(String, Option<&'t MovingTable>)>, tokio_postgres::Error> {
+        let names: Vec<String> = own.iter().map(|table| table.table.sql()).collect();
         let rows = self
             .session
             .query(
-                "select d.name, (select o.place - 1 from pg_catalog.unnest($2::text[]) with ordinality o (name, place)
-                                 where pg_catalog.to_regclass(o.name) = pg_catalog.to_regclass(d.name))
+                "select d.name, (select min(o.place) - 1 from pg_catalog.unnest($2::text[]) with ordinality o (name, place)
+                                 where pg_catalog.to_regclass(d.name) = pg_catalog.to_regclass(o.name)
+                                    or pg_catalog.to_regclass(d.name) in (select pg_catalog.pg_partition_ancestors(pg_catalog.to_regclass(o.name))))
                  from pg_catalog.unnest($1::text[]) d (name)
                  where pg_catalog.to_regclass(d.name) is not null",
-                &[&schema::dropped_tables(script), &own],
+                &[&schema::dropped_tables(script), &names],
             )
             .await?;
         let table = |place: Option<i64>| {
             let place = usize::try_from(place?).ok()?;
-            self.tables.get(place)
+            own.get(place)
         };
         Ok(rows
             .iter()

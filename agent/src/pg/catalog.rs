@@ -1,12 +1,13 @@
 //! What a shard's catalog says about the tables of a move.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plans::inspection::check::Fact;
 use plans::key::KeyType;
-use plans::table::{Column, MovingTable, RowOrder, TableKey, TableName};
+use plans::table::{MovingTable, RowOrder, TableKey, TableName, quote_literal};
 use tokio_postgres::{Client, Row};
 
+use super::definitions::{self, FoundColumn};
 use crate::error::{At, StepError};
 
 /// A user table with everything that decides whether it can move.
@@ -15,13 +16,34 @@ pub(crate) struct Found {
     pub(crate) table: TableName,
     pub(crate) kind: char,
     pub(crate) unlogged: bool,
+    /// Part of an inheritance that is no partitioning.
     pub(crate) inherits: bool,
+    /// For a partition: the table at the top.
+    pub(crate) partition_of: Option<TableName>,
     pub(crate) replica_identity: char,
     pub(crate) primary_key: Vec<String>,
     pub(crate) deferrable_key: bool,
+    /// Columns of the index that finds a row: the one that is the replica identity, else the primary key's if it is
+    /// not deferrable; empty where there is none.
+    pub(crate) unique_by: Vec<String>,
     pub(crate) rows: i64,
     pub(crate) bytes: i64,
     pub(crate) order: Option<RowOrder>,
+}
+
+/// A condition that holds for a row `t` that lies in none of these tables: its partition came later.
+pub(crate) fn in_none(tables: &[MovingTable]) -> String {
+    let names: Vec<String> = tables
+        .iter()
+        .map(|table| {
+            let name = quote_literal(&table.table.sql());
+            format!("pg_catalog.to_regclass({name})")
+        })
+        .collect();
+    format!(
+        "coalesce(t.tableoid = any (array[{}]::pg_catalog.oid[]), false) is false",
+        names.join(", ")
+    )
 }
 
 /// Every table of the user's schemas, by name.
@@ -32,13 +54,14 @@ pub(crate) async fn tables(
     let rows = client
         .query(
             "select n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence = 'u',
-                    exists (select from pg_catalog.pg_inherits i where c.oid in (i.inhrelid, i.inhparent)),
+                    c.relkind <> 'p' and not c.relispartition
+                      and exists (select from pg_catalog.pg_inherits i where c.oid in (i.inhrelid, i.inhparent)),
                     c.relreplident::text,
                     coalesce((select pg_catalog.array_agg(a.attname::text order by k.place)
                               from pg_catalog.pg_index x
                               cross join lateral pg_catalog.unnest(x.indkey::int2[]) with ordinality k (attnum, place)
                               join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
-                              where x.indrelid = c.oid and x.indisprimary), '{}'),
+                              where x.indrelid = c.oid and x.indisprimary and k.place <= x.indnkeyatts), '{}'),
                     coalesce((select not x.indimmediate from pg_catalog.pg_index x
                               where x.indrelid = c.oid and x.indisprimary), false),
                     greatest(c.reltuples, 0)::bigint,
@@ -46,13 +69,19 @@ pub(crate) async fn tables(
                     first.attname::text,
                     coalesce((select (s.correlation * 100)::bigint from pg_catalog.pg_stats s
                               where s.schemaname = n.nspname and s.tablename = c.relname
-                                and s.attname = first.attname and not s.inherited), 0)
+                                and s.attname = first.attname and not s.inherited), 0),
+                    topn.nspname::text, top.relname::text,
+                    array(select a.attname::text from pg_catalog.unnest(own.indkey::int2[]) with ordinality k (attnum, place)
+                          join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+                          where k.place <= own.indnkeyatts order by k.place)
              from pg_catalog.pg_class c
              join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-             left join lateral (select a.attname from pg_catalog.pg_index x
-                                join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = x.indkey[0]
-                                where x.indrelid = c.oid and x.indisprimary
-                                  and a.atttypid = any ('{int2,int4,int8,uuid}'::regtype[])) first on true
+             left join pg_catalog.pg_index own on own.indrelid = c.oid and own.indisvalid
+                  and case c.relreplident when 'i' then own.indisreplident else own.indisprimary and own.indimmediate end
+             left join pg_catalog.pg_class top on c.relispartition and top.oid = pg_catalog.pg_partition_root(c.oid)
+             left join pg_catalog.pg_namespace topn on topn.oid = top.relnamespace
+             left join pg_catalog.pg_attribute first on first.attrelid = c.oid and first.attnum = own.indkey[0]
+                  and first.atttypid = any ('{int2,int4,int8,uuid}'::regtype[])
              where c.relkind in ('r', 'p', 'f')
                and n.nspname not in ('pg_catalog', 'information_schema', 'shardwright')
                and n.nspname !~ '^pg_(toast|temp)'",
@@ -65,6 +94,19 @@ pub(crate) async fn tables(
         .map(found)
         .map(|found| (found.table.clone(), found))
         .collect())
+}
+
+/// The tables that hold the rows of one: its leaves if it is partitioned, else itself.
+pub(crate) fn leaves<'a>(
+    found: &'a BTreeMap<TableName, Found>,
+    table: &'a Found,
+) -> Vec<&'a Found> {
+    if table.kind != 'p' {
+        return vec![table];
+    }
+    let leaf =
+        |other: &&Found| other.kind != 'p' && other.partition_of.as_ref() == Some(&table.table);
+    found.values().filter(leaf).collect()
 }
 
 fn found(row: &Row) -> Found {
@@ -80,8 +122,13 @@ fn found(row: &Row) -> Found {
         replica_identity: letter(5),
         primary_key: row.get(6),
         deferrable_key: row.get(7),
+        unique_by: row.get(14),
         rows: row.get(8),
         bytes: row.get(9),
+        partition_of: row.get::<_, Option<String>>(12).map(|schema| TableName {
+            schema,
+            name: row.get(13),
+        }),
         order: row.get::<_, Option<String>>(10).map(|column| RowOrder {
             column,
             correlation_percent: row.get(11),
@@ -89,12 +136,21 @@ fn found(row: &Row) -> Found {
     }
 }
 
-/// A column with what the key column must fulfil.
-#[derive(Debug, Clone)]
-pub(crate) struct FoundColumn {
-    pub(crate) column: Column,
-    pub(crate) not_null: bool,
-    pub(crate) type_name: String,
+impl Found {
+    /// The columns that identify a row of a table that is tied to the shard key by `key`; empty: all of them do.
+    ///
+    /// Under REPLICA IDENTITY FULL the primary key may lack columns of the shard key: they are added.
+    pub(crate) fn identity(&self, key: &TableKey) -> Vec<String> {
+        let mut identity = self.unique_by.clone();
+        if let ('f', false, TableKey::Columns(columns)) =
+            (self.replica_identity, identity.is_empty(), key)
+        {
+            let names = columns.iter().map(|column| &column.name);
+            let outside: Vec<String> = names.filter(|n| !identity.contains(n)).cloned().collect();
+            identity.extend(outside);
+        }
+        identity
+    }
 }
 
 /// The columns of one table, in table order.
@@ -103,33 +159,8 @@ pub(crate) async fn columns(
     table: &TableName,
     shard: &str,
 ) -> Result<Vec<FoundColumn>, StepError> {
-    let rows = client
-        .query(
-            "select a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attgenerated <> '',
-                    t.oid < 16384 and t.typtype = 'b' and t.typname !~ '^reg'
-                      and t.typname not in ('xid', 'cid', 'tid', 'aclitem', 'refcursor'),
-                    a.attnotnull, t.typname::text
-             from pg_catalog.pg_attribute a
-             join pg_catalog.pg_type t on t.oid = a.atttypid
-             where a.attrelid = pg_catalog.to_regclass($1) and a.attnum > 0 and not a.attisdropped
-             order by a.attnum",
-            &[&table.sql()],
-        )
-        .await
-        .at(format_args!("shard {shard}: reading columns of {table}"))?;
-    Ok(rows
-        .iter()
-        .map(|row| FoundColumn {
-            column: Column {
-                name: row.get(0),
-                data_type: row.get(1),
-                generated: row.get(2),
-                binary_safe: row.get(3),
-            },
-            not_null: row.get(4),
-            type_name: row.get(5),
-        })
-        .collect())
+    let mut found = definitions::columns(client, &[table], shard).await?;
+    Ok(found.remove(table).unwrap_or_default())
 }
 
 /// Whether the column's type is the one that the map's key needs.
@@ -199,9 +230,12 @@ pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) 
     while !tables.is_empty() {
         let waits = |table: &MovingTable| {
             keys.iter().any(|key| {
-                key.from == table.table
-                    && key.to != table.table
-                    && tables.iter().any(|other| other.table == key.to)
+                let own = |name: &TableName| name == &table.table || name == table.top();
+                own(&key.from)
+                    && !own(&key.to)
+                    && tables
+                        .iter()
+                        .any(|other| other.table == key.to || other.top() == &key.to)
             })
         };
         let next = tables.iter().position(|table| !waits(table)).unwrap_or(0);
@@ -211,30 +245,73 @@ pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) 
 }
 
 /// Every fact of the definitions of `$1` (quoted names) that a move relies on: table, what, definition.
-const FACTS: &str = "
-    with t as (select pg_catalog.to_regclass(name)::oid as oid, name from pg_catalog.unnest($1::text[]) name)
+///
+/// For leaves also those of every partitioned table above and beside them, which name all partitions: one that
+/// is new is a difference. Of a foreign key only its own entry counts, not those per partition, whose names
+/// depend on the order in which the partitions came. That a column is not null is a fact of the column: PostgreSQL 18
+/// has a constraint with a name for it besides. That one has an identity is a fact of the table at the top: only since
+/// PostgreSQL 17 the partitions have it too.
+const FACTS: &str = r#"
+    with given as (select pg_catalog.to_regclass(name)::oid as oid, name from pg_catalog.unnest($1::text[]) name),
+    t as (
+      select oid, name from given
+      union
+      select p.relid::oid, pg_catalog.concat('"', pg_catalog.replace(n.nspname::text, '"', '""'), '"."',
+                                             pg_catalog.replace(c.relname::text, '"', '""'), '"')
+      from (select distinct pg_catalog.pg_partition_root(oid) as oid from given where oid is not null) top
+      cross join lateral pg_catalog.pg_partition_tree(top.oid) p
+      join pg_catalog.pg_class c on c.oid = p.relid
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      where not p.isleaf)
     select name, 'table' as what,
-           coalesce(pg_catalog.format('kind %s, persistence %s, replica identity %s', c.relkind, c.relpersistence, c.relreplident), 'missing') as definition
+           case when c.oid is null then 'missing' else pg_catalog.format('kind %s, persistence %s, replica identity %s', c.relkind, c.relpersistence, c.relreplident) end as definition
     from t left join pg_catalog.pg_class c on c.oid = t.oid
     union all
     select name, 'column ' || a.attname, pg_catalog.concat_ws(' ',
              'place ' || pg_catalog.row_number() over (partition by a.attrelid order by a.attnum),
              pg_catalog.format_type(a.atttypid, a.atttypmod), case when a.attnotnull then 'not null' end,
-             'identity ' || nullif(a.attidentity::text, ''), 'generated ' || nullif(a.attgenerated::text, ''),
+             'identity ' || case when not tc.relispartition then nullif(a.attidentity::text, '') end, 'generated ' || nullif(a.attgenerated::text, ''),
              'default ' || pg_catalog.pg_get_expr(d.adbin, d.adrelid), 'collate ' || co.collname)
-    from t join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+    from t join pg_catalog.pg_class tc on tc.oid = t.oid
+    join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
     left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
     left join pg_catalog.pg_collation co on co.oid = a.attcollation
     union all
     select name, 'index ' || c.relname, pg_catalog.pg_get_indexdef(x.indexrelid) || case when x.indisvalid then '' else ' invalid' end
+             || case when x.indisreplident then ' replica identity' else '' end
     from t join pg_catalog.pg_index x on x.indrelid = t.oid join pg_catalog.pg_class c on c.oid = x.indexrelid
     union all
     select name, 'constraint ' || k.conname, pg_catalog.pg_get_constraintdef(k.oid)
     from t join pg_catalog.pg_constraint k on k.conrelid = t.oid
+    where k.contype <> 'n' and (k.contype <> 'f' or k.conparentid = 0)
+    union all
+    select name, 'partition key', pg_catalog.pg_get_partkeydef(c.oid)
+    from t join pg_catalog.pg_class c on c.oid = t.oid and c.relkind = 'p'
+    union all
+    select name, 'partition of', pg_catalog.concat_ws(' ', i.inhparent::pg_catalog.regclass, pg_catalog.pg_get_expr(c.relpartbound, c.oid))
+    from t join pg_catalog.pg_class c on c.oid = t.oid and c.relispartition
+    join pg_catalog.pg_inherits i on i.inhrelid = t.oid
+    union all
+    select name, 'partition ' || c.relname, coalesce(pg_catalog.pg_get_expr(c.relpartbound, c.oid), 'being detached')
+    from t join pg_catalog.pg_inherits i on i.inhparent = t.oid
+    join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relispartition
     union all
     select name, 'trigger ' || g.tgname, pg_catalog.pg_get_triggerdef(g.oid) || ' enabled ' || g.tgenabled::text
     from t join pg_catalog.pg_trigger g on g.tgrelid = t.oid
-    where not g.tgisinternal and g.tgname !~ '^shardwright_guard_'";
+    where not g.tgisinternal and g.tgname !~ '^shardwright_guard_'
+    union all
+    select name, 'row security', case when c.relforcerowsecurity then 'forced' else 'enabled' end
+    from t join pg_catalog.pg_class c on c.oid = t.oid and (c.relrowsecurity or c.relforcerowsecurity)
+    union all
+    select name, 'policy ' || p.polname, pg_catalog.concat_ws(' ', case when p.polpermissive then 'permissive' else 'restrictive' end,
+             'for ' || p.polcmd::text,
+             'to ' || (select pg_catalog.string_agg(case role when 0 then 'public' else pg_catalog.pg_get_userbyid(role)::text end, ', ' order by pg_catalog.pg_get_userbyid(role))
+                       from pg_catalog.unnest(p.polroles) role),
+             'using ' || pg_catalog.pg_get_expr(p.polqual, p.polrelid), 'with check ' || pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid))
+    from t join pg_catalog.pg_policy p on p.polrelid = t.oid
+    union all
+    select name, 'rule ' || r.rulename, pg_catalog.pg_get_ruledef(r.oid) || ' enabled ' || r.ev_enabled::text
+    from t join pg_catalog.pg_rewrite r on r.ev_class = t.oid"#;
 
 fn quoted<'a>(tables: impl IntoIterator<Item = &'a TableName>) -> Vec<String> {
     tables.into_iter().map(TableName::sql).collect()
@@ -264,7 +341,33 @@ pub(crate) async fn fingerprint(
     Ok(row.get(0))
 }
 
-/// The definitions of tables, fact by fact; a table that is missing has none.
+/// Where the rows of each table lie, and which numbers its columns have.
+///
+/// Both change where an ALTER TABLE writes other values without a change that a stream could tell, also when the
+/// definition is the same afterwards: `ALTER COLUMN .. TYPE .. USING`, a column that goes and comes again.
+pub(crate) async fn storage(
+    client: &Client,
+    tables: impl Iterator<Item = &MovingTable>,
+    shard: &str,
+) -> Result<BTreeMap<String, String>, StepError> {
+    let names = quoted(tables.map(|table| &table.table));
+    let rows = client
+        .query(
+            "select given.name, pg_catalog.concat_ws(' ', c.relfilenode,
+                      (select pg_catalog.string_agg(a.attnum || ' ' || a.attname::text, ',' order by a.attnum)
+                       from pg_catalog.pg_attribute a
+                       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped))
+             from pg_catalog.unnest($1::text[]) given (name)
+             join pg_catalog.pg_class c on c.oid = pg_catalog.to_regclass(given.name)",
+            &[&names],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading where rows lie"))?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+}
+
+/// The definitions of tables, fact by fact; a table that is missing has none. For leaves with those of the
+/// partitioned tables that they belong to.
 pub(crate) async fn facts(
     client: &Client,
     tables: &[TableName],
@@ -272,7 +375,13 @@ pub(crate) async fn facts(
 ) -> Result<BTreeMap<TableName, Vec<Fact>>, StepError> {
     let rows = client
         .query(
-            &format!("select name, what, definition from ({FACTS}) facts order by 1, 2, 3"),
+            &format!(
+                "select f.name, f.what, f.definition, n.nspname::text, c.relname::text
+                 from ({FACTS}) f
+                 left join pg_catalog.pg_class c on c.oid = pg_catalog.to_regclass(f.name)
+                 left join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                 order by 1, 2, 3"
+            ),
             &[&quoted(tables)],
         )
         .await
@@ -280,7 +389,14 @@ pub(crate) async fn facts(
             "shard {shard}: reading the tables' definitions"
         ))?;
     let mut facts: BTreeMap<TableName, Vec<Fact>> = BTreeMap::new();
-    for table in tables {
+    let partitioned = rows.iter().filter_map(|row| {
+        Some(TableName {
+            schema: row.get::<_, Option<String>>(3)?,
+            name: row.get(4),
+        })
+    });
+    let all: BTreeSet<TableName> = tables.iter().cloned().chain(partitioned).collect();
+    for table in all {
         let name = table.sql();
         let own = rows.iter().filter(|row| row.get::<_, &str>(0) == name);
         let own: Vec<Fact> = own
@@ -290,7 +406,7 @@ pub(crate) async fn facts(
             })
             .collect();
         let missing = own.iter().any(|fact| fact.definition == "missing");
-        facts.insert(table.clone(), if missing { Vec::new() } else { own });
+        facts.insert(table, if missing { Vec::new() } else { own });
     }
     Ok(facts)
 }

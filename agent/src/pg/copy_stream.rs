@@ -93,8 +93,7 @@ pub(crate) async fn copy_chunk(
         .map(|c| quote_ident(&c.name))
         .collect();
     let columns = columns.join(", ");
-    let binary = table.written_columns().all(|column| column.binary_safe);
-    let format = if binary { "binary" } else { "text" };
+    let format = table.format.name();
     let name = table.table.sql();
     let out = format!(
         "copy (select {columns} from only {name} where {} and {predicate}) to stdout (format {format})",

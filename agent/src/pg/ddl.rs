@@ -3,6 +3,7 @@
 //! A column that is new on both sides is carried when rows from before it have the same value everywhere:
 //! none, or the constant that is its default. Then the order in which both sides were changed does not matter:
 //! a captured row from before the change takes the default on the other shard, as it did on its own.
+//! A partition that is new is never carried: rows that were written to it since were neither copied nor captured.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use plans::inspection::check::Fact;
 use plans::table::{Column, MovingTable, TableName};
 use tokio_postgres::Client;
 
-use super::catalog;
+use super::catalog::{self, Found};
 use crate::error::{At, StepError};
 
 /// Definitions by table, fact by fact.
@@ -25,13 +26,17 @@ pub(crate) struct Side<'a> {
 
 /// What differs, a line for each: the table, what of it, and its definition on either shard.
 ///
-/// With `columns_only` nothing else counts: a copy on a new target has its indexes, constraints and triggers later.
+/// With `columns_only` nothing else counts but partitions: a copy on a new target has its indexes, constraints and
+/// triggers later.
 pub(crate) fn differences(here: Side<'_>, there: Side<'_>, columns_only: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for (table, facts) in here.definitions {
         let nothing = Vec::new();
         let others = there.definitions.get(table).unwrap_or(&nothing);
-        let counts = |fact: &&Fact| !columns_only || fact.what.starts_with("column ");
+        let counts = |fact: &&Fact| {
+            let early = ["column ", "partition "];
+            !columns_only || early.iter().any(|part| fact.what.starts_with(part))
+        };
         let text = |facts: &[Fact], what: &str| {
             let found = facts.iter().find(|fact| fact.what == what);
             found.map_or_else(|| "missing".to_owned(), |fact| fact.definition.clone())
@@ -88,7 +93,8 @@ pub(crate) async fn carried(
 ) -> Result<(Vec<MovingTable>, Vec<String>), StepError> {
     let (client, shard) = sides[0];
     let found = catalog::tables(client, shard).await?;
-    let (mut tables, mut changes, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut tables, mut changes) = (Vec::new(), Vec::new());
+    let mut refused = new_partitions(planned, &found);
     for table in planned {
         let mut now = table.clone();
         if table.is_reference() {
@@ -99,9 +105,11 @@ pub(crate) async fn carried(
         let columns = catalog::columns(client, name, shard).await?;
         now.columns = columns.into_iter().map(|found| found.column).collect();
         refused.extend(unfit(table, &now.columns));
-        let key = found.get(name).map(|found| &found.primary_key);
-        if key != Some(&table.primary_key) {
-            refused.push(format!("{name}: its primary key has changed"));
+        let identity = found.get(name).map(|found| found.identity(&table.key));
+        if identity.as_ref() != Some(&table.identity) {
+            refused.push(format!(
+                "{name}: its primary key or replica identity has changed"
+            ));
         }
         for column in added(table, &now.columns) {
             refused.extend(unfit_addition(name, column, sides).await?);
@@ -120,6 +128,27 @@ pub(crate) async fn carried(
             .push("defaults, indexes, constraints or triggers, the same on both shards".to_owned());
     }
     Ok((tables, changes))
+}
+
+/// Partitions of the moving tables that the plan does not know, and tables that became or ceased to be one.
+fn new_partitions(planned: &[MovingTable], found: &BTreeMap<TableName, Found>) -> Vec<String> {
+    let moving = || planned.iter().filter(|old| !old.is_reference());
+    let mut lines = Vec::new();
+    for table in found.values().filter(|table| table.kind != 'p') {
+        let (name, now) = (&table.table, &table.partition_of);
+        match (moving().find(|old| &old.table == name), now) {
+            (Some(old), now) if &old.partition_of != now => {
+                lines.push(format!(
+                    "{name}: it was attached to or detached from a table"
+                ));
+            }
+            (None, Some(top)) if moving().any(|old| old.top() == top) => {
+                lines.push(format!("{top}: partition {name} is new"));
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+    lines
 }
 
 /// Columns that the plan does not know.

@@ -3,6 +3,7 @@
 //! One fires at the end of a command, when it is known what it changed, and takes the command back; the other one
 //! when objects are dropped. Our own commands pass by the bypass setting. Indexes are watched by their number,
 //! since a dropped one has no table any more: the triggers are made again as each step begins.
+//! Of leaves all partitioned tables above and beside them are watched too, so that no partition comes or goes.
 
 use plans::id::MigrationId;
 use plans::names::{BYPASS_SETTING, SCHEMA, SQLSTATE_REFUSED};
@@ -106,16 +107,24 @@ async fn watched(
     let quoted: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let row = client
         .query_one(
-            "with t as (select pg_catalog.to_regclass(name)::oid as oid from pg_catalog.unnest($1::text[]) name)
-             select array(select oid from t where oid is not null),
-                    array(select x.indexrelid from pg_catalog.pg_index x join t on t.oid = x.indrelid)",
+            "with given as (select pg_catalog.to_regclass(name)::oid as oid from pg_catalog.unnest($1::text[]) name),
+             t as (select oid from given where oid is not null
+                   union
+                   select p.relid::oid
+                   from (select distinct pg_catalog.pg_partition_root(oid) as oid from given where oid is not null) top
+                   cross join lateral pg_catalog.pg_partition_tree(top.oid) p where not p.isleaf)
+             select array(select oid from t),
+                    array(select x.indexrelid from pg_catalog.pg_index x join t on t.oid = x.indrelid),
+                    array(select pg_catalog.concat(n.nspname, '.', c.relname)
+                          from t join pg_catalog.pg_class c on c.oid = t.oid
+                          join pg_catalog.pg_namespace n on n.oid = c.relnamespace)",
             &[&quoted],
         )
         .await?;
     Ok(Watched {
         tables: row.get(0),
         indexes: row.get(1),
-        names: tables.iter().map(|t| t.table.to_string()).collect(),
+        names: row.get(2),
     })
 }
 
@@ -147,10 +156,11 @@ fn function(migration: &MigrationId, watched: &Watched, role: &str) -> String {
              limit 1;
            else
              select c.object_identity into hit from pg_event_trigger_ddl_commands() c
-             where c.command_tag not in ('COMMENT', 'GRANT', 'REVOKE', 'SECURITY LABEL')
+             where c.command_tag not in ('COMMENT', 'GRANT', 'REVOKE', 'SECURITY LABEL', 'REINDEX')
                and case c.classid
                  when 'pg_class'::regclass then c.objid = any (tables)
                    or exists (select from pg_index x where x.indexrelid = c.objid and x.indrelid = any (tables))
+                   or exists (select from pg_inherits i where i.inhrelid = c.objid and i.inhparent = any (tables))
                  when 'pg_trigger'::regclass then
                    exists (select from pg_trigger g where g.oid = c.objid and g.tgrelid = any (tables))
                  when 'pg_rewrite'::regclass then

@@ -231,7 +231,8 @@ pub(crate) async fn rollback(client: &Client) {
     let _ = client.batch_execute("rollback").await;
 }
 
-/// Creates the migration's row on a shard, or takes it over if an older epoch has it.
+/// Creates the migration's row on a shard, or takes it over if an older epoch has it; inside the transaction of
+/// [`super::home::enrol`].
 pub(crate) async fn enrol(
     client: &Client,
     token: &Token,

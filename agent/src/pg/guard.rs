@@ -4,6 +4,9 @@
 //! ENABLE ALWAYS, so that replica-role writers meet it; the predicate and our bypass are in WHEN, so
 //! that other keys and our own writes queue no event. The register is a sequence: what it says does
 //! not depend on anybody's snapshot.
+//!
+//! The row triggers of leaves stand on the partitioned table at the top: PostgreSQL puts them on each leaf, and on
+//! each partition that comes later. The TRUNCATE trigger is for a statement, so each leaf has its own.
 
 use std::time::Duration;
 
@@ -12,7 +15,7 @@ use plans::key_set::KeySet;
 use plans::names::{
     BYPASS_SETTING, SCHEMA, SQLSTATE_NOT_OPEN, SQLSTATE_NOT_OWNER, SQLSTATE_REFUSED, TRIGGER_PREFIX,
 };
-use plans::table::{MovingTable, TableKey, quote_ident, quote_literal};
+use plans::table::{MovingTable, TableKey, TableName, quote_ident, quote_literal};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -134,8 +137,14 @@ pub(super) fn foreign(our_role: &str) -> String {
     )
 }
 
-/// The statements that put a row guard on one table: three triggers that call `function` for rows that
-/// `predicate` selects, given `new` or `old`.
+/// Whether this table's row triggers are those of the table at the top, and an earlier leaf has put them there.
+pub(super) fn has_them_from_the_top(tables: &[MovingTable], index: usize) -> bool {
+    let top = tables[index].top();
+    tables[..index].iter().any(|earlier| earlier.top() == top)
+}
+
+/// The statements that put a row guard on one table, on the one at the top for a leaf: three triggers that call
+/// `function` for rows that `predicate` selects, given `new` or `old`.
 pub(super) fn row_triggers(
     table: &MovingTable,
     name: impl Fn(&str) -> String,
@@ -143,7 +152,7 @@ pub(super) fn row_triggers(
     predicate: impl Fn(&str) -> String,
     our_role: &str,
 ) -> String {
-    let on = table.table.sql();
+    let on = table.top().sql();
     let (new, old, foreign) = (predicate("new"), predicate("old"), foreign(our_role));
     let row = [
         ("insert", format!("{new} and {foreign}")),
@@ -166,11 +175,13 @@ pub(super) fn row_triggers(
 pub(crate) fn triggers_sql(
     migration: &MigrationId,
     keys: &KeySet,
-    (index, table): (usize, &MovingTable),
+    (index, tables): (usize, &[MovingTable]),
     our_role: &str,
 ) -> String {
+    let table = &tables[index];
     let name = |event: &str| migration.trigger(event);
     let mut sql = match &table.key {
+        _ if has_them_from_the_top(tables, index) => String::new(),
         TableKey::Columns(_) => row_triggers(
             table,
             name,
@@ -221,7 +232,7 @@ pub(crate) async fn put(
         .await
         .at(format_args!("shard {shard}: reading our role"))?;
     for (index, table) in tables.iter().enumerate() {
-        let sql = triggers_sql(&token.migration, keys, (index, table), &role);
+        let sql = triggers_sql(&token.migration, keys, (index, tables), &role);
         let what = format!("shard {shard}: putting the guard on {}", table.table);
         with_short_locks(client, token, &sql, &what).await?;
     }
@@ -234,17 +245,21 @@ pub(crate) async fn session_user(session: &Client) -> Result<String, tokio_postg
     Ok(row.get(0))
 }
 
-/// The statements that take a migration's guard off one table.
-pub(super) fn drop_triggers_sql(migration: &MigrationId, table: &MovingTable) -> String {
-    ["insert", "update", "delete", "truncate"]
-        .map(|event| {
-            format!(
-                "drop trigger if exists {} on {}",
-                quote_ident(&migration.trigger(event)),
-                table.table.sql()
-            )
-        })
-        .join("; ")
+/// The statements that take a migration's guard off one table, off the one at the top with its first leaf.
+pub(super) fn drop_triggers_sql(
+    migration: &MigrationId,
+    (index, tables): (usize, &[MovingTable]),
+) -> String {
+    let table = &tables[index];
+    let off = |event: &str, on: &TableName| {
+        let trigger = quote_ident(&migration.trigger(event));
+        format!("drop trigger if exists {trigger} on {}", on.sql())
+    };
+    let mut sql = vec![off("truncate", &table.table)];
+    if !has_them_from_the_top(tables, index) {
+        sql.extend(["insert", "update", "delete"].map(|event| off(event, table.top())));
+    }
+    sql.join("; ")
 }
 
 /// Runs DDL on a live table: never waits more than 200 ms in the lock queue, tries again for half a minute.
@@ -281,7 +296,7 @@ pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Res
              from pg_catalog.pg_trigger t
              join pg_catalog.pg_class c on c.oid = t.tgrelid
              join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-             where not t.tgisinternal and t.tgname like $1",
+             where not t.tgisinternal and t.tgparentid = 0 and t.tgname like $1",
             &[&format!("{TRIGGER_PREFIX}{migration}\\_%")],
         )
         .await

@@ -24,6 +24,7 @@ create table if not exists shardwright.move (
     away jsonb,
     about jsonb,
     owns boolean,
+    published text,
     created_at timestamptz not null default now()
 );
 comment on column shardwright.move.epoch is 'only the owner under this epoch may write for the migration';
@@ -34,6 +35,7 @@ comment on column shardwright.move.loaded is 'target: rows of the moving keys ar
 comment on column shardwright.move.away is 'target: those of the moving keys that this shard had given away before';
 comment on column shardwright.move.about is 'what moves from where to where, so that the shard can speak for a control store that was lost';
 comment on column shardwright.move.owns is 'we opened the keys here last, and were not told of a flip since';
+comment on column shardwright.move.published is 'what the publication of ours on this shard was when it was made';
 comment on column shardwright.move.flipped is 'the map version that last changed the owner of the keys, told after the flip';
 create table if not exists shardwright.schema_entry (
     migration text not null,
@@ -88,14 +90,17 @@ create table if not exists shardwright.dirty (
     migration text not null,
     relation text not null,
     key text not null,
+    digest bytea not null,
     lsn pg_lsn not null,
-    primary key (migration, relation, key)
+    primary key (migration, relation, digest)
 );
+comment on column shardwright.dirty.digest is 'SHA-256 of the key, which may be a whole row and too long for an index';
 create table if not exists shardwright.verification (
     migration text not null,
     direction text not null,
     run bigint not null,
     fingerprint text not null,
+    storage text not null,
     started_at timestamptz not null default now(),
     finished_at timestamptz,
     repaired bigint not null default 0,
@@ -123,9 +128,10 @@ create table if not exists shardwright.difference (
     relation text not null,
     ordinal int not null,
     key text not null,
+    digest bytea not null,
     kind text not null check (kind in ('missing', 'extra', 'changed')),
     columns text[] not null,
-    primary key (migration, direction, relation, key)
+    primary key (migration, direction, relation, digest)
 );
 comment on table shardwright.difference is 'rows that the last comparison found to differ, by primary key, without their values';
 create table if not exists shardwright.dual_write (
@@ -151,14 +157,41 @@ comment on table shardwright.given is 'which shard took the keys that this one g
 comment on table shardwright.dirty is 'keys changed since the last comparison; compared again before and inside the cutover';
 ";
 
+/// Opens a transaction beside which nobody creates the schema, enrols a migration or drops the schema.
+const BEGIN: &str = "begin; select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0));";
+
 /// Creates the schema unless it is there; safe to call by several migrations at once.
+///
+/// It stays only where a migration is enrolled: see [`enrol`].
 pub(crate) async fn ensure(client: &Client, shard: &str) -> Result<(), StepError> {
     client
-        .batch_execute(&format!(
-            "begin; select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0)); {SCHEMA} commit"
-        ))
+        .batch_execute(&format!("{BEGIN} {SCHEMA} commit"))
         .await
         .at(format_args!("shard {shard}: creating schema shardwright"))
+}
+
+/// Creates the schema unless it is there, and the migration's row in it, both at once: a migration that ends meanwhile
+/// cannot drop the schema in between.
+pub(crate) async fn enrol(
+    client: &Client,
+    token: &Token,
+    role: &str,
+    map: &str,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: creating schema shardwright");
+    let created = client.batch_execute(&format!("{BEGIN} {SCHEMA}")).await;
+    let enrolled = match created {
+        Ok(()) => epoch::enrol(client, token, role, map, shard).await,
+        Err(error) => Err(error).at(&what),
+    };
+    match enrolled {
+        Ok(()) => epoch::commit(client, &what).await,
+        Err(error) => {
+            epoch::rollback(client).await;
+            Err(error)
+        }
+    }
 }
 
 /// True when our schema is on the shard.
@@ -233,25 +266,28 @@ pub(crate) async fn forget(client: &Client, token: &Token, shard: &str) -> Resul
         let sql = deletes(&COPY, token) + &deletes(&["dual_write", "move"], token);
         epoch::execute(client, token, &sql).await.at(&what)?;
     }
-    client.batch_execute(DROP_UNUSED).await.at(&what)
+    client.batch_execute(&drop_unused_sql()).await.at(&what)
 }
 
 /// Drops the schema unless something needs it.
 pub(crate) async fn drop_unused(client: &Client, shard: &str) -> Result<(), StepError> {
     client
-        .batch_execute(DROP_UNUSED)
+        .batch_execute(&drop_unused_sql())
         .await
         .at(format_args!("shard {shard}: dropping schema shardwright"))
 }
 
-/// Drops the schema unless a migration, or a permanent guard, is left in it.
-const DROP_UNUSED: &str = "
-begin;
-select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0));
-do $$ begin
-  if not exists (select from shardwright.move)
-     and not exists (select from shardwright.away) then
-    drop schema shardwright cascade;
-  end if;
-end $$;
-commit";
+/// Drops the schema unless a migration, or a permanent guard, is left in it, or it is gone already.
+fn drop_unused_sql() -> String {
+    format!(
+        "{BEGIN}
+         do $$ begin
+           if pg_catalog.to_regclass('shardwright.move') is null then return; end if;
+           if not exists (select from shardwright.move)
+              and not exists (select from shardwright.away) then
+             drop schema shardwright cascade;
+           end if;
+         end $$;
+         commit"
+    )
+}

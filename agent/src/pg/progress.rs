@@ -41,6 +41,36 @@ pub(crate) async fn read(
     }))
 }
 
+/// As [`read`], once no transaction is writing the row: the commit of a run whose session broke may still be under way
+/// there, waiting for a standby.
+///
+/// # Errors
+/// One that passes when the row is not settled in time; the session's lock timeout is then what it was set to here.
+pub(crate) async fn read_settled(
+    client: &Client,
+    token: &Token,
+    direction: Direction,
+    shard: &str,
+) -> Result<Option<Progress>, StepError> {
+    let what = format!("shard {shard}: waiting for a commit of ours that is under way");
+    client
+        .batch_execute("set lock_timeout = '2s'")
+        .await
+        .at(&what)?;
+    client
+        .query_opt(
+            "select 1 from shardwright.progress where migration = $1 and direction = $2 for update",
+            &[&token.migration.0, &direction.to_string()],
+        )
+        .await
+        .at(&what)?;
+    client
+        .batch_execute("set lock_timeout = 0")
+        .await
+        .at(&what)?;
+    read(client, token, direction, shard).await
+}
+
 /// Writes the progress row inside the caller's transaction, which has proved its epoch.
 pub(crate) async fn write(
     client: &Client,
@@ -82,10 +112,10 @@ pub(crate) async fn mark_dirty(
     let texts: Vec<&str> = keys.iter().map(|(_, key)| key.as_str()).collect();
     client
         .execute(
-            "insert into shardwright.dirty (migration, relation, key, lsn)
-             select $1, relation, key, $4
+            "insert into shardwright.dirty (migration, relation, key, digest, lsn)
+             select $1, relation, key, pg_catalog.sha256(pg_catalog.convert_to(key, 'UTF8')), $4
              from unnest($2::text[], $3::text[]) as changed (relation, key)
-             on conflict (migration, relation, key) do update set lsn = excluded.lsn",
+             on conflict (migration, relation, digest) do update set lsn = excluded.lsn",
             &[&token.migration.0, &relations, &texts, &lsn],
         )
         .await

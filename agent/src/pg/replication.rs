@@ -4,19 +4,21 @@
 //! and keeps the exported snapshot alive for as long as the session is kept idle;
 //! [`ChangeStream::open`] then reads from the slot, as often as needed.
 //! The server learns only positions that were confirmed, never what was merely received.
-//! Absent: publications and the removal of slots (plain SQL), TLS, streaming of open transactions.
+//! Absent: publications and the removal of slots (plain SQL), streaming of open transactions.
 
 mod config;
+mod door;
 mod error;
 mod stream;
 
 use bytes::Bytes;
-use connect::{Dsn, Session};
+use connect::{Dsn, Session, Walsender};
 use pgwire_replication::{PgWireError, ReplicationClient};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::lsn::Lsn;
+use door::Door;
 pub use error::ReplicationError;
 pub(crate) use error::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
 pub use stream::{ChangeStream, Pace, RawEvent, StreamEvent, StreamStart};
@@ -46,6 +48,8 @@ pub struct SlotOptions {
     pub temporary: bool,
     /// Export a snapshot that lives until the session is used again or ends.
     pub export: bool,
+    /// Standbys keep a copy of it, and it sends nothing that they lack; PostgreSQL 17 and newer only.
+    pub failover: bool,
 }
 
 /// A replication session that has not started to stream.
@@ -66,42 +70,38 @@ impl ReplicationSession {
     /// # Errors
     /// [`ReplicationError`]; its `class` tells whether to try again.
     pub async fn open(dsn: &Dsn, application_name: &str) -> Result<Self, ReplicationError> {
-        let resolved = dsn.resolve()?;
-        let config = config::session(&resolved, application_name);
-        Self::connect(dsn, application_name, config).await
+        Self::connect(dsn, application_name, config::session()).await
     }
 
     async fn connect(
         dsn: &Dsn,
         application_name: &str,
-        config: pgwire_replication::ReplicationConfig,
+        mut config: pgwire_replication::ReplicationConfig,
     ) -> Result<Self, ReplicationError> {
-        let server = format!("{}:{}/{}", config.host, config.port, config.database);
-        let limit = dsn.connect_timeout();
-        let failed =
-            |source| ReplicationError::from_wire(&server, "open a replication session", source);
+        const INTENT: &str = "open a replication session";
+        let walsender = Walsender::open(dsn, application_name, config::SETTINGS).await?;
+        let (server, limit) = (walsender.server().to_owned(), walsender.connect_timeout());
+        let failed = |source| ReplicationError::from_wire(&server, INTENT, source);
+        let door = Door::open(walsender).map_err(|error| failed(error.into()))?;
+        config.host = door.folder().to_string_lossy().into_owned();
+        config.port = door::PORT;
         let mut client = ReplicationClient::connect_gated(config)
             .await
             .map_err(failed)?;
-        let Ok(prepared) = timeout(limit, client.simple_query(PREPARE)).await else {
+        let prepared = timeout(limit, client.simple_query(PREPARE)).await;
+        drop(door); // the client is through, or will never be
+        let Ok(prepared) = prepared else {
             client.abort();
             return Err(ReplicationError::Timeout {
                 server,
                 after: limit,
             });
         };
-        let row = one_row(
-            prepared.map_err(failed)?,
-            &server,
-            "open a replication session",
-        )?;
+        let row = one_row(prepared.map_err(failed)?, &server, INTENT)?;
         let pid = column(&row, 0).and_then(|text| text.parse().ok());
         let start = column(&row, 1).map(str::to_owned);
         let (Some(pid), Some(start)) = (pid, start) else {
-            return Err(ReplicationError::malformed(
-                &server,
-                "open a replication session",
-            ));
+            return Err(ReplicationError::malformed(&server, INTENT));
         };
         Ok(Self {
             client,
@@ -159,8 +159,9 @@ impl ReplicationSession {
         config::check_name("replication slot", name)?;
         let temporary = if options.temporary { " TEMPORARY" } else { "" };
         let snapshot = if options.export { "export" } else { "nothing" };
+        let failover = if options.failover { ", FAILOVER" } else { "" };
         let command = format!(
-            "CREATE_REPLICATION_SLOT \"{name}\"{temporary} LOGICAL pgoutput (SNAPSHOT '{snapshot}')"
+            "CREATE_REPLICATION_SLOT \"{name}\"{temporary} LOGICAL pgoutput (SNAPSHOT '{snapshot}'{failover})"
         );
 
         let unfinished = TerminateOnDrop(Some(self.backend.clone()));

@@ -5,22 +5,28 @@
 //! The statements are kept on the target, so that a restart goes on where it stopped.
 //! Our own schema, guards, publications and subscriptions are never carried over.
 
+mod text;
+
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use cluster::Binaries;
-use connect::Dsn;
-use plans::names::{SCHEMA, TRIGGER_PREFIX};
+use connect::{Dsn, Resolved};
+use plans::names::SCHEMA;
 use tokio::process::Command;
 
 use crate::error::{At, StepError};
+use text::{is_ours, label_of, statement_of, stays_behind, without_maintain};
+
+/// Settings of pg_dump's session, behind those of the connection string.
+const DUMP_OPTIONS: &str = "-c statement_timeout=0 -c lock_timeout=10s";
 
 /// When an entry is restored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Section {
     /// Before the copy.
     Pre,
-    /// Right after the copy: the primary keys, which apply needs.
+    /// Right after the copy: the primary keys, or what else identifies rows, which apply needs.
     Key,
     /// After the copy and beside apply.
     Post,
@@ -55,21 +61,25 @@ pub(crate) struct Schema {
     pub(crate) drop_script: String,
 }
 
-/// Reads the schema of the database behind `dsn`.
+impl Schema {
+    /// Leaves the privilege MAINTAIN out of the grants that pg_dump gives, for a target that does not know it.
+    pub(crate) fn forget_maintain(&mut self) {
+        let grants = |entry: &&mut Entry| {
+            entry.label.starts_with("ACL ") || entry.label.starts_with("DEFAULT ACL ")
+        };
+        for entry in self.entries.iter_mut().filter(grants) {
+            entry.statement = without_maintain(&entry.statement);
+        }
+        self.entries.retain(|entry| !entry.statement.is_empty());
+    }
+}
+
+/// Reads the schema of the database behind `dsn` with pg_dump and pg_restore of its server's version.
 ///
 /// # Errors
-/// `schema.dump` with what pg_dump said; `schema.tools` when it is not installed.
-pub(crate) async fn dump(dsn: &Dsn, shard: &str) -> Result<Schema, StepError> {
-    let tools = Binaries::find(None).map_err(|error| {
-        StepError::refused(
-            "schema.tools",
-            format!("pg_dump was not found: {error}"),
-            error
-                .hint()
-                .unwrap_or("install the PostgreSQL client programs"),
-        )
-    })?;
-    let archive = Archive::create(dsn, &tools, shard).await?;
+/// `schema.dump` with what they said.
+pub(crate) async fn dump(dsn: &Dsn, tools: &Binaries, shard: &str) -> Result<Schema, StepError> {
+    let archive = Archive::create(dsn, tools, shard).await?;
     let mut entries = Vec::new();
     for (section, option) in [(Section::Pre, "pre-data"), (Section::Post, "post-data")] {
         for line in archive.list(option).await? {
@@ -78,11 +88,41 @@ pub(crate) async fn dump(dsn: &Dsn, shard: &str) -> Result<Schema, StepError> {
             }
         }
     }
+    build_later(&mut entries);
     let drop_script = archive.drop_script().await?;
     Ok(Schema {
         entries,
         drop_script,
     })
+}
+
+/// The table whose replica identity becomes the index that the statement builds.
+fn identity_of(statement: &str) -> Option<&str> {
+    let mut lines = statement.lines();
+    lines.find_map(|line| {
+        let (table, _) = line.split_once(" REPLICA IDENTITY USING INDEX ")?;
+        table.strip_prefix("ALTER TABLE ONLY ")
+    })
+}
+
+/// A primary key that is not what finds rows is one unique index among others: rows of units that were copied at
+/// different times can meet in it.
+fn build_later(entries: &mut [Entry]) {
+    let found: Vec<String> = entries
+        .iter()
+        .filter_map(|entry| identity_of(&entry.statement))
+        .map(|table| format!("ALTER TABLE ONLY {table}"))
+        .collect();
+    for entry in entries.iter_mut() {
+        let other = identity_of(&entry.statement).is_none()
+            && entry
+                .statement
+                .lines()
+                .any(|line| found.iter().any(|table| line == table));
+        if entry.section == Section::Key && other {
+            entry.section = Section::Post;
+        }
+    }
 }
 
 /// The tables that a drop script drops, as SQL names them.
@@ -122,15 +162,8 @@ impl Archive {
             .arg(format!("--exclude-schema={SCHEMA}"))
             .arg("--file")
             .arg(&archive.file)
-            .env("PGHOST", &resolved.host)
-            .env("PGPORT", resolved.port.to_string())
-            .env("PGUSER", &resolved.user)
-            .env("PGDATABASE", &resolved.dbname)
-            .env("PGAPPNAME", "shardwright/schema")
-            .env("PGOPTIONS", "-c statement_timeout=0 -c lock_timeout=10s");
-        if let Some(password) = &resolved.password {
-            command.env("PGPASSWORD", password);
-        }
+            .env("PGAPPNAME", "shardwright/schema");
+        connect_by(&mut command, &resolved);
         run(&mut command, &format!("shard {shard}: pg_dump")).await?;
         Ok(archive)
     }
@@ -153,7 +186,7 @@ impl Archive {
     /// The statement behind one line; `None` for what is ours or stands in every database.
     async fn entry(&self, section: Section, line: &str) -> Result<Option<Entry>, StepError> {
         let label = label_of(line);
-        if label.contains(TRIGGER_PREFIX) || label == "SCHEMA - public" {
+        if stays_behind(&label) {
             return Ok(None);
         }
         let statement = self.statement(line).await?;
@@ -161,12 +194,14 @@ impl Archive {
             return Ok(None);
         }
         let primary = section == Section::Post
-            && label.starts_with("CONSTRAINT ")
-            && statement.contains(" PRIMARY KEY ");
+            && (label.starts_with("CONSTRAINT ") && statement.contains(" PRIMARY KEY ")
+                || identity_of(&statement).is_some());
+        // An index is attached to that of the table above once both are there.
         let parallel = section == Section::Post
             && ["INDEX ", "CONSTRAINT "]
                 .iter()
-                .any(|kind| label.starts_with(kind));
+                .any(|kind| label.starts_with(kind))
+            && !label.starts_with("INDEX ATTACH ");
         Ok(Some(Entry {
             section: if primary { Section::Key } else { section },
             parallel,
@@ -184,12 +219,22 @@ impl Archive {
             .args(["--file", "-"])
             .arg(&self.file);
         let text = run(&mut command, "pg_restore").await?;
-        Ok(without_preamble(&text))
+        Ok(statement_of(&text))
     }
 
+    /// Indexes and the constraints of one table go with their table: those of a partition cannot go by themselves.
     async fn drop_script(&self) -> Result<String, StepError> {
+        let mut lines = Vec::new();
+        for section in ["pre-data", "post-data"] {
+            lines.extend(self.list(section).await?);
+        }
+        let kinds = ["INDEX ", "CONSTRAINT ", "CHECK CONSTRAINT "];
+        lines.retain(|line| !kinds.iter().any(|kind| label_of(line).starts_with(kind)));
+        let list = ListFile::write(&lines.join("\n"))?;
         let mut command = Command::new(&self.restore);
         command
+            .arg("--use-list")
+            .arg(&list.0)
             .args(["--clean", "--if-exists", "--file", "-"])
             .arg(&self.file);
         let text = run(&mut command, "pg_restore --clean").await?;
@@ -197,21 +242,31 @@ impl Archive {
             .lines()
             .take_while(|line| !line.starts_with("-- Name: "))
             .filter(|line| line.starts_with("DROP ") || line.starts_with("ALTER "))
-            .filter(|line| {
-                !line.contains(TRIGGER_PREFIX) && !line.contains("SCHEMA IF EXISTS public")
-            })
+            .filter(|line| !is_ours(line) && !line.contains("SCHEMA IF EXISTS public"))
             .collect();
         Ok(drops.join("\n"))
     }
 }
 
-/// One line of a table of contents as a file, for `--use-list`.
+/// Tells libpq by variables where to connect: a command line can be read by every user.
+fn connect_by(command: &mut Command, resolved: &Resolved) {
+    for (name, value) in resolved.variables() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let own = resolved.options.as_deref().unwrap_or_default();
+    command.env("PGOPTIONS", format!("{own} {DUMP_OPTIONS}"));
+}
+
+/// Lines of a table of contents as a file, for `--use-list`.
 struct ListFile(PathBuf);
 
 impl ListFile {
-    fn write(line: &str) -> Result<Self, StepError> {
+    fn write(lines: &str) -> Result<Self, StepError> {
         let path = std::env::temp_dir().join(format!("shardwright-{}.list", uuid::Uuid::new_v4()));
-        write_file(&path, line)?;
+        write_file(&path, lines)?;
         Ok(Self(path))
     }
 }
@@ -222,8 +277,8 @@ impl Drop for ListFile {
     }
 }
 
-fn write_file(path: &Path, line: &str) -> Result<(), StepError> {
-    std::fs::write(path, format!("{line}\n")).at(format_args!("writing {}", path.display()))
+fn write_file(path: &Path, lines: &str) -> Result<(), StepError> {
+    std::fs::write(path, format!("{lines}\n")).at(format_args!("writing {}", path.display()))
 }
 
 async fn run(command: &mut Command, what: &str) -> Result<String, StepError> {
@@ -252,51 +307,33 @@ async fn run(command: &mut Command, what: &str) -> Result<String, StepError> {
     ))
 }
 
-/// `2871; 2606 16391 CONSTRAINT public accounts accounts_pkey postgres` -> from the kind on, without owner.
-fn label_of(line: &str) -> String {
-    let mut words = line.split(' ').skip(3).collect::<Vec<_>>();
-    words.pop();
-    words.join(" ")
-}
-
-/// The statements without comments on top and without the settings that pg_restore puts first.
-fn without_preamble(text: &str) -> String {
-    let body: Vec<&str> = text
-        .lines()
-        .skip_while(|line| !line.starts_with("-- Name: "))
-        .skip(1)
-        .take_while(|line| *line != "-- PostgreSQL database dump complete")
-        .collect();
-    let body = body.join("\n");
-    body.trim()
-        .trim_start_matches("--")
-        .trim_end_matches("--")
-        .trim()
-        .to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_label_is_kind_and_name() {
-        let line = "2871; 2606 16391 CONSTRAINT public accounts accounts_pkey postgres";
-        assert_eq!(label_of(line), "CONSTRAINT public accounts accounts_pkey");
+    fn a_primary_key_waits_where_another_index_finds_rows() {
+        let entry = |statement: &str| Entry {
+            section: Section::Key,
+            parallel: true,
+            label: "CONSTRAINT".to_owned(),
+            statement: statement.to_owned(),
+        };
+        let mut entries = [
+            entry("ALTER TABLE ONLY public.a\n    ADD CONSTRAINT a_pkey PRIMARY KEY (id);"),
+            entry("ALTER TABLE ONLY public.b\n    ADD CONSTRAINT b_pkey PRIMARY KEY (id);"),
+            entry(
+                "CREATE UNIQUE INDEX i ON public.a USING btree (x);\n\nALTER TABLE ONLY public.a REPLICA IDENTITY USING INDEX i;",
+            ),
+        ];
+        build_later(&mut entries);
+        let sections = entries.map(|entry| entry.section);
+        assert_eq!(sections, [Section::Post, Section::Key, Section::Key]);
     }
 
     #[test]
     fn a_script_says_which_tables_it_drops() {
         let script = "ALTER TABLE IF EXISTS ONLY public.a DROP CONSTRAINT IF EXISTS a_pkey;\nDROP INDEX IF EXISTS public.i;\nDROP TABLE IF EXISTS public.\"A; b\";\nDROP TABLE IF EXISTS public.a;\nDROP SCHEMA IF EXISTS shop;";
         assert_eq!(dropped_tables(script), ["public.\"A; b\"", "public.a"]);
-    }
-
-    #[test]
-    fn the_statement_is_what_stands_between_the_comments() {
-        let text = "--\n-- PostgreSQL database dump\n--\nSET x = 1;\n--\n-- Name: t; Type: TABLE; Schema: public; Owner: -\n--\n\nCREATE TABLE public.t (\n    a bigint\n);\n\n\n--\n-- PostgreSQL database dump complete\n--\n\n";
-        assert_eq!(
-            without_preamble(text),
-            "CREATE TABLE public.t (\n    a bigint\n);"
-        );
     }
 }

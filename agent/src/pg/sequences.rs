@@ -97,7 +97,8 @@ pub(crate) async fn share_out(
     Ok(())
 }
 
-/// Sequences that columns of the tables take values from, with increment and last value.
+/// Sequences that columns of the tables take values from, with increment and last value; of leaves also those of
+/// the tables above, which rows that come through these take.
 pub(crate) async fn behind(
     client: &Client,
     tables: &[MovingTable],
@@ -108,11 +109,13 @@ pub(crate) async fn behind(
     let rows = client
         .query(
             "select distinct n.nspname::text, c.relname::text, q.seqincrement
-             from pg_catalog.unnest($1::text[]) name
+             from pg_catalog.unnest($1::text[]) given
+             cross join lateral (select pg_catalog.to_regclass(given)::oid as oid union all
+                                 select relid from pg_catalog.pg_partition_ancestors(pg_catalog.to_regclass(given)) relid) t
              join pg_catalog.pg_depend d on
-               (d.refobjid = pg_catalog.to_regclass(name) and d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.deptype in ('a', 'i'))
+               (d.refobjid = t.oid and d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.deptype in ('a', 'i'))
                or (d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass
-                   and d.objid in (select x.oid from pg_catalog.pg_attrdef x where x.adrelid = pg_catalog.to_regclass(name)))
+                   and d.objid in (select x.oid from pg_catalog.pg_attrdef x where x.adrelid = t.oid))
              join pg_catalog.pg_class c on c.relkind = 'S' and c.oid in (d.objid, d.refobjid)
              join pg_catalog.pg_namespace n on n.oid = c.relnamespace
              join pg_catalog.pg_sequence q on q.seqrelid = c.oid

@@ -1,12 +1,27 @@
 //! Physical standbys of a shard: one that lacks the seal could be promoted and take writes to the moved keys (R6).
 //!
 //! A receiver that never says how far it is on disk counts as behind: nothing can be known of it.
+//! From PostgreSQL 17 on standbys can keep copies of slots. That changes nothing of what a promotion means (I10).
 
 use plans::table::quote_literal;
 use tokio_postgres::Client;
 
 use super::lsn::Lsn;
 use crate::error::{At, StepError};
+
+/// Whether the operator lets standbys keep copies of slots: named are those that a slot which is kept waits for. Then
+/// ours are kept as well, so that a stream never sends what a standby lacks.
+pub(crate) async fn keep_slots(client: &Client, shard: &str) -> Result<bool, StepError> {
+    let row = client
+        .query_one(
+            "select exists (select from pg_catalog.pg_settings
+                            where name = 'synchronized_standby_slots' and setting <> '')",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: asking who keeps slots"))?;
+    Ok(row.get(0))
+}
 
 /// How far the shard's own log is on its disk.
 pub(crate) async fn flushed(client: &Client, shard: &str) -> Result<Lsn, StepError> {

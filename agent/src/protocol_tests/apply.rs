@@ -10,8 +10,9 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM};
 use super::shard::{LIMIT, until};
+use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
-use crate::pg::progress;
+use crate::pg::progress::{self, Progress};
 use crate::stream::{Stream, failure_of};
 
 const FORWARD: Direction = Direction::Forward;
@@ -157,14 +158,16 @@ async fn a_foreign_or_missing_row_on_the_other_side_halts_the_stream() {
         app.batch_execute(insert).await.expect("inserted");
         let stream = bench.stream(FORWARD).await;
         bench.drain(&stream).await.expect("drained");
-        let (_, before) = positions(&bench).await;
         let foreign = bench.target.session().await;
         foreign.batch_execute(there).await.expect("changed there");
         let kept = bench.rows(&foreign).await;
+        let end = "select pg_current_wal_insert_lsn()";
+        let before: Lsn = app.query_one(end, &[]).await.expect("read").get(0);
         app.batch_execute(here).await.expect("changed here");
         assert_eq!(halted(&stream).await.0, wanted, "{name}");
         assert_eq!(bench.rows(&foreign).await, kept, "nothing was applied");
-        assert_eq!(positions(&bench).await.1, before, "nothing was recorded");
+        let recorded = positions(&bench).await.1;
+        assert!(recorded <= before, "it was recorded: {recorded}");
     }
 }
 
@@ -224,19 +227,6 @@ async fn a_new_identity_value_halts_the_stream_instead_of_getting_lost() {
 }
 
 #[tokio::test]
-async fn a_row_that_moves_in_without_its_large_value_halts_the_stream() {
-    let bench = Bench::new("moves_in", KINDS).await;
-    let app = bench.source.session().await;
-    let large = "insert into public.kinds (tenant_id, big) values (50, repeat('0123456789', 2000))";
-    app.batch_execute(large).await.expect("inserted");
-    bench.capture(FORWARD).await;
-    let stream = bench.stream(FORWARD).await;
-    let change = "update public.kinds set tenant_id = 100";
-    app.batch_execute(change).await.expect("moved");
-    assert_eq!(halted(&stream).await.0, "capture.incomplete_row");
-}
-
-#[tokio::test]
 async fn a_large_transaction_arrives_whole() {
     let bench = Bench::new("large", ITEM).await;
     bench.capture(FORWARD).await;
@@ -274,4 +264,43 @@ async fn the_key_of_each_change_is_recorded_before_and_after() {
     let dirty: BTreeSet<String> = rows.iter().map(|row| row.get(0)).collect();
     let wanted = [2, 3, 4].map(|id| format!("public.item[\"100\",\"{id}\"]"));
     assert_eq!(dirty, BTreeSet::from(wanted));
+}
+
+/// The commit of a run whose session broke may wait for a standby: what it applied is not applied again.
+#[tokio::test]
+async fn a_stream_waits_for_a_commit_of_its_own_that_is_under_way() {
+    let bench = Bench::new("under_way", ITEM).await;
+    bench.capture(FORWARD).await;
+    let app = bench.source.session().await;
+    let insert = "insert into public.item values (100, 1, 'x')";
+    app.batch_execute(insert).await.expect("written");
+    let read = "select pg_current_wal_insert_lsn()";
+    let end: Lsn = app.query_one(read, &[]).await.expect("read").get(0);
+
+    let earlier = bench.ours(&bench.target).await;
+    epoch::begin(&earlier, &bench.token, "t")
+        .await
+        .expect("proved");
+    earlier.batch_execute(insert).await.expect("applied");
+    let applied = Progress {
+        lsn: end,
+        opened: true,
+        transactions: 1,
+        changes: 1,
+    };
+    progress::write(&earlier, &bench.token, FORWARD, applied, "t")
+        .await
+        .expect("written");
+    let stream = bench.stream(FORWARD).await;
+    let observer = bench.target.session().await;
+    let waits = "select 1 from pg_stat_activity where datname = current_database() \
+                 and application_name like '%/apply/%' and wait_event_type = 'Lock'";
+    until("the stream waits", || async {
+        let row = observer.query_opt(waits, &[]).await.expect("read");
+        row.is_some()
+    })
+    .await;
+    epoch::commit(&earlier, "t").await.expect("committed");
+    bench.drain(&stream).await.expect("drained");
+    assert_eq!(bench.assert_equal().await, 1);
 }

@@ -8,7 +8,9 @@ use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::names::Direction;
 use plans::plan::ShardRef;
-use plans::table::{CopyBy, KeyColumn, MovingTable, TableKey, TableName};
+use plans::table::{
+    CopyBy, CopyFormat, Format, KeyColumn, Majors, MovingTable, TableKey, TableName, copy_format,
+};
 use tokio_postgres::Client;
 
 use super::shard::{LIMIT, Shard as Database, until};
@@ -19,7 +21,7 @@ use crate::pg::marker::{Kind, Marker};
 use crate::pg::progress::{self, Progress};
 use crate::pg::replication::{ReplicationSession, SlotOptions, SystemIdentity};
 use crate::pg::shard::Shard;
-use crate::pg::{catalog, guard, home};
+use crate::pg::{catalog, guard, home, publication};
 use crate::stream::{Stream, StreamSpec};
 
 /// Most tests need no other table.
@@ -90,8 +92,7 @@ impl Bench {
         for (database, role) in [(&bench.source, "source"), (&bench.target, "target")] {
             let session = bench.ours(database).await;
             session.batch_execute(ddl).await.expect("schema");
-            home::ensure(&session, role).await.expect("our schema");
-            epoch::enrol(&session, &bench.token, role, "m", role)
+            home::enrol(&session, &bench.token, role, "m", role)
                 .await
                 .expect("enrolled");
         }
@@ -159,19 +160,18 @@ impl Bench {
         let (origin, destination) = self.ends(direction);
         let session = self.ours(origin).await;
         let predicate = self.predicate();
-        let tables: Vec<_> = self.tables.iter().map(|t| t.table.sql()).collect();
-        let filtered = tables.join(&format!(" where {predicate}, "));
-        let name = self.token.migration.publication(direction);
-        session
-            .batch_execute(&format!(
-                "create publication {name} for table {filtered} where {predicate}"
-            ))
+        let tables = self.tables.iter();
+        let filtered: Vec<_> = tables
+            .map(|t| format!("{} where {predicate}", t.table.sql()))
+            .collect();
+        publication::create(&session, &self.token, direction, &filtered, "s")
             .await
             .expect("published");
         let (options, slot) = (
             SlotOptions {
                 temporary: false,
                 export: false,
+                failover: false,
             },
             self.token.migration.slot(direction),
         );
@@ -284,30 +284,37 @@ pub(crate) async fn system(database: &Database) -> SystemIdentity {
     session.identify_system().await.expect("identified")
 }
 
-/// Every table of `public` as a plan describes it.
+/// Every table of `public` as a plan describes it, partitioned ones by their leaves.
 pub(crate) async fn tables(session: &Client) -> Vec<MovingTable> {
     let mut tables = Vec::new();
-    for (name, found) in catalog::tables(session, "s").await.expect("tables") {
+    let found = catalog::tables(session, "s").await.expect("tables");
+    for (name, found) in found.into_iter().filter(|(_, found)| found.kind != 'p') {
         let columns = catalog::columns(session, &name, "s")
             .await
             .expect("columns");
-        tables.push(MovingTable {
+        let key = TableKey::Columns(vec![KeyColumn {
+            name: "tenant_id".to_owned(),
+            kind: KeyType::Bigint,
+        }]);
+        let mut table = MovingTable {
             table: TableName {
                 schema: name.schema,
                 name: name.name,
             },
-            key: TableKey::Columns(vec![KeyColumn {
-                name: "tenant_id".to_owned(),
-                kind: KeyType::Bigint,
-            }]),
-            primary_key: found.primary_key,
+            partition_of: found.partition_of.clone(),
+            identity: found.identity(&key),
+            key,
             columns: columns.into_iter().map(|found| found.column).collect(),
             rows: 0,
             bytes: 0,
             order: None,
             copy_by: CopyBy::Blocks,
             copy_why: String::new(),
-        });
+            format: Format::Text,
+            format_why: String::new(),
+        };
+        (table.format, table.format_why) = copy_format(&table, Majors::default(), CopyFormat::Auto);
+        tables.push(table);
     }
     tables
 }

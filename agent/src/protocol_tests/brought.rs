@@ -9,15 +9,18 @@ use plans::inspection::inventory::About;
 use plans::inspection::sweep::{Guards, Sweep, SweepTask};
 use plans::key::Key;
 use plans::key_set::KeySet;
+use plans::request::Schema;
 use plans::step::StepKind;
+use plans::table::TableKey;
 use tokio_postgres::Client;
 
-use super::bench::{Bench, ITEM, VERSION, code, state};
+use super::bench::{Bench, ITEM, VERSION, code, state, tables};
 use super::interrupted::again;
 use crate::inspect;
 use crate::owned::Context;
+use crate::pg::catalog;
 use crate::pg::epoch::{self, Token};
-use crate::pg::{catalog, schema};
+use crate::schema;
 use crate::steps;
 
 const CLOSED: i64 = i64::MAX;
@@ -44,9 +47,8 @@ async fn created(name: &str) -> (Bench, Connected) {
         .batch_execute("insert into public.item values (150, 1, 'copied')")
         .await
         .expect("copied");
-    let dumped = schema::dump(&bench.source.dsn(), "s")
-        .await
-        .expect("dumped");
+    let shard = bench.shard(&bench.source, bench.token.epoch);
+    let dumped = schema::read(&shard, 15).await.expect("read");
     there
         .execute(
             "update shardwright.move set loaded = true, drop_script = $1",
@@ -84,6 +86,33 @@ async fn tables_that_others_have_filled_stay_and_only_the_copied_rows_go() {
     assert_eq!(count(&there, "public.item").await, 0);
 }
 
+/// A roll back takes the reference tables out of the plan; the shard still knows them.
+#[tokio::test]
+async fn a_reference_table_that_the_plan_has_no_more_goes_with_the_others() {
+    let (bench, there) = created("brought_reference").await;
+    let mut other = tables(&there).await;
+    other.retain(|table| table.table.name == "other");
+    other[0].key = TableKey::Reference;
+    let about = About {
+        tables: [other, bench.tables.to_vec()].concat(),
+        ..about(&bench.keys)
+    };
+    there
+        .execute(
+            "update shardwright.move set about = $1",
+            &[&serde_json::json!(about)],
+        )
+        .await
+        .expect("said");
+    there
+        .batch_execute("insert into public.other values (7)")
+        .await
+        .expect("the same on every shard");
+    drop_new(&bench).await;
+    let left = "pg_tables where schemaname in ('public', 'shardwright')";
+    assert_eq!(count(&there, left).await, 0);
+}
+
 #[tokio::test]
 async fn tables_that_somebody_has_built_on_stay() {
     let (bench, there) = created("brought_view").await;
@@ -96,6 +125,17 @@ async fn tables_that_somebody_has_built_on_stay() {
     assert_eq!(count(&there, "public.item").await, 0);
 }
 
+/// What a migration says of itself.
+fn about(keys: &KeySet) -> About {
+    About {
+        incarnation: "lost".to_owned(),
+        source: "source".into(),
+        target: "target".into(),
+        keys: keys.clone(),
+        tables: Vec::new(),
+    }
+}
+
 /// Another migration on a shard, which says what it is about.
 async fn beside(session: &Client, name: &str, keys: &KeySet) -> Token {
     let token = Token {
@@ -106,17 +146,10 @@ async fn beside(session: &Client, name: &str, keys: &KeySet) -> Token {
     epoch::enrol(session, &token, "target", "m", "t")
         .await
         .expect("enrolled");
-    let about = About {
-        incarnation: "lost".to_owned(),
-        source: "source".into(),
-        target: "target".into(),
-        keys: keys.clone(),
-        tables: Vec::new(),
-    };
     session
         .execute(
             "update shardwright.move set about = $2 where migration = $1",
-            &[&token.migration.0, &serde_json::json!(about)],
+            &[&token.migration.0, &serde_json::json!(about(keys))],
         )
         .await
         .expect("said");
@@ -151,12 +184,27 @@ async fn who_comes_to_a_shard_keeps_the_tables_that_others_made() {
     assert_eq!(count(&there, kept).await, 1);
 }
 
+#[tokio::test]
+async fn tables_that_should_exist_already_are_not_made() {
+    let bench = Bench::new("brought_existing", ITEM).await;
+    let there = bench.ours(&bench.target).await;
+    let context = preparing(&bench).await;
+    let mut dispatch = (*context.dispatch).clone();
+    dispatch.options.schema = Schema::Existing;
+    let context = Context::new(dispatch, context.owned, context.controller, context.cancel);
+    let made = steps::prepare(&context).await.expect("they are there");
+    assert!(!made.created);
+    let drop = "drop table public.item";
+    there.batch_execute(drop).await.expect("dropped");
+    assert_eq!(code(steps::prepare(&context).await), "target.absent");
+}
+
 const FINDINGS: &str = "
     insert into shardwright.snapshot (migration, number, snapshot, barrier) select migration, 0, '1:1:', '0/0' from shardwright.move;
-    insert into shardwright.verification (migration, direction, run, fingerprint, finished_at) select migration, 'forward', 0, '', now() from shardwright.move;
+    insert into shardwright.verification (migration, direction, run, fingerprint, storage, finished_at) select migration, 'forward', 0, '', '{}', now() from shardwright.move;
     insert into shardwright.verified (migration, direction, relation, ordinal, part) select migration, 'forward', 'r', 1, '' from shardwright.move;
-    insert into shardwright.difference (migration, direction, relation, ordinal, key, kind, columns)
-      select migration, 'forward', 'r', 1, 'k', 'missing', '{}' from shardwright.move";
+    insert into shardwright.difference (migration, direction, relation, ordinal, key, digest, kind, columns)
+      select migration, 'forward', 'r', 1, 'k', '', 'missing', '{}' from shardwright.move";
 
 async fn findings(session: &Client) -> i64 {
     let mut all = 0;

@@ -113,6 +113,7 @@ pub(super) async fn committed_before(bench: &Bench, end: Lsn, marker: &Marker) -
         publication: bench.token.migration.publication(FORWARD),
         start: start_of(bench).await,
         system: system(&bench.source).await,
+        format: plans::table::Format::Text,
     };
     let mut stream = ChangeStream::open(&bench.source.dsn(), "test", &start)
         .await

@@ -19,7 +19,7 @@ use crate::stream::failure_of;
 const FORWARD: Direction = Direction::Forward;
 
 /// `step`, as it is dispatched with a plan of the tables as the bench found them.
-async fn dispatched(bench: &Bench, step: StepKind) -> Context {
+pub(super) async fn dispatched(bench: &Bench, step: StepKind) -> Context {
     let mut context = again(bench, step);
     let session = bench.ours(&bench.source).await;
     let dispatch = Arc::make_mut(&mut context.dispatch);
@@ -38,12 +38,12 @@ async fn dispatched(bench: &Bench, step: StepKind) -> Context {
     context
 }
 
-async fn run(session: &Client, sql: &str) {
+pub(super) async fn run(session: &Client, sql: &str) {
     session.batch_execute(sql).await.expect(sql);
 }
 
 /// The failure of a look at both shards.
-async fn drift(context: &Context) -> String {
+pub(super) async fn drift(context: &Context) -> String {
     match shape::check(context, StepKind::CatchUp).await {
         Err(StepError::Failed(failure)) => {
             assert_eq!(failure.code, "schema.drift");
@@ -335,6 +335,8 @@ async fn changes_are_refused_while_the_migration_is_under_way() {
     for other in [
         "alter table public.other add column note text",
         "comment on table public.item is 'x'",
+        "reindex index public.item_v",
+        "reindex table public.item",
         "create table public.third (id int)",
         "drop table public.third",
     ] {

@@ -209,7 +209,7 @@ async fn a_comparison_s_point_is_not_waited_for_by_the_commits_that_it_waits_for
         }
     };
     let comparing = async {
-        let held = stream.hold();
+        let held = stream.hold().await.expect("held");
         let began = Instant::now();
         let mut slot = ReplicationSession::open(&bench.source.dsn(), "test")
             .await
@@ -217,6 +217,7 @@ async fn a_comparison_s_point_is_not_waited_for_by_the_commits_that_it_waits_for
         let options = SlotOptions {
             temporary: true,
             export: true,
+            failover: false,
         };
         slot.create_slot("dwhold_point", options)
             .await

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use plans::id::Epoch;
+use plans::id::{Epoch, MigrationId};
 
 use super::bench::{Bench, ITEM, pid, state, until_blocked};
 use super::shard::until;
 use crate::error::StepError;
 use crate::pg::epoch::{self, Token};
+use crate::pg::home;
 use crate::pg::shard::Shard;
 
 /// What the sessions of the former owner have seen.
@@ -167,4 +168,65 @@ async fn definitions_of_a_former_owner_are_refused_too() {
     epoch::execute(&zombie, &bench.token_of(2), sql)
         .await
         .expect("the owner may");
+}
+
+#[tokio::test]
+async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
+    let bench = Bench::new("enrols", ITEM).await;
+    let (ours, other) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.source).await,
+    );
+    let (app, observer) = (bench.source.session().await, bench.source.session().await);
+    home::forget(&ours, &bench.token, "s").await.expect("ended");
+    assert!(!home::exists(&ours, "s").await.expect("read"));
+    home::drop_unused(&ours, "s").await.expect("gone already");
+
+    // The row of the one that begins is under way while the other one looks whether there is any.
+    home::ensure(&ours, "s").await.expect("our schema");
+    app.batch_execute(
+        "begin; insert into shardwright.move (migration, role, epoch, map, map_version) \
+         values ('next', 'source', 1, 'm', 1)",
+    )
+    .await
+    .expect("a row in the way");
+    let next = Token {
+        migration: MigrationId::from("next"),
+        ..bench.token.clone()
+    };
+    let (begins, ends) = (pid(&ours).await, pid(&other).await);
+    let (enrolled, dropped, ()) = tokio::join!(
+        home::enrol(&ours, &next, "source", "m", "s"),
+        async {
+            until_blocked(&observer, begins).await;
+            home::drop_unused(&other, "s").await
+        },
+        async {
+            until_blocked(&observer, ends).await;
+            app.batch_execute("rollback").await.expect("out of the way");
+        }
+    );
+    enrolled.expect("enrolled");
+    dropped.expect("looked");
+    let there = epoch::is_enrolled(&ours, &next, "s").await.expect("read");
+    assert!(there, "the schema was dropped with the row");
+}
+
+#[tokio::test]
+async fn a_migration_enrols_also_where_the_schema_has_just_been_dropped() {
+    let bench = Bench::new("enrols_after", ITEM).await;
+    let ours = bench.ours(&bench.source).await;
+    home::ensure(&ours, "s").await.expect("our schema");
+    home::forget(&ours, &bench.token, "s").await.expect("ended");
+    let enrolled = home::enrol(&ours, &bench.token, "source", "m", "s").await;
+    enrolled.expect("enrolled");
+    let older = Token {
+        epoch: Epoch(0),
+        ..bench.token.clone()
+    };
+    let refused = home::enrol(&ours, &older, "source", "m", "s").await;
+    assert!(refused.expect_err("refused").is_superseded());
+    // Nothing is left open.
+    let there = epoch::is_enrolled(&ours, &bench.token, "s").await;
+    assert!(there.expect("read"));
 }

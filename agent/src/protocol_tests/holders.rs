@@ -27,6 +27,7 @@ fn die_holding(shard: Shard, migration: String, both_asleep: std::sync::mpsc::Re
         let options = SlotOptions {
             temporary: true,
             export: true,
+            failover: false,
         };
         let made = slot.create_slot("held_s", options).await.expect("a slot");
         let exported = made.snapshot.expect("a snapshot");

@@ -14,7 +14,7 @@ use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::replication::{ReplicationSession, SlotOptions};
 use crate::pg::snapshot;
-use crate::stream::{Stream, reached};
+use crate::stream::{ParkAt, Stream, reached};
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -33,14 +33,15 @@ async fn write(bench: &Bench, lane: i64, commit: &str, stop: Arc<AtomicBool>) ->
     id
 }
 
-/// A slot's point and a session that sees what committed before it.
-async fn point(bench: &Bench, round: u32) -> (Lsn, Connected, ReplicationSession) {
+/// A slot's point, a session that sees what committed before it, and the session that holds its snapshot.
+pub(super) async fn point(bench: &Bench, round: u32) -> (ParkAt, Connected, ReplicationSession) {
     let mut slot = ReplicationSession::open(&bench.source.dsn(), "test")
         .await
         .expect("opened");
     let options = SlotOptions {
         temporary: true,
         export: true,
+        failover: false,
     };
     let name = format!("{}_{round}", bench.token.migration);
     let made = slot.create_slot(&name, options).await.expect("a slot");
@@ -49,7 +50,11 @@ async fn point(bench: &Bench, round: u32) -> (Lsn, Connected, ReplicationSession
     snapshot::begin_with(&session, &exported, "read only")
         .await
         .expect("imported");
-    (made.consistent_point, session, slot)
+    let at = ParkAt {
+        before: made.consistent_point,
+        snapshot: exported,
+    };
+    (at, session, slot)
 }
 
 /// Waits until the source has more rows than were compared before.
@@ -84,7 +89,7 @@ async fn a_parked_stream_has_applied_exactly_what_the_snapshot_sees() {
         let mut compared = 0;
         for round in 0..6 {
             until_more_than(&bench, compared).await;
-            let held = stream.hold();
+            let held = stream.hold().await.expect("held");
             let (at, source, _slot) = point(&bench, round).await;
             let (parked, ()) = tokio::join!(held.park(at), mark(&bench));
             parked.expect("parked");
@@ -101,6 +106,40 @@ async fn a_parked_stream_has_applied_exactly_what_the_snapshot_sees() {
     assert_eq!(rows, written.iter().sum::<i64>());
 }
 
+/// Rows that come without their large values between the hold and the point are read as they were at the point.
+#[tokio::test]
+async fn a_parked_stream_has_no_row_that_is_ahead() {
+    let bench = Bench::new("park_ahead", ITEM).await;
+    let app = bench.source.session().await;
+    let storage = "alter table public.item alter column v set storage external";
+    app.batch_execute(storage).await.expect("altered");
+    let seed = "insert into public.item select 1 + g % 2 * 110, g, repeat('x', 9000) from generate_series(1, 20) g";
+    bench.capture(FORWARD).await;
+    let stream = bench.stream(FORWARD).await;
+    app.batch_execute(seed).await.expect("seeded");
+    let there_and_back = async |session: &Connected| {
+        let go = "update public.item set tenant_id = 112 - tenant_id";
+        session.batch_execute(go).await.expect("gone");
+    };
+    bench.drain(&stream).await.expect("drained");
+    for round in 0..4 {
+        there_and_back(&app).await;
+        let held = stream.hold().await.expect("held");
+        there_and_back(&app).await;
+        let (at, source, _slot) = point(&bench, round).await;
+        // What commits behind the point must not be seen in the rows that are read before it.
+        there_and_back(&app).await;
+        let (parked, ()) = tokio::join!(held.park(at), mark(&bench));
+        parked.expect("parked");
+        let target = bench.ours(&bench.target).await;
+        let here = bench.rows(&source).await;
+        assert!(!here.is_empty());
+        assert_eq!(here, bench.rows(&target).await, "round {round}");
+    }
+    bench.drain(&stream).await.expect("drained");
+    bench.assert_equal().await;
+}
+
 /// Without the hold the stream may be past the point before it is known: that must not look parked.
 #[tokio::test]
 async fn a_stream_that_is_past_the_point_says_so() {
@@ -109,7 +148,7 @@ async fn a_stream_that_is_past_the_point_says_so() {
     let stream = bench.stream(FORWARD).await;
     let (at, _source, _slot) = point(&bench, 0).await;
     bench.drain(&stream).await.expect("applied beyond it");
-    let held = stream.hold();
+    let held = stream.hold().await.expect("held");
     let (parked, ()) = tokio::join!(held.park(at), mark(&bench));
     assert_eq!(code(parked), "stream.passed");
     drop(held);
@@ -122,7 +161,7 @@ async fn a_hold_that_is_given_up_lets_the_stream_go_on() {
     bench.capture(FORWARD).await;
     let stream = bench.stream(FORWARD).await;
     bench.drain(&stream).await.expect("it runs");
-    let held = stream.hold();
+    let held = stream.hold().await.expect("held");
     let session = bench.ours(&bench.source).await;
     let marker = Marker::new(&bench.token, 1, Kind::Probe);
     marker

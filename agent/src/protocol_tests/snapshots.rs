@@ -102,6 +102,7 @@ async fn slot_with_snapshot(bench: &Bench) -> (ReplicationSession, TxSnapshot) {
     let options = SlotOptions {
         temporary: false,
         export: true,
+        failover: false,
     };
     let slot = bench.token.migration.slot(FORWARD);
     let made = replication

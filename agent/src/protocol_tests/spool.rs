@@ -272,3 +272,28 @@ async fn a_slot_is_given_up_before_it_makes_the_source_keep_too_much() {
     let left: i64 = app.query_one(left, &[&slot]).await.expect("read").get(0);
     assert_eq!(left, 0);
 }
+
+/// It is ahead of the stream until a barrier comes, which lies behind all that the spool has.
+#[tokio::test]
+async fn a_row_that_is_read_again_at_the_end_of_the_spool_arrives_and_the_spool_goes() {
+    let ddl = "create table public.item (tenant_id bigint, id bigint, v text, big text, primary key (tenant_id, id)); \
+               alter table public.item alter column big set storage external";
+    let bench = Bench::new("spool_ahead", ddl).await;
+    let folder = Folder::new(&bench);
+    let app = bench.source.session().await;
+    let large = "insert into public.item values (50, 1, 'v', repeat('0123456789', 2000))";
+    app.batch_execute(large).await.expect("inserted");
+    bench.capture(FORWARD).await;
+    let stream = spooling(&bench, &folder.0, false).await;
+    let into = "update public.item set tenant_id = 100";
+    app.batch_execute(into).await.expect("moved in");
+    until_captured(&bench, &app).await;
+    stream.apply(true);
+    bench.drain(&stream).await.expect("drained");
+    assert_eq!(bench.assert_equal().await, 2);
+    until("the spool is gone", || async { folder.is_empty() }).await;
+    let last = "update public.item set v = 'last'";
+    app.batch_execute(last).await.expect("changed");
+    bench.drain(&stream).await.expect("drained");
+    assert_eq!(bench.assert_equal().await, 2);
+}

@@ -3,6 +3,8 @@
 mod case;
 mod dirty;
 mod hold;
+mod nearly_equal;
 mod planted;
 mod repair;
 mod resume;
+mod whole_rows;

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
+use plans::table::one_of_each_top;
 use plans::wire::TableProgress;
 use serde_json::{Value, json};
 use tokio_postgres::Client;
@@ -31,15 +32,14 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     let built = build(context, "post").await?;
     let target = context.target()?;
     let session = target.session("analyze").await?;
-    for table in &context.dispatch.tables {
-        context.say(format!("analyzing {}", table.table));
+    // With a partitioned table its leaves.
+    for table in one_of_each_top(&context.dispatch.tables) {
+        let table = table.top();
+        context.say(format!("analyzing {table}"));
         session
-            .batch_execute(&format!("analyze {}", table.table.sql()))
+            .batch_execute(&format!("analyze {}", table.sql()))
             .await
-            .at(format_args!(
-                "shard {}: analyzing {}",
-                target.name, table.table
-            ))?;
+            .at(format_args!("shard {}: analyzing {table}", target.name))?;
     }
     Ok(json!({ "objects": built }))
 }

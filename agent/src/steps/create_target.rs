@@ -8,6 +8,7 @@
 //! were given away, and only then is it looked whether rows of the moving keys are there.
 //! A second run takes back what the first one did and begins again: the copy has not begun, or is void.
 
+use plans::request::Schema::Existing;
 use plans::step::create_target::TargetCreated;
 use plans::table::MovingTable;
 use tokio_postgres::Client;
@@ -20,8 +21,9 @@ use crate::owned::Context;
 use crate::pg::away::Away;
 use crate::pg::brought::Brought;
 use crate::pg::delete::Closed;
-use crate::pg::schema::{self, Schema, Section};
+use crate::pg::schema::{Schema, Section};
 use crate::pg::{catalog, epoch, guard, home, others};
+use crate::schema;
 
 pub(super) async fn run(context: &Context) -> Result<TargetCreated, StepError> {
     context
@@ -35,7 +37,6 @@ pub(super) async fn run(context: &Context) -> Result<TargetCreated, StepError> {
 pub(crate) async fn prepare(context: &Context) -> Result<TargetCreated, StepError> {
     let target = context.target()?;
     let session = target.session("create").await?;
-    home::ensure(&session, &target.name).await?;
     context.enrol(&session, "target", &target.name).await?;
     others::keep_their_tables(&session, &context.token(), &target.name).await?;
     undo(context, &session, &target.name).await?;
@@ -46,6 +47,16 @@ pub(crate) async fn prepare(context: &Context) -> Result<TargetCreated, StepErro
             created: false,
             objects: 0,
         });
+    }
+    if context.dispatch.options.schema == Existing {
+        return Err(StepError::refused(
+            "target.absent",
+            format!(
+                "shard {}: it has none of the moving tables, and `schema: existing` creates none",
+                target.name
+            ),
+            "run your migrations there, then `resume`; or abort, and plan with `schema: copy`",
+        ));
     }
     let objects = create(context, &session, &target.name).await?;
     Ok(TargetCreated {
@@ -239,7 +250,8 @@ pub(super) async fn undo(
 async fn create(context: &Context, session: &Client, shard: &str) -> Result<usize, StepError> {
     context.say("reading the source's schema");
     let source = &context.source()?;
-    let schema = schema::dump(&source.dsn, &source.name).await?;
+    let version = schema::major(session, shard).await?;
+    let schema = schema::read(source, version).await?;
     context.say("creating tables, register and guards on the target");
     epoch::begin(session, &context.token(), shard).await?;
     store(session, context, &schema, shard).await?;
@@ -312,8 +324,9 @@ async fn restore(
         .await
         .at(&what)?;
     let role = guard::session_user(session).await.at(&what)?;
-    for table in dispatch.tables.iter().enumerate() {
-        let sql = guard::triggers_sql(&dispatch.migration, &dispatch.keys, table, &role);
+    for index in 0..dispatch.tables.len() {
+        let about = (index, dispatch.tables.as_slice());
+        let sql = guard::triggers_sql(&dispatch.migration, &dispatch.keys, about, &role);
         session.batch_execute(&sql).await.at(&what)?;
     }
     session

@@ -25,6 +25,7 @@ use tokio_postgres::Client;
 use super::verify::Sides;
 use crate::error::StepError;
 use crate::owned::Context;
+use crate::pg::catalog;
 use crate::pg::epoch::{self, Token};
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
@@ -305,6 +306,9 @@ async fn finish_flipped(
     // A value that was only read proves nothing after a crash: closed is written again first (R9).
     let (token, shard) = (&parties.sides.token, &parties.sides.origin.name);
     register::begin_and_set(&losing, token, attempt.0, Setting::Closed, shard).await?;
+    let tables = context.captured(parties.direction);
+    let shard = parties.sides.destination.name.as_str();
+    let storage = catalog::storage(&gaining, tables, shard).await?;
     open(parties, attempt, version, &gaining).await?;
     let open = millis(started);
     tell_former(parties, attempt, version, &losing).await?;
@@ -318,6 +322,7 @@ async fn finish_flipped(
             ..Window::default()
         },
         dirty_keys: 0,
+        storage,
     })
 }
 

@@ -33,18 +33,11 @@ pub(crate) struct Both<'a> {
 }
 
 /// Compares dirty keys while writes go on and forgets those that are equal; how many are left.
-///
-/// Prepares both sessions for [`differences`].
 pub(crate) async fn recheck(
     context: &Context,
     sides: &Sides,
     both: &Both<'_>,
 ) -> Result<usize, StepError> {
-    let shard = sides.destination.name.as_str();
-    tokio::try_join!(
-        compare::prepare(both.origin, &sides.origin.name),
-        compare::prepare(both.destination, shard)
-    )?;
     let mut left = 0;
     for moving in dirty_tables(context, sides, both).await? {
         let mut after = String::new();
@@ -153,7 +146,8 @@ async fn forget(
         .execute(
             "delete from shardwright.dirty where ctid = any (array(
                  select d.ctid from shardwright.dirty d
-                 join unnest($3::text[], $4::pg_lsn[]) as seen (key, lsn) on d.key = seen.key and d.lsn = seen.lsn
+                 join unnest($3::text[], $4::pg_lsn[]) as seen (key, lsn)
+                   on d.digest = pg_catalog.sha256(pg_catalog.convert_to(seen.key, 'UTF8')) and d.lsn = seen.lsn
                  where d.migration = $1 and d.relation = $2
                  for update of d skip locked))",
             &[&sides.token.migration.0, &relation, &texts, &marks],

@@ -6,7 +6,7 @@
 
 use plans::names::Direction;
 use plans::step::drop_old::Dropped;
-use plans::table::MovingTable;
+use plans::table::{MovingTable, one_of_each_top};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -19,9 +19,9 @@ use crate::owned::Context;
 use crate::pg::delete::{Closed, Deletion};
 use crate::pg::dual_write::Proof;
 use crate::pg::shard::Shard;
-use crate::pg::{epoch, guard, home, register};
+use crate::pg::{catalog, epoch, guard, home, register};
 
-pub(super) async fn run(context: &Context) -> Result<Dropped, StepError> {
+pub(crate) async fn run(context: &Context) -> Result<Dropped, StepError> {
     context.say("stopping the streams");
     context.owned.stop_stream().await;
     context.spool().remove().await?;
@@ -55,7 +55,10 @@ async fn remove(context: &Context, session: &Client, source: &Shard) -> Result<D
     let token = context.token_after_flip();
     let closed = Closed::Told(token.until.0);
     let deletion = deletion(context, source, token, closed);
-    let tables = context.keyed();
+    let tables = still_there(context, session, &source.name).await?;
+    if tables.is_empty() {
+        return Ok(Dropped::default());
+    }
     if !context.dispatch.source_keeps_keys
         && let Some(dropped) = empty_whole(context, &deletion, session, &tables).await?
     {
@@ -77,7 +80,7 @@ async fn remove(context: &Context, session: &Client, source: &Shard) -> Result<D
 }
 
 /// Truncates or drops tables that hold nothing but moved rows; `None` when somebody uses them, or when they
-/// hold other rows.
+/// hold other rows, those of a partition that came later among them: nobody has copied these.
 async fn empty_whole(
     context: &Context,
     deletion: &Deletion<'_>,
@@ -106,20 +109,23 @@ async fn empty_whole(
         }
         counts.push((moved, bytes));
     }
-    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    // A partitioned table as a whole, with partitions that have come since.
+    let whole = one_of_each_top(tables);
+    let names: Vec<String> = whole.iter().map(|table| table.top().sql()).collect();
     let names = names.join(", ");
     let verb = if context.dispatch.drop_tables {
         "drop table"
     } else {
         "truncate"
     };
-    let others: Vec<String> = tables
+    let others: Vec<String> = whole
         .iter()
         .map(|table| {
             format!(
-                "exists (select from only {} where not {})",
-                table.table.sql(),
-                deletion.predicate(table)
+                "exists (select from {} t where not {} or {})",
+                table.top().sql(),
+                table.predicate(deletion.keys, "t"),
+                catalog::in_none(tables),
             )
         })
         .collect();
@@ -182,15 +188,25 @@ async fn bloat(
     Ok(row.get(0))
 }
 
+/// The moved tables that nobody has dropped since the flip; a leaf goes with its table.
+async fn still_there(
+    context: &Context,
+    session: &Client,
+    shard: &str,
+) -> Result<Vec<MovingTable>, StepError> {
+    let there = catalog::tables(session, shard).await?;
+    let mut tables = context.keyed();
+    tables.retain(|table| there.contains_key(&table.table) && there.contains_key(table.top()));
+    Ok(tables)
+}
+
 async fn clean_source(
     context: &Context,
     session: &Client,
     source: &Shard,
 ) -> Result<(), StepError> {
     let token = context.token_for_cleanup();
-    let there = crate::pg::catalog::tables(session, &source.name).await?;
-    let mut tables = context.keyed();
-    tables.retain(|table| there.contains_key(&table.table));
+    let tables = still_there(context, session, &source.name).await?;
     let version = context.dispatch.map_version.next().0;
     away(context, &token, &tables, &source.name)
         .give(session, version)

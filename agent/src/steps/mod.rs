@@ -8,7 +8,7 @@ mod cutover;
 mod delete;
 mod dirty;
 mod drop_new;
-mod drop_old;
+pub(crate) mod drop_old;
 mod dual_write;
 mod hold;
 mod hold_back;

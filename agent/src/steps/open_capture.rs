@@ -19,8 +19,7 @@ use crate::pg::lsn::Lsn;
 use crate::pg::progress::{self, Progress};
 use crate::pg::replication::{CreatedSlot, ReplicationSession, SlotOptions};
 use crate::pg::shard::Shard;
-use crate::pg::snapshot;
-use crate::pg::{epoch, home};
+use crate::pg::{epoch, publication, snapshot, standbys};
 
 /// Creating a slot waits for every running transaction; after this long we say which.
 const SLOT_PATIENCE: Duration = Duration::from_secs(120);
@@ -31,7 +30,6 @@ pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
     let session = source.session("capture").await?;
     let token = context.token();
     record(context, &dispatch.source.name.0, Direction::Forward).await?;
-    home::ensure(&session, &source.name).await?;
     context.enrol(&session, "source", &source.name).await?;
     context.say("putting guards on the source's tables");
     guards(context, &session, 0, &source.name).await?;
@@ -41,7 +39,7 @@ pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
     context.spool().remove().await?;
     publish(&session, context, Direction::Forward, &source.name).await?;
     context.say("creating the replication slot; it waits for transactions that run now");
-    let (slot, holder) = create_slot(context, &source, Direction::Forward).await?;
+    let (slot, holder) = create_slot(&session, context, &source, Direction::Forward).await?;
     fail_point::hit("open_capture.slot_created").await?;
     let id = dispatch.migration.as_str();
     // A process that was stopped for a while must not end the holders of its successor (I7).
@@ -92,14 +90,13 @@ pub(super) async fn record(
     Ok(())
 }
 
-/// Creates the publication with the predicate as its row filter, unless it is there.
+/// Creates the publication with the predicate as its row filter; one that is there goes.
 pub(super) async fn publish(
     session: &Client,
     context: &Context,
     direction: Direction,
     shard: &str,
 ) -> Result<(), StepError> {
-    let name = context.dispatch.migration.publication(direction);
     let tables: Vec<String> = context
         .captured(direction)
         .map(|table| {
@@ -111,17 +108,13 @@ pub(super) async fn publish(
             }
         })
         .collect();
-    let sql = format!(
-        "drop publication if exists {name}; create publication {name} for table {}",
-        tables.join(", ")
-    );
-    epoch::execute(session, &context.token_for_cleanup(), &sql)
-        .await
-        .at(format_args!("shard {shard}: creating publication {name}"))
+    let token = context.token_for_cleanup();
+    publication::create(session, &token, direction, &tables, shard).await
 }
 
 /// Creates the slot; its snapshot lives as long as the returned session.
 pub(super) async fn create_slot(
+    client: &Client,
     context: &Context,
     shard: &Shard,
     direction: Direction,
@@ -136,6 +129,7 @@ pub(super) async fn create_slot(
     let options = SlotOptions {
         temporary: false,
         export,
+        failover: standbys::keep_slots(client, &shard.name).await?,
     };
     let created = tokio::time::timeout(SLOT_PATIENCE, session.create_slot(&slot, options)).await;
     match created {

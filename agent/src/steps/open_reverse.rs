@@ -19,7 +19,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     dual_write::record(context, Direction::Reverse).await?;
     drop_slot(&session, context, Direction::Reverse, &target.name).await?;
     publish(&session, context, Direction::Reverse, &target.name).await?;
-    let (slot, _session) = create_slot(context, &target, Direction::Reverse).await?;
+    let (slot, _session) = create_slot(&session, context, &target, Direction::Reverse).await?;
     fail_point::hit("open_reverse.slot_created").await?;
     let source = context.source()?;
     let from = slot.consistent_point;

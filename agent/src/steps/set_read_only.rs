@@ -13,7 +13,7 @@ use crate::controller::CleanupRecord;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::register::{self, Setting};
-use crate::pg::{epoch, home, wait_out};
+use crate::pg::{epoch, wait_out};
 
 /// One turn of waiting for writers, after which it is said again how many there are.
 const TURN: Duration = Duration::from_secs(5);
@@ -38,7 +38,6 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
         .controller
         .record_cleanup(&dispatch.migration, &records)
         .await?;
-    home::ensure(&session, shard).await?;
     context.enrol(&session, "source", shard).await?;
     let sql = format!(
         "update shardwright.move set read_only = true where migration = {}",

@@ -22,7 +22,8 @@ use tokio_postgres::Client;
 
 use crate::error::StepError;
 use crate::owned::Context;
-use crate::pg::compare::{self, Chunk, Found, Moving, Records, Sums};
+use crate::pg::catalog;
+use crate::pg::compare::{self, Chunk, Found, Moving, Records, Storage, Sums};
 use crate::pg::epoch::Token;
 use crate::pg::shard::Shard;
 use crate::stream::Stream;
@@ -85,6 +86,7 @@ pub(super) async fn compare(
     }
     let sides = Sides::of(context, direction)?;
     let session = sides.destination.session("verify").await?;
+    let storage = storage(context, direction, &sides.origin).await?;
     let comparison = Comparison {
         context,
         direction,
@@ -95,13 +97,23 @@ pub(super) async fn compare(
     };
     let ended = comparison
         .records()
-        .begin(run.number, &context.dispatch.schema_fingerprint)
+        .begin(run.number, &context.dispatch.schema_fingerprint, &storage)
         .await?;
     let kept = comparison.kept().await?;
     if !ended {
         comparison.to_the_end().await?;
     }
     comparison.end(kept).await
+}
+
+/// Where the rows lie that are compared, before the first point: a rewrite that comes later is found by it.
+async fn storage(
+    context: &Context,
+    direction: Direction,
+    owner: &Shard,
+) -> Result<Storage, StepError> {
+    let session = owner.session("verify").await?;
+    catalog::storage(&session, context.captured(direction), &owner.name).await
 }
 
 struct Comparison<'a> {
@@ -227,6 +239,9 @@ impl Comparison<'_> {
             ROWS_NAMED
         };
         let found = compare::drill(origin, copy, moving, &chunk.part, most).await?;
+        if found.different() == 0 {
+            return Err(unnamed(&chunk.relation));
+        }
         Ok((here.rows, found))
     }
 
@@ -275,6 +290,15 @@ fn differs(context: &Context, rows: i64) -> StepError {
         )),
         retry: RetryClass::None,
     })
+}
+
+/// Digests are taken over all rows, and rows are told apart by their keys.
+fn unnamed(relation: &str) -> StepError {
+    StepError::refused(
+        "verify.unnamed",
+        format!("the copies of {relation} differ, and no single row does"),
+        "most likely one side has two rows with one key: find them with index scans off, reindex what identifies them, abort the migration and plan it again",
+    )
 }
 
 /// The stream of the context, for those that only watch it.

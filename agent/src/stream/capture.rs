@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use plans::table::stream_format;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -173,6 +174,7 @@ pub(super) async fn open(
         publication: spec.token.migration.publication(spec.direction),
         start,
         system: spec.system,
+        format: stream_format(&spec.tables).0,
     };
     let name = spec.origin.application_name(role);
     ChangeStream::open_at(&spec.origin.dsn, &name, &start, pace)

@@ -6,8 +6,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::batch::Batch;
+use super::recopy::Recopied;
 use super::visible::Visible;
-use super::{Ask, Shared};
+use super::{Ask, ParkAt, Shared};
 use crate::error::{At, StepError};
 use crate::pg::apply::RowChange;
 use crate::pg::ddl;
@@ -39,8 +40,8 @@ struct Arriving {
 pub(super) enum Halt {
     /// Before the next transaction.
     Here,
-    /// Before the first transaction that commits at this position or later.
-    Before(Lsn, oneshot::Sender<Lsn>),
+    /// Before the first transaction that commits at this point or later.
+    Before(ParkAt, oneshot::Sender<Lsn>),
 }
 
 /// How a run ends without an error.
@@ -88,6 +89,8 @@ pub(super) struct Run {
     pub(super) batch: Batch,
     /// What the copy holds already; `None` once nothing is left to judge.
     pub(super) visible: Option<Visible>,
+    /// Rows that are ahead of the stream.
+    recopied: Recopied,
     arriving: Option<Arriving>,
     /// Position of the last commit that was taken.
     last: Lsn,
@@ -99,13 +102,26 @@ impl Run {
         Self {
             batch,
             visible,
+            recopied: Recopied::default(),
             arriving: None,
             last,
         }
     }
 
     pub(super) fn may_commit(&self) -> bool {
-        self.arriving.is_none() && !self.batch.is_empty()
+        self.arriving.is_none() && !self.batch.is_empty() && !self.is_ahead()
+    }
+
+    /// Whether the batch must stay open, because a row in it is ahead of the stream.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.recopied.is_ahead()
+    }
+
+    /// Tells who holds the stream that nothing is applied from here on.
+    pub(super) fn settle(&self, shared: &mut Shared) {
+        if self.arriving.is_none() && !self.is_ahead() {
+            shared.settle();
+        }
     }
 
     /// True when the stream has reached its end.
@@ -136,20 +152,17 @@ impl Run {
         feed: &mut Feed,
         change: Change,
     ) -> Result<bool, StepError> {
-        match change {
+        match self.batch.applier_ref().legible(change) {
             Change::Begin(begin) => self.begin(shared, feed, begin).await?,
             Change::Relation(relation) => self.relation(shared, relation).await?,
             Change::Insert { relation, new } => {
                 if self.wanted() && !self.held(relation, &new)? {
-                    let change = self.batch.applier().insert(relation, &new)?;
-                    self.push(shared, change).await?;
+                    self.insert(shared, relation, &new).await?;
                 }
             }
             Change::Update { relation, old, new } => {
-                if self.wanted()
-                    && let Some(change) = self.update(relation, &old, &new)?
-                {
-                    self.push(shared, change).await?;
+                if self.wanted() {
+                    self.update(shared, relation, &old, &new).await?;
                 }
             }
             Change::Delete { relation, old } => {
@@ -182,40 +195,78 @@ impl Run {
         self.batch.applier().relation(relation)
     }
 
-    /// An UPDATE may take a row from a unit whose copy holds it to one whose copy does not, and back.
-    fn update(
+    /// A row that lacks values is read on the origin.
+    async fn insert(
         &mut self,
+        shared: &Shared,
+        relation: u32,
+        new: &Tuple,
+    ) -> Result<(), StepError> {
+        let applier = self.batch.applier_ref();
+        if applier.is_complete(relation, new)? {
+            let change = applier.insert(relation, new)?;
+            return self.push(shared, change).await;
+        }
+        let (table, key) = applier.key(relation, new)?;
+        let xid = self.arriving.as_ref().map_or(0, |tx| tx.begin.xid);
+        let at = match &shared.halt {
+            Some(Halt::Before(at, _)) => Some(at),
+            Some(Halt::Here) | None => None,
+        };
+        let read = self.recopied.read(&shared.spec, at, (table, &key), xid);
+        match read.await? {
+            Some(values) => {
+                let change = self.batch.applier_ref().insert_read(table, key, values);
+                self.push(shared, change).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// An UPDATE may take a row from a unit whose copy holds it to one whose copy does not, and back.
+    async fn update(
+        &mut self,
+        shared: &Shared,
         relation: u32,
         old: &OldRow,
         new: &Tuple,
-    ) -> Result<Option<RowChange>, StepError> {
-        let to = self.held(relation, new)?;
+    ) -> Result<(), StepError> {
+        let whole = self.batch.applier_ref().complete(relation, old, new)?;
+        let to = self.held(relation, &whole)?;
         let from = match old {
             OldRow::Absent => to,
             OldRow::Key(row) | OldRow::Full(row) => self.held(relation, row)?,
         };
-        let applier = self.batch.applier();
-        match (from, to) {
-            (false, false) => applier.update(relation, old, new).map(Some),
-            (false, true) => applier.delete(relation, old).map(Some),
-            (true, false) => applier.insert(relation, new).map(Some),
-            (true, true) => Ok(None),
-        }
+        let applier = self.batch.applier_ref();
+        let change = match (from, to) {
+            (false, false) => applier.update(relation, old, new)?,
+            (false, true) => applier.delete(relation, old)?,
+            (true, false) => return self.insert(shared, relation, &whole).await,
+            (true, true) => return Ok(()),
+        };
+        self.push(shared, change).await
     }
 
-    /// Whether the copy holds this image of a row already.
-    fn held(&mut self, relation: u32, row: &Tuple) -> Result<bool, StepError> {
-        let (Some(visible), Some(arriving)) = (&self.visible, &self.arriving) else {
+    /// Whether the copy, or a row that was read since, holds this image of a row already.
+    fn held(&self, relation: u32, row: &Tuple) -> Result<bool, StepError> {
+        let Some(arriving) = &self.arriving else {
             return Ok(false);
         };
-        if !arriving.judge {
-            return Ok(false);
+        let (applier, xid) = (self.batch.applier_ref(), arriving.begin.xid);
+        if self.is_ahead() {
+            let (table, key) = applier.key(relation, row)?;
+            if let Some(held) = self.recopied.holds(table, &key, xid) {
+                return Ok(held);
+            }
         }
-        let (table, first) = self.batch.applier_ref().place(relation, row)?;
-        visible.holds(table, &first, arriving.begin.xid)
+        let Some(visible) = self.visible.as_ref().filter(|_| arriving.judge) else {
+            return Ok(false);
+        };
+        let (table, first) = applier.place(relation, row)?;
+        visible.holds(table, &first, xid)
     }
 
-    fn held_old(&mut self, relation: u32, old: &OldRow) -> Result<bool, StepError> {
+    fn held_old(&self, relation: u32, old: &OldRow) -> Result<bool, StepError> {
         match old {
             // The applier refuses it with the reason.
             OldRow::Absent => Ok(false),
@@ -232,7 +283,13 @@ impl Run {
         while let Ok(ask) = shared.asks.try_recv() {
             shared.take(ask);
         }
-        while halts_before(shared, &begin) {
+        if self.is_ahead() {
+            self.recopied.reach(begin.final_lsn).await;
+            // At once: the next row may be ahead again, and so each one after it.
+            self.commit(shared, feed).await?;
+        }
+        // A row that is ahead must not be seen.
+        while !self.is_ahead() && halts_before(shared, &begin) {
             self.stay(shared, feed).await?;
         }
         let skip = begin.final_lsn < self.batch.position();
@@ -258,6 +315,7 @@ impl Run {
 
     /// Commits what was taken, answers who asked to park here, and waits for the next ask.
     async fn stay(&mut self, shared: &mut Shared, feed: &mut Feed) -> Result<(), StepError> {
+        self.settle(shared);
         self.commit(shared, feed).await?;
         if let Some(Halt::Before(_, parked)) = shared.halt.replace(Halt::Here) {
             let _ = parked.send(self.last);
@@ -331,6 +389,9 @@ impl Run {
         shared: &mut Shared,
         feed: &mut Feed,
     ) -> Result<(), StepError> {
+        if self.is_ahead() {
+            return Ok(());
+        }
         let moving = self.batch.moving();
         self.batch.commit(&shared.spec).await?;
         let progress = self.batch.progress;
@@ -391,7 +452,7 @@ fn halts_before(shared: &Shared, begin: &Begin) -> bool {
     match &shared.halt {
         None => false,
         Some(Halt::Here) => true,
-        Some(Halt::Before(before, _)) => begin.final_lsn >= *before,
+        Some(Halt::Before(at, _)) => begin.final_lsn >= at.before,
     }
 }
 

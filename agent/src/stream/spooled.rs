@@ -29,7 +29,7 @@ const NEARLY_DRAINED: u64 = 1 << 20;
 pub(super) async fn run(shared: &mut Shared) -> Result<Ended, StepError> {
     let Some(place) = shared.spec.spool.clone() else {
         let run = open(&shared.spec).await?;
-        return live(shared, run).await;
+        return live(shared, run, None).await;
     };
     // Whoever shares this spool makes durable first and confirms then: the slot is read before the spool.
     let confirmed = capture::confirmed(&shared.spec).await?;
@@ -37,7 +37,7 @@ pub(super) async fn run(shared: &mut Shared) -> Result<Ended, StepError> {
     let was_behind = std::mem::take(&mut shared.behind);
     if spool.covered().is_none() && shared.may_apply() && !was_behind {
         match open(&shared.spec).await {
-            Ok(run) => return live(shared, run).await,
+            Ok(run) => return live(shared, run, None).await,
             Err(error) if is_passing(&error) => {
                 tracing::warn!(%error, "changes are spooled until the other shard is back");
             }
@@ -50,10 +50,7 @@ pub(super) async fn run(shared: &mut Shared) -> Result<Ended, StepError> {
     };
     let drained = drain(shared, &mut capture, &spool, run).await?;
     match drained {
-        Drained::Level(run) => {
-            spool.remove().await?;
-            live(shared, *run).await
-        }
+        Drained::Level(run) => live(shared, *run, Some(spool)).await,
         Drained::Done => {
             spool.remove().await?;
             Ok(Ended::Done)
@@ -77,7 +74,7 @@ async fn open_spool(place: Place, confirmed: Lsn) -> Result<Spool, StepError> {
 async fn open(spec: &StreamSpec) -> Result<Run, StepError> {
     let shard = spec.destination.name.as_str();
     let session = spec.destination.replica_session("apply").await?;
-    let progress = progress::read(&session, &spec.token, spec.direction, shard).await?;
+    let progress = progress::read_settled(&session, &spec.token, spec.direction, shard).await?;
     let progress = progress.ok_or_else(|| {
         StepError::refused(
             "stream.progress",
@@ -105,6 +102,7 @@ async fn spooling(shared: &mut Shared, capture: &mut Capture) -> Result<Option<R
     shared.mode(StreamMode::Spooling);
     let mut failures = 0;
     loop {
+        shared.settle();
         if shared.may_apply() {
             match open(&shared.spec).await {
                 Ok(run) => {
@@ -172,6 +170,7 @@ async fn drain(
     let mut feed = Feed::Spool(spool.reader(capture.durable.clone()));
     let mut capturing = true;
     loop {
+        run.settle(shared);
         tokio::select! {
             biased;
             ask = shared.asks.recv() => {
@@ -216,8 +215,12 @@ fn tell(shared: &Shared, left: u64) {
     });
 }
 
-/// Applies what the slot sends, at once.
-async fn live(shared: &mut Shared, mut run: Run) -> Result<Ended, StepError> {
+/// Applies what the slot sends, at once; `drained` goes as soon as all of it is durable on the other shard.
+async fn live(
+    shared: &mut Shared,
+    mut run: Run,
+    mut drained: Option<Spool>,
+) -> Result<Ended, StepError> {
     let origin = shared.spec.origin.name.clone();
     let prompt = shared.spec.dual_write.is_some();
     let (role, pace) = if prompt {
@@ -225,11 +228,15 @@ async fn live(shared: &mut Shared, mut run: Run) -> Result<Ended, StepError> {
     } else {
         ("capture", Pace::Easy)
     };
-    let stream = capture::open(&shared.spec, run.batch.progress.lsn, role, pace).await?;
+    if run.batch.is_empty() {
+        remove(&mut drained).await?;
+    }
+    let stream = capture::open(&shared.spec, run.batch.position(), role, pace).await?;
     let mut feed = Feed::Live(Box::new(stream));
     shared.mode(StreamMode::Live);
     let mut waits_since: Option<Instant> = None;
     loop {
+        run.settle(shared);
         tokio::select! {
             biased;
             ask = shared.asks.recv() => {
@@ -243,6 +250,7 @@ async fn live(shared: &mut Shared, mut run: Run) -> Result<Ended, StepError> {
             event = feed.next(&origin) => {
                 let Some(event) = event? else { break };
                 if run.handle(shared, &mut feed, event).await? {
+                    remove(&mut drained).await?;
                     // The apply session ends here; the last report to the slot may take its time.
                     drop(run);
                     tokio::spawn(close(feed));
@@ -250,6 +258,9 @@ async fn live(shared: &mut Shared, mut run: Run) -> Result<Ended, StepError> {
                 }
             }
             () = linger(prompt), if run.may_commit() => run.commit(shared, &mut feed).await?,
+        }
+        if drained.is_some() && run.batch.is_empty() {
+            remove(&mut drained).await?;
         }
         // Changes that nobody waits for must not keep back those that somebody does.
         waits_since =
@@ -266,6 +277,13 @@ async fn live(shared: &mut Shared, mut run: Run) -> Result<Ended, StepError> {
     drop(run);
     close(feed).await;
     Ok(Ended::Again)
+}
+
+async fn remove(drained: &mut Option<Spool>) -> Result<(), StepError> {
+    match drained.take() {
+        Some(spool) => spool.remove().await,
+        None => Ok(()),
+    }
 }
 
 /// How long a batch waits for more; while commits wait for it only for what has arrived already.

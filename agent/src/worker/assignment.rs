@@ -10,6 +10,7 @@ use plans::id::StepId;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::wire::{Dispatch, Outcome, Report, StepReport};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -37,6 +38,8 @@ pub(super) struct Assignment {
     task: JoinHandle<()>,
     /// Compares changed keys while nothing else is done.
     sweep: JoinHandle<()>,
+    /// Keeps log from being kept for nobody while the cutover is waited for.
+    spare: JoinHandle<()>,
 }
 
 impl Assignment {
@@ -58,15 +61,25 @@ impl Assignment {
         let cancel = CancellationToken::new();
         let step = dispatch.step.clone();
         let context = Context::new(dispatch, owned.clone(), controller.clone(), cancel.clone());
-        let sweeping = context.clone();
+        let (sweeping, sparing) = (context.clone(), context.clone());
         let sweep = tokio::spawn(async move { steps::sweep(&sweeping).await });
-        let task = tokio::spawn(perform(context));
+        let (performing, performed) = oneshot::channel::<()>();
+        let task = tokio::spawn(async move {
+            let _performing = performing;
+            perform(context).await;
+        });
+        let spare = tokio::spawn(async move {
+            // A step that makes the slot, or reads it, is not disturbed.
+            let _ = performed.await;
+            spare_log(&sparing).await;
+        });
         Self {
             owned,
             step,
             cancel,
             task,
             sweep,
+            spare,
         }
     }
 
@@ -84,7 +97,7 @@ impl Assignment {
     }
 
     async fn end_tasks(&mut self) {
-        for task in [&mut self.task, &mut self.sweep] {
+        for task in [&mut self.spare, &mut self.task, &mut self.sweep] {
             task.abort();
             let _ = task.await;
         }
@@ -260,7 +273,7 @@ async fn keep(context: &Context) {
             }
         };
         match kept.await {
-            Ok(()) => return spare_log(context).await,
+            Ok(()) => return,
             Err(error) if error.is_superseded() => return,
             Err(error) => tracing::warn!(%error, "the migration could not be kept going yet"),
         }
@@ -268,20 +281,24 @@ async fn keep(context: &Context) {
     }
 }
 
-/// While the cutover waits for its approval the target keeps no log for the stream back, which nobody reads yet.
+/// While the cutover is waited for, also in a pause, the target keeps no log for the stream back, which nobody reads yet.
 async fn spare_log(context: &Context) {
-    let waits = context.is_done(StepKind::OpenReverse) && !context.is_done(StepKind::Cutover);
-    if !waits || !context.online() {
+    let waits = match &context.dispatch.step {
+        None | Some((_, StepKind::Cutover)) => context.is_done(StepKind::OpenReverse),
+        Some((_, kind)) => *kind == StepKind::OpenReverse,
+    };
+    if !waits || context.is_done(StepKind::Cutover) || !context.online() {
         return;
     }
     loop {
-        tokio::select! {
-            () = context.cancel.cancelled() => return context.owned.stop_stream().await,
-            () = tokio::time::sleep(SPARE_EVERY) => {}
+        match steps::let_log_go(context, Direction::Reverse).await {
+            Ok(()) => {}
+            Err(error) if error.is_superseded() => return,
+            Err(error) => {
+                tracing::warn!(%error, "the slot of the way back could not be moved along");
+            }
         }
-        if let Err(error) = steps::let_log_go(context, Direction::Reverse).await {
-            tracing::warn!(%error, "the slot of the way back could not be moved along");
-        }
+        tokio::time::sleep(SPARE_EVERY).await;
     }
 }
 

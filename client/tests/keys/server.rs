@@ -10,7 +10,7 @@ use plans::key_set::KeySet;
 use std::error::Error;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, NoTls, Row};
+use tokio_postgres::{Client, Row};
 
 const DATABASE: &str = "create database keys template template0 encoding 'UTF8' \
     lc_collate 'C' lc_ctype 'C' locale_provider icu icu_locale 'en-US'";
@@ -137,11 +137,9 @@ impl Server {
 }
 
 async fn connect(cluster: &Cluster, database: &str) -> Client {
-    let dsn = Dsn::parse(&cluster.dsn(database, "postgres")).unwrap();
-    let mut config = dsn.config().unwrap();
-    let (client, connection) = config.options(SETTINGS).connect(NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client
+    let text = cluster.dsn(database, "postgres");
+    let dsn = Dsn::parse(&format!("{text} options='{SETTINGS}'")).unwrap();
+    connect::connect_plain(&dsn).await.unwrap().0
 }
 
 fn entry(row: &Row, samples: &Samples) -> Entry {

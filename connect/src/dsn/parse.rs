@@ -5,35 +5,72 @@ use std::collections::BTreeMap;
 use crate::DsnError;
 use crate::reference::Template;
 
-const KNOWN: [&str; 9] = [
+/// Every parameter, in the order in which they are shown.
+pub(super) const KNOWN: [&str; 19] = [
+    "service",
     "host",
+    "hostaddr",
     "port",
     "user",
     "password",
+    "passfile",
     "dbname",
-    "sslmode",
-    "connect_timeout",
     "options",
-    "application_name",
+    "connect_timeout",
+    "sslmode",
+    "sslnegotiation",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "channel_binding",
+    "target_session_attrs",
+    "load_balance_hosts",
+    "gssencmode",
 ];
 
+/// Taken and not used: every session of ours sets these itself.
+const OURS: [&str; 8] = [
+    "application_name",
+    "fallback_application_name",
+    "client_encoding",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_count",
+    "tcp_user_timeout",
+];
+
+/// The parameter's name as it is known here; `None` for one that is not used.
+///
+/// # Errors
+/// [`DsnError::UnknownParameter`].
+pub(crate) fn known(key: &str) -> Result<Option<&'static str>, DsnError> {
+    match KNOWN.into_iter().find(|known| *known == key) {
+        Some(known) => Ok(Some(known)),
+        None if OURS.contains(&key) => Ok(None),
+        None => Err(DsnError::UnknownParameter {
+            key: key.to_owned(),
+        }),
+    }
+}
+
 /// The parameters of a connection string by name.
-#[derive(Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Words(BTreeMap<&'static str, Template>);
 
 impl Words {
-    pub(super) fn take(&mut self, key: &str) -> Option<Template> {
-        self.0.remove(key)
+    pub(super) fn get(&self, key: &str) -> Option<&Template> {
+        self.0.get(key)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &Template)> {
+        self.0.iter().map(|(key, value)| (*key, value))
     }
 
     fn put(&mut self, key: &str, value: Template) -> Result<(), DsnError> {
-        let key = KNOWN
-            .into_iter()
-            .find(|known| *known == key)
-            .ok_or_else(|| DsnError::UnknownParameter {
-                key: key.to_owned(),
-            })?;
-        self.0.insert(key, value);
+        if let Some(key) = known(key)? {
+            self.0.insert(key, value);
+        }
         Ok(())
     }
 
@@ -56,7 +93,7 @@ pub(super) fn words(text: &str) -> Result<Words, DsnError> {
     }
 }
 
-/// `[user[:password]@][host][:port][/dbname][?key=value&...]`
+/// `[user[:password]@][host][:port][,...][/dbname][?key=value&...]`
 fn uri(rest: &str) -> Result<Words, DsnError> {
     let mut words = Words::default();
     let (rest, query) = split(rest, '?');
@@ -69,9 +106,9 @@ fn uri(rest: &str) -> Result<Words, DsnError> {
     let (user, password) = split(userinfo, ':');
     words.put_uri("user", user)?;
     words.put_uri("password", password.unwrap_or(""))?;
-    let (host, port) = host_and_port(address)?;
-    words.put_uri("host", host)?;
-    words.put_uri("port", port)?;
+    let (hosts, ports) = hosts_and_ports(address)?;
+    words.put_uri("host", &hosts)?;
+    words.put_uri("port", &ports)?;
     let mut query = query.unwrap_or("");
     while !query.is_empty() {
         let (pair, more) = split(query, '&');
@@ -79,10 +116,33 @@ fn uri(rest: &str) -> Result<Words, DsnError> {
         let value = value.ok_or(DsnError::Malformed {
             reason: "expected key=value after ?",
         })?;
+        // JDBC's word for it, which libpq takes too.
+        let (key, value) = match (key, value) {
+            ("ssl", "true") => ("sslmode", "require"),
+            pair => pair,
+        };
         words.put_uri(key, value)?;
         query = more.unwrap_or("");
     }
     Ok(words)
+}
+
+/// The lists of both, as the parameters `host` and `port` have them.
+fn hosts_and_ports(addresses: &str) -> Result<(String, String), DsnError> {
+    let (mut hosts, mut ports) = (Vec::new(), Vec::new());
+    let mut rest = Some(addresses);
+    while let Some(text) = rest {
+        let (address, more) = split(text, ',');
+        let (host, port) = host_and_port(address)?;
+        hosts.push(host);
+        ports.push(port);
+        rest = more;
+    }
+    let ports = match ports.iter().all(|port| port.is_empty()) {
+        true => String::new(),
+        false => ports.join(","),
+    };
+    Ok((hosts.join(","), ports))
 }
 
 fn host_and_port(address: &str) -> Result<(&str, &str), DsnError> {

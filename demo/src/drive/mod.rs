@@ -164,7 +164,8 @@ pub(crate) async fn load(scenario: &Scenario, fleet: &Fleet) -> Result<Ledger, D
 
 impl Run<'_> {
     async fn drive(&self, strike: Option<Strike>, hand: &Hand) -> Result<Report, DemoError> {
-        let mut report = Report::begun(&self.scenario.task, self.evidence());
+        let servers = self.fleet.versions();
+        let mut report = Report::begun(&self.scenario.task, servers, self.evidence());
         report.map_version.before = self.map.current().version.0;
         let workload = self.start_workload();
         let ticker = progress::ticker(Arc::clone(&self.ledger));

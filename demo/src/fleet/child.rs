@@ -17,19 +17,11 @@ pub(crate) struct Child {
     program: PathBuf,
     args: Vec<String>,
     log: PathBuf,
-    surroundings: Surroundings,
+    /// The folder for temporary files.
+    scratch: PathBuf,
     /// A port that stands for the controller's.
     by: Option<u16>,
     process: Option<tokio::process::Child>,
-}
-
-/// What a program finds around it.
-#[derive(Debug)]
-pub(crate) struct Surroundings {
-    /// The folder of PostgreSQL's programs.
-    pub(crate) servers: PathBuf,
-    /// The folder for temporary files.
-    pub(crate) scratch: PathBuf,
 }
 
 impl Child {
@@ -38,14 +30,14 @@ impl Child {
         program: PathBuf,
         args: &[&str],
         log: PathBuf,
-        surroundings: Surroundings,
+        scratch: PathBuf,
     ) -> Self {
         Self {
             name: name.to_owned(),
             program,
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             log,
-            surroundings,
+            scratch,
             by: None,
             process: None,
         }
@@ -70,8 +62,7 @@ impl Child {
         let mut command = Command::new(&self.program);
         command
             .args(&self.args)
-            .env("SHARDWRIGHT_PG_BIN", &self.surroundings.servers)
-            .env("TMPDIR", &self.surroundings.scratch)
+            .env("TMPDIR", &self.scratch)
             .env(
                 "SHARDWRIGHT_SPOOL_DIR",
                 spool_folder(self.log.parent().unwrap_or(&self.log)).join(&self.name),

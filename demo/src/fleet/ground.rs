@@ -9,7 +9,7 @@ use super::{
     programs, settings,
 };
 use crate::error::DemoError;
-use crate::options::Process;
+use crate::options::{Process, Servers};
 use crate::shop::{DATABASE, ShopError};
 use cluster::Cluster;
 use connect::{Dsn, Session};
@@ -73,7 +73,7 @@ impl Ground {
             Outfit::Plain | Outfit::SmallSpools | Outfit::OwnClock(_) => None,
         };
         let names = ["source", "target", "store"];
-        let servers = launch(&names, |name| {
+        let servers = launch(&names, Servers::default(), |name| {
             let settings = settings(name, false, None);
             let own = matches!(outfit, Outfit::OwnClock(process) if process.name() == name);
             let variables = clock.iter().filter(|_| own).flat_map(|it| it.variables());

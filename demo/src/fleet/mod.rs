@@ -10,20 +10,22 @@ mod clock;
 mod disk;
 mod doors;
 mod ground;
+mod servers;
 
 use crate::error::DemoError;
-use crate::options::{Options, Process, Trouble, TroubleKind};
+use crate::options::{Options, Process, Servers, Trouble, TroubleKind};
 use crate::points::{Passes, Point};
-use crate::shop::{self, APP_ROLE, DATABASE};
-use child::{Child, Surroundings};
+use crate::shop::{self, APP_ROLE};
+use child::Child;
 pub(crate) use clock::Clock;
-use cluster::{Cluster, ClusterError};
+use cluster::Cluster;
 use connect::Dsn;
 pub(crate) use disk::Disk;
 pub(crate) use doors::Doors;
 pub(crate) use ground::{Ground, Outfit};
 use plans::id::ShardName;
 use rand::Rng;
+use servers::{launch, places, settings};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,8 +40,6 @@ pub(crate) const TARGET: &str = "b";
 const ADMIN_DATABASE: &str = "postgres";
 /// Room for a server and a small shop, MiB.
 const SERVER_DISK: u32 = 512;
-/// The most servers that shards have together.
-const MOST_SERVERS: usize = 2;
 const ADMIN: &str = "postgres";
 /// Every server's, and the name of its database.
 pub(crate) const SUPERUSER: &str = ADMIN;
@@ -98,10 +98,10 @@ impl Fleet {
             )?)),
             false => None,
         };
-        let (names, homes, store) = places(options.apart(), shards);
+        let (names, homes, store) = places(options, shards);
         let fleet = Self {
             children: Mutex::default(),
-            servers: launch(&names, |name| {
+            servers: launch(&names, options.servers, |name| {
                 let disk = disk.as_ref().filter(|_| name == "target");
                 settings(name, options.keep, disk.map(AsRef::as_ref))
             })
@@ -251,6 +251,15 @@ impl Fleet {
         Ok(Some(Dsn::parse(&server.dsn(ADMIN_DATABASE, ADMIN))?))
     }
 
+    /// The versions of the servers that keys leave, and come to.
+    pub(crate) fn versions(&self) -> Servers {
+        let major = |index: usize| self.servers.get(index).map(|it| it.binaries().major());
+        Servers {
+            source: major(0),
+            target: major(1),
+        }
+    }
+
     /// The server that the keys come to.
     pub(crate) fn target(&self) -> Arc<Cluster> {
         Arc::clone(&self.servers[self.home(TARGET).server])
@@ -361,11 +370,7 @@ impl Fleet {
             return Err(DemoError::ProgramMissing { path });
         }
         let log = self.dir().join(format!("{name}.log"));
-        let surroundings = Surroundings {
-            servers: self.servers[0].binaries().dir().to_owned(),
-            scratch: self.scratch(),
-        };
-        Ok(Child::new(name, path, args, log, surroundings))
+        Ok(Child::new(name, path, args, log, self.scratch()))
     }
 
     fn listen(&self, controller: usize) -> String {
@@ -429,56 +434,6 @@ impl Drop for Folder {
             tracing::warn!(path = %self.path.display(), %error, "folder not removed");
         }
     }
-}
-
-/// The servers by name, and who lives where. Not apart, the store is a database beside shards.
-fn places(apart: bool, shards: &[&'static str]) -> (Vec<&'static str>, Vec<Home>, Home) {
-    let home = |(index, shard): (usize, &&'static str)| Home {
-        shard,
-        server: index % MOST_SERVERS,
-        database: match apart {
-            true => DATABASE.to_owned(),
-            false => format!("{DATABASE}_{shard}"),
-        },
-    };
-    let homes = shards.iter().enumerate().map(home).collect();
-    let store = |server| Home {
-        shard: "store",
-        server,
-        database: ADMIN_DATABASE.to_owned(),
-    };
-    match apart {
-        true => (vec!["source", "target", "store"], homes, store(2)),
-        false => (vec!["left", "right"], homes, store(1)),
-    }
-}
-
-async fn launch(
-    names: &[&'static str],
-    settings: impl Fn(&'static str) -> cluster::Options,
-) -> Result<Vec<Arc<Cluster>>, DemoError> {
-    let launch = |name: &'static str| {
-        let settings = settings(name);
-        tokio::task::spawn_blocking(move || Cluster::launch(settings))
-    };
-    let launched = futures::future::join_all(names.iter().copied().map(launch)).await;
-    let started = |joined: Result<Result<Cluster, ClusterError>, tokio::task::JoinError>| {
-        let joined = joined.map_err(std::io::Error::other);
-        Ok(Arc::new(joined.map_err(DemoError::io("start a server"))??))
-    };
-    launched.into_iter().map(started).collect()
-}
-
-fn settings(name: &str, keep: bool, disk: Option<&Disk>) -> cluster::Options {
-    let mut options = cluster::Options::temporary(&format!("demo-{name}"));
-    if let Some(disk) = disk {
-        options.dir = disk.path().to_owned();
-    }
-    let options = options
-        .setting("shared_buffers", "128MB")
-        .setting("max_wal_size", "4GB")
-        .setting("checkpoint_timeout", "15min");
-    if keep { options.keep() } else { options }
 }
 
 fn programs(given: Option<&PathBuf>) -> Result<PathBuf, DemoError> {

@@ -202,6 +202,11 @@ impl From<StoreError> for ApiError {
 const NOT_LEADING: &str = "controller.not_leading";
 /// Code of the answer while no controller leads.
 const NO_LEADER: &str = "controller.no_leader";
+/// Code of the answer to a connection string with a password in it.
+pub(crate) const INLINE_PASSWORD: &str = "shard.inline_password";
+/// Code of the answer to a connection string that cannot be read.
+pub(crate) const UNREADABLE_DSN: &str = "shard.unreadable_dsn";
+const PARAMETERS: &str = "docs/connections.md says what each parameter may be";
 const PLAN_AGAIN: &str = "make a new plan: shardwright plan REQUEST -o PLAN";
 
 impl From<ControlError> for ApiError {
@@ -224,9 +229,11 @@ impl From<ControlError> for ApiError {
             E::NotRunning { .. } => new(S::CONFLICT, "step.not_running"),
             E::Protocol { .. } => new(S::CONFLICT, "agent.protocol")
                 .hint("run agent and controller of the same version"),
-            E::InlinePassword { .. } => new(S::UNPROCESSABLE_ENTITY, "shard.inline_password").hint(
+            E::InlinePassword { .. } => new(S::UNPROCESSABLE_ENTITY, INLINE_PASSWORD).hint(
                 "write password=${file:/path} or password=${env:NAME}; the agents resolve it",
             ),
+            E::UnreadableDsn { ref source, .. } => new(S::UNPROCESSABLE_ENTITY, UNREADABLE_DSN)
+                .hint(source.hint().unwrap_or(PARAMETERS)),
             E::Invalid { .. } => new(S::UNPROCESSABLE_ENTITY, "field.invalid"),
             E::Malformed { line, column, .. } => {
                 new(S::BAD_REQUEST, "body.malformed").at(place(line), place(column))

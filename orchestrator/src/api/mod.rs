@@ -5,6 +5,7 @@
 //! Absent: decisions, SQL, status codes outside `error`.
 
 mod agents;
+mod doctor;
 mod error;
 mod fleet;
 mod guard;
@@ -20,6 +21,7 @@ mod stream;
 mod verify;
 
 pub use error::{ApiError, Problem};
+pub(crate) use error::{INLINE_PASSWORD, UNREADABLE_DSN};
 pub use health::Health;
 pub(crate) use leader::hand_on;
 pub use maps::Located;
@@ -71,6 +73,7 @@ pub fn routes(controller: Controller) -> Router {
         .route("/api/v1/plans", post(plan::make))
         .route("/api/v1/schemas/request", get(plan::schema))
         .merge(operation_routes())
+        .route("/api/v1/doctor", post(doctor::examine))
         .route("/api/v1/fleet", get(fleet::show))
         .route("/api/v1/fleet/reconcile", post(fleet::reconcile))
         .route("/api/v1/fleet/cleanup", post(fleet::cleanup))

@@ -5,8 +5,8 @@ use super::plan::dual_write;
 use clap::Args;
 use demo::shop::Shape;
 use demo::{
-    Kill, Moment, Operation, Options, Task, Then, Trouble, parse_measure, parse_shape, parse_step,
-    parse_strategy,
+    Kill, Moment, Operation, Options, Servers, Task, Then, Trouble, parse_measure, parse_shape,
+    parse_step, parse_strategy,
 };
 use plans::request::{DualWrite, Measure, Mode};
 use plans::shard_map::Strategy;
@@ -37,6 +37,12 @@ pub(super) struct Demo {
     /// What a rebalance counts load by: rows, bytes or writes.
     #[arg(long, value_name = "MEASURE", default_value = "rows", value_parser = parse_measure)]
     by: Measure,
+    /// Major version of PostgreSQL on the servers that keys leave; the newest that is installed.
+    #[arg(long, value_name = "MAJOR")]
+    source_postgres: Option<u32>,
+    /// The same for the servers that keys come to.
+    #[arg(long, value_name = "MAJOR")]
+    target_postgres: Option<u32>,
     /// Size of the shop: 1 is about two million rows.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
@@ -120,6 +126,10 @@ impl Demo {
         };
         let options = Options {
             task,
+            servers: Servers {
+                source: self.source_postgres,
+                target: self.target_postgres,
+            },
             scale: self.scale,
             clients: self.clients,
             rate: self.rate,

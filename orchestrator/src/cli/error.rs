@@ -1,7 +1,6 @@
 //! What a command ends with when it does not end well.
 
-use crate::api::Problem;
-use crate::api::ServeError;
+use crate::api::{INLINE_PASSWORD, Problem, ServeError, UNREADABLE_DSN};
 use crate::store::pg::OpenError;
 use std::path::PathBuf;
 
@@ -13,7 +12,8 @@ pub(super) const MIGRATION_FAILED: u8 = 8;
 pub(super) const DEFECTS: u8 = 9;
 const ERROR: u8 = 1;
 const MISSING: u8 = 3;
-const REFUSED: u8 = 4;
+/// Something must be mended first.
+pub(super) const REFUSED: u8 = 4;
 const TIMEOUT: u8 = 6;
 const CONFLICT: u8 = 7;
 
@@ -134,6 +134,7 @@ impl CliError {
         match self {
             Self::Problem(problem) => match (problem.code.as_str(), problem.status) {
                 ("plan.refused" | "plan.stale" | "keys.moving" | "rules.broken", _) => REFUSED,
+                (INLINE_PASSWORD | UNREADABLE_DSN, _) => USAGE,
                 (_, 404) => MISSING,
                 (_, 409) => CONFLICT,
                 (_, 504) => TIMEOUT,

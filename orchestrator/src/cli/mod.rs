@@ -6,6 +6,7 @@ mod agent;
 mod cleanup;
 mod client;
 mod demo;
+mod doctor;
 mod error;
 mod files;
 mod follow;
@@ -76,6 +77,8 @@ enum Command {
     Plan(plan::Plan),
     /// Submit a plan; prints the operation's id.
     Apply(plan::Apply),
+    /// Everything that stands in the way of moves: on all shards, on one, of a map, or of a request.
+    Doctor(doctor::Doctor),
     /// Agents: list.
     #[command(subcommand)]
     Agent(agent::Agent),
@@ -105,6 +108,7 @@ impl Cli {
             Command::Map(map) => map.run(&client).await,
             Command::Plan(plan) => plan.run(&client).await,
             Command::Apply(apply) => apply.run(&client).await,
+            Command::Doctor(doctor) => doctor.run(&client).await,
             Command::Agent(agent) => agent.run(&client).await,
             Command::Cleanup(cleanup) => cleanup.run(&client).await,
             Command::Reconcile(reconcile) => reconcile.run(&client).await,

@@ -165,7 +165,11 @@ impl Controller {
         }
         let figures = self.figures(id);
         let stream = figures.as_ref().and_then(|f| f.stream.as_ref());
-        match no_way_back(m, stream).or_else(|| self.source_changed(&snapshot)) {
+        // The cause first: a stream that ended of it tells what it met only.
+        match self
+            .source_changed(&snapshot)
+            .or_else(|| no_way_back(m, stream))
+        {
             None => Ok(()),
             Some(reason) => Err(ControlError::NoWayBack {
                 migration: id.clone(),
@@ -179,7 +183,8 @@ impl Controller {
 const BEHIND_MS: i64 = 30_000;
 
 /// Failures of the stream back that no resumption mends.
-const STREAM_IS_LOST: [&str; 5] = [
+const STREAM_IS_LOST: [&str; 6] = [
+    "publication.changed",
     "server.changed",
     "slot.missing",
     "slot.lost",

@@ -70,6 +70,14 @@ pub enum ControlError {
         /// The shard.
         shard: String,
     },
+    /// The connection string cannot be read; what is wrong with it is told without repeating a value.
+    #[error("the connection string of shard {shard} cannot be read: {source}")]
+    UnreadableDsn {
+        /// The shard.
+        shard: String,
+        /// Why.
+        source: connect::DsnError,
+    },
     /// A field has no usable value.
     #[error("{what}")]
     Invalid {

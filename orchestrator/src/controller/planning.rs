@@ -9,7 +9,7 @@ use plans::id::ShardName;
 use plans::inspection::{Inspected, Inspection, Load, LoadTask};
 use plans::key_set::KeySet;
 use plans::plan::Plan;
-use plans::planner::{self, MoveOutline};
+use plans::planner::{self, MoveOutline, Outline};
 use plans::request::{Measure, Mode, Request};
 use plans::shard_map::{MapSettings, ShardMap};
 use plans::survey::{Survey, SurveyTask};
@@ -37,8 +37,21 @@ pub(super) struct Look<'a> {
     pub(super) again: bool,
 }
 
+/// The moves of a request, before anybody has looked at their tables.
+#[derive(Debug)]
+pub(super) struct Outlined {
+    /// The map as it is.
+    pub(super) map: ShardMap,
+    /// Every shard of the fleet.
+    pub(super) shards: Vec<ShardRecord>,
+    /// The map's settings with what the request adds to them.
+    pub(super) settings: MapSettings,
+    /// The moves.
+    pub(super) outline: Outline,
+}
+
 impl<'a> Look<'a> {
-    fn new(outlined: &'a MoveOutline) -> Self {
+    pub(super) fn new(outlined: &'a MoveOutline) -> Self {
         Self {
             source: &outlined.source,
             target: &outlined.target,
@@ -69,11 +82,26 @@ impl Controller {
     /// A request that cannot be read or does not fit, refusing findings, or no agent to look.
     pub async fn plan(&self, text: &str) -> Result<Plan, ControlError> {
         let request = Request::parse(text)?;
+        let Outlined {
+            map,
+            shards,
+            settings,
+            outline,
+        } = self.outlined(&request).await?;
+        let looks = outline.moves.iter().map(Look::new);
+        let looks = looks.map(|look| self.survey(look, settings.clone(), &map, &shards));
+        let looks = futures::stream::iter(looks.collect::<Vec<_>>());
+        let surveys: Vec<Survey> = looks.buffered(AT_ONCE).try_collect().await?;
+        Ok(planner::plan(&request, &map, outline, &surveys)?)
+    }
+
+    /// The moves of a request, after a look at the loads where it asks for one.
+    pub(super) async fn outlined(&self, request: &Request) -> Result<Outlined, ControlError> {
         let map = self.map(request.map()).await?;
         let shards = self.inner.store.shards().await?;
         let fleet: Vec<ShardInfo> = shards.iter().map(ShardRecord::info).collect();
-        let settings = planner::settings(&request, &map);
-        let loads = match planner::needs(&request, &map) {
+        let settings = planner::settings(request, &map);
+        let loads = match planner::needs(request, &map) {
             None => Vec::new(),
             Some(needs) => {
                 let gauge = Gauge {
@@ -93,12 +121,13 @@ impl Controller {
                 asked.buffered(AT_ONCE).try_collect().await?
             }
         };
-        let outline = planner::outline(&request, &map, &fleet, &loads)?;
-        let looks = outline.moves.iter().map(Look::new);
-        let looks = looks.map(|look| self.survey(look, settings.clone(), &map, &shards));
-        let looks = futures::stream::iter(looks.collect::<Vec<_>>());
-        let surveys: Vec<Survey> = looks.buffered(AT_ONCE).try_collect().await?;
-        Ok(planner::plan(&request, &map, outline, &surveys)?)
+        let outline = planner::outline(request, &map, &fleet, &loads)?;
+        Ok(Outlined {
+            map,
+            shards,
+            settings,
+            outline,
+        })
     }
 
     /// Asks an agent to look at two shards.

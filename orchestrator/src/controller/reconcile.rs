@@ -18,7 +18,7 @@ use crate::store::{Migration, ShardRecord, Snapshot};
 use chrono::{DateTime, Utc};
 use plans::id::ShardName;
 use plans::inspection::inventory::{Inventory, InventoryTask, ServerSeen};
-use plans::inspection::reconcile::{CloseTask, Finding, FindingKind, compare};
+use plans::inspection::reconcile::{CloseTask, Finding, FindingKind, Known, compare};
 use plans::inspection::{Inspected, Inspection};
 use plans::step::StepKind;
 use plans::step::preflight::Preflighted;
@@ -180,7 +180,9 @@ impl Controller {
             .collect();
         self.close(shard, &findings).await;
         self.mark_records(&inventory).await?;
-        if !findings.iter().any(|finding| finding.kind.is_of_server()) {
+        if findings.iter().any(|finding| finding.kind.is_of_server()) {
+            self.note_missing(&after, &inventory).await?;
+        } else {
             self.note_server(shard, &inventory).await?;
         }
         Ok((inventory, findings))
@@ -238,8 +240,25 @@ impl Controller {
             number: shard.number,
             server: seen.server.clone(),
             flushed: seen.flushed,
+            missing: 0,
         };
         Ok(self.inner.store.put_server(&seen).await?)
+    }
+
+    /// A server that went back is told of until somebody accepts it: its log will pass the old end.
+    async fn note_missing(&self, known: &Known, seen: &Inventory) -> Result<(), ControlError> {
+        let Some(before) = known.servers.get(&seen.shard) else {
+            return Ok(());
+        };
+        let missing = before.lacks(seen.flushed);
+        if before.server != seen.server || missing == before.missing {
+            return Ok(());
+        }
+        let noted = ServerSeen {
+            missing,
+            ..before.clone()
+        };
+        Ok(self.inner.store.put_server(&noted).await?)
     }
 
     async fn accept_server(

@@ -2,6 +2,7 @@
 
 use super::{ControlError, Controller, clock};
 use crate::store::{AuditRecord, NewShard, ShardRecord, ShardUpdate};
+use connect::Dsn;
 use plans::id::ShardName;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -25,7 +26,7 @@ impl Controller {
     /// Registers a shard.
     ///
     /// # Errors
-    /// [`ControlError::InlinePassword`], an empty field, or a name that is taken.
+    /// [`ControlError::UnreadableDsn`], [`ControlError::InlinePassword`], an empty field, or a name that is taken.
     pub async fn add_shard(
         &self,
         new: &NewShard,
@@ -125,11 +126,18 @@ impl Controller {
     }
 }
 
+/// Agents must be able to read it, and no secret may stand in it.
 pub(super) fn check_dsn(shard: &ShardName, dsn: &str) -> Result<(), ControlError> {
     if dsn.trim().is_empty() {
-        return Err(invalid("the connection string is empty"));
+        return Err(invalid(&format!(
+            "the connection string of shard {shard} is empty"
+        )));
     }
-    if has_inline_password(dsn) {
+    let read = Dsn::parse(dsn).map_err(|source| ControlError::UnreadableDsn {
+        shard: shard.to_string(),
+        source,
+    })?;
+    if read.has_inline_password() {
         return Err(ControlError::InlinePassword {
             shard: shard.to_string(),
         });
@@ -164,33 +172,13 @@ pub(super) fn check_name(what: &str, name: &str) -> Result<(), ControlError> {
     })
 }
 
-/// True when a password is written out in the connection string.
-fn has_inline_password(dsn: &str) -> bool {
-    if let Some((_, rest)) = dsn.split_once("://") {
-        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let user = place.rsplit_once('@').map(|(user, _)| user);
-        let password = user.and_then(|user| user.split_once(':'));
-        return password.is_some_and(|(_, word)| !word.is_empty() && !word.starts_with("${"))
-            || names_password(query);
-    }
-    names_password(dsn)
-}
-
-fn names_password(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    lower.match_indices("password").any(|(at, word)| {
-        let after = lower[at + word.len()..].trim_start();
-        let value = after.strip_prefix('=').map(str::trim_start);
-        value.is_some_and(|value| {
-            let value = value.strip_prefix('\'').unwrap_or(value);
-            !value.is_empty() && !value.starts_with("${")
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn checked(dsn: &str) -> Result<(), ControlError> {
+        check_dsn(&ShardName::from("c"), dsn)
+    }
 
     #[test]
     fn only_references_may_stand_for_a_password() {
@@ -202,15 +190,44 @@ mod tests {
             "postgres://u:${file:/x}@h/d",
             "host=a passfile=/x",
         ] {
-            assert!(!has_inline_password(fine), "{fine}");
+            assert!(checked(fine).is_ok(), "{fine}");
         }
         for bad in [
             "host=a password=x",
             "host=a password = 'x'",
+            "host=a password=${env:X}y",
             "postgres://u:secret@h/d",
             "postgres://h/d?user=u&password=x",
         ] {
-            assert!(has_inline_password(bad), "{bad}");
+            let refused = checked(bad).unwrap_err();
+            assert!(
+                matches!(refused, ControlError::InlinePassword { .. }),
+                "{bad}: {refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_and_not_shown() {
+        for bad in [
+            "db1.secret:5432/shop",
+            "host=a user='secret",
+            "host=a password=${env:secret",
+            "host=a password=${vault:secret}",
+            "host=a port=secret",
+            "postgres://u:${file:/secret@h/d",
+            "postgres://h:secret/d",
+        ] {
+            let refused = checked(bad).unwrap_err();
+            let told = refused.to_string();
+            assert!(
+                matches!(refused, ControlError::UnreadableDsn { .. }),
+                "{bad}: {told}"
+            );
+            assert!(
+                told.contains("shard c") && !told.contains("secret"),
+                "{told}"
+            );
         }
     }
 }

@@ -5,14 +5,38 @@
 
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
+#[allow(dead_code, reason = "the tests of connections use more of it")]
+#[path = "../../../connect/tests/protected/authority.rs"]
+mod authority;
+#[path = "operations/existing.rs"]
+mod existing;
+#[allow(dead_code, reason = "the suite of the doctor uses more of it")]
 #[path = "operations/fleet.rs"]
 mod fleet;
 #[path = "operations/hot_tenant.rs"]
 mod hot_tenant;
+#[path = "operations/identities.rs"]
+mod identities;
+#[path = "operations/least_privilege.rs"]
+mod least_privilege;
 #[path = "operations/merges.rs"]
 mod merges;
+#[path = "operations/partitions.rs"]
+mod partitions;
+#[path = "operations/real_schema.rs"]
+mod real_schema;
+#[path = "operations/republished.rs"]
+mod republished;
+#[path = "operations/rewritten.rs"]
+mod rewritten;
 #[allow(dead_code, reason = "the suite of disturbed splits uses more of it")]
 mod run;
+#[path = "operations/types.rs"]
+mod types;
+#[path = "operations/waiting.rs"]
+mod waiting;
+#[path = "operations/writers.rs"]
+mod writers;
 
 use demo::{Balance, Operation, Report};
 use plans::request::{Measure, Mode};

@@ -1,6 +1,9 @@
 //! Runs the demo as a program; its output is shown only where it fails.
+//!
+//! `SHARDWRIGHT_TEST_SOURCE` and `SHARDWRIGHT_TEST_TARGET` are the major versions of the servers that keys leave and come
+//! to: `scripts/test-matrix` runs the same tests for one pair after the other.
 
-use demo::{Outcome, Report};
+use demo::{Outcome, Report, Servers};
 use plans::request::Mode;
 use plans::step::cutover::Window;
 use std::path::PathBuf;
@@ -15,6 +18,9 @@ const LIMIT: Duration = Duration::from_secs(400);
 const SMALL: &str = "demo --scale 0.02 --transactions 1500 --clients 4 --rate 250";
 /// A smaller shop, for runs that are many and end when enough was written to moving keys.
 const QUICK: &str = "demo --scale 0.003 --transactions 1500 --clients 4 --rate 200";
+
+/// Of what a run said these are shown: the last ones, with the reason.
+const LINES: usize = 60;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -55,6 +61,15 @@ pub(crate) async fn operation(line: &str) -> Report {
     report
 }
 
+/// The versions that this run of the tests is for.
+pub(crate) fn servers() -> Servers {
+    let major = |name: &str| std::env::var(name).ok().map(|text| text.parse().unwrap());
+    Servers {
+        source: major("SHARDWRIGHT_TEST_SOURCE"),
+        target: major("SHARDWRIGHT_TEST_TARGET"),
+    }
+}
+
 /// A run that must end with exit 0; its report, and everything that it said.
 async fn run(settings: &str, line: &str) -> (Report, String) {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -64,6 +79,17 @@ async fn run(settings: &str, line: &str) -> (Report, String) {
     command
         .args(settings.split(' '))
         .args(line.split_whitespace());
+    let servers = servers();
+    for (option, major) in [
+        ("--source-postgres", servers.source),
+        ("--target-postgres", servers.target),
+    ] {
+        command.args(
+            major
+                .iter()
+                .flat_map(|major| [option.to_owned(), major.to_string()]),
+        );
+    }
     command.arg("--report").arg(&file);
     command
         .stdin(Stdio::null())
@@ -86,10 +112,19 @@ async fn run(settings: &str, line: &str) -> (Report, String) {
     let said = || {
         let stdout = String::from_utf8_lossy(&output.stdout);
         let stderr = String::from_utf8_lossy(&output.stderr);
-        format!("demo {line}: {}\n{stderr}\n{stdout}", output.status)
+        let end = stderr.lines().count().saturating_sub(LINES);
+        let stderr: Vec<&str> = stderr.lines().skip(end).collect();
+        format!(
+            "demo {line}: {}\n{stdout}\n{}",
+            output.status,
+            stderr.join("\n")
+        )
     };
     assert!(output.status.success(), "{}", said());
     let report: Report = serde_json::from_slice(&text).unwrap_or_else(|_| panic!("{}", said()));
+    let ran_on = |asked: Option<u32>, had| asked.is_none() || asked == had;
+    assert!(ran_on(servers.source, report.servers.source), "{}", said());
+    assert!(ran_on(servers.target, report.servers.target), "{}", said());
     (report, said())
 }
 

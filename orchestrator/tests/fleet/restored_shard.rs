@@ -1,6 +1,6 @@
 //! Shards that were restored from copies older than the flip, and a promoted standby that lacks it (R6).
 
-use crate::stage::{Stage, copy, count, refuses, restore, start, write};
+use crate::stage::{Stage, copy, count, refuses, restore, session, start, write};
 
 #[tokio::test]
 async fn a_source_from_before_the_migration_is_closed_after_its_end() {
@@ -16,6 +16,14 @@ async fn a_source_from_before_the_migration_is_closed_after_its_end() {
         .until("the keys are closed", || refuses(&stage.a))
         .await;
     write(&stage.b).await.unwrap();
+    // Its log passes the place where it had ended, and it is told all the same.
+    let more =
+        "create table public.noise as select repeat('x', 1000) as t from generate_series(1, 20000)";
+    session(&stage.a, "app")
+        .await
+        .batch_execute(more)
+        .await
+        .unwrap();
     stage
         .until("it is told that the server went back", || async {
             stage.found("a").await == ["went_back"]

@@ -4,7 +4,9 @@ use super::{at, register, seeded};
 use crate::fixture::{keys, mapping};
 use orchestrator::store::{AuditRecord, NewShard, ShardUpdate, Store, StoreError};
 use plans::id::{MapName, MapVersion};
+use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
+use plans::step::preflight::Identity;
 use std::collections::BTreeMap;
 
 contract!(
@@ -13,8 +15,27 @@ contract!(
     a_shard_in_force_stays,
     a_shard_of_an_unfinished_migration_stays,
     a_removed_shard_stays_in_old_versions,
+    a_server_is_remembered_as_it_was_seen_last,
     the_audit_trail_is_read_newest_first,
 );
+
+async fn a_server_is_remembered_as_it_was_seen_last(store: &dyn Store) {
+    register(store, &["a"]).await;
+    let mut seen = ServerSeen {
+        number: 1,
+        server: Identity {
+            system: "7".to_owned(),
+            timeline: 1,
+        },
+        flushed: 1 << 40,
+        missing: 0,
+    };
+    for (timeline, missing) in [(1, 0), (1, 4096), (2, 0)] {
+        (seen.server.timeline, seen.missing) = (timeline, missing);
+        store.put_server(&seen).await.unwrap();
+        assert_eq!(store.servers().await.unwrap(), std::slice::from_ref(&seen));
+    }
+}
 
 async fn shards_are_numbered_once(store: &dyn Store) {
     register(store, &["b", "a"]).await;

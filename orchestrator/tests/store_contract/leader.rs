@@ -143,6 +143,7 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
                     timeline: 1,
                 },
                 flushed: 0,
+                missing: 0,
             };
             store.put_server(&seen).await
         }

@@ -230,4 +230,14 @@ pub struct ServerSeen {
     pub server: Identity,
     /// The end of its log then, bytes.
     pub flushed: u64,
+    /// By how much its log once ended before the end seen earlier, bytes; 0 when it never did, or was accepted since.
+    pub missing: u64,
+}
+
+impl ServerSeen {
+    /// How many bytes of log the server lacks, if it was restored from a copy: now, or at an earlier look.
+    #[must_use]
+    pub fn lacks(&self, flushed: u64) -> u64 {
+        self.missing.max(self.flushed.saturating_sub(flushed))
+    }
 }

@@ -24,12 +24,12 @@ use crate::graph::{StepGraph, StepNode};
 use crate::id::{MapName, ShardName, StepId};
 use crate::inspection::Load;
 use crate::key_set::KeySet;
-use crate::plan::{API_VERSION, After, Estimate, Move, Plan, PlannedMove};
-use crate::request::{Measure, Mode, Options, Request};
+use crate::plan::{API_VERSION, After, Estimate, Move, Plan, PlannedMove, TargetState};
+use crate::request::{Measure, Mode, Options, Request, Schema};
 use crate::shard_map::{MapSettings, ShardMap};
 use crate::step::{FORWARD, OFFLINE, StepKind};
 use crate::survey::Survey;
-use crate::table::{CopyBy, MovingTable, copy_by};
+use crate::table::{CopyBy, MovingTable, copy_by, copy_format};
 use wish::Ground;
 
 /// Loads that must be measured before an outline can be made.
@@ -191,6 +191,7 @@ pub fn plan(
             findings.push(finding.clone());
         }
     }
+    findings.extend(absent(request, &outline, surveys));
     let refused: Vec<Finding> = findings
         .iter()
         .filter(|finding| finding.severity == Severity::Refused)
@@ -231,6 +232,24 @@ pub fn plan(
     Ok(plan.sealed())
 }
 
+/// Targets without the tables, where the request says that they are there.
+fn absent(request: &Request, outline: &Outline, surveys: &[Survey]) -> Vec<Finding> {
+    if request.options().schema == Schema::Copy {
+        return Vec::new();
+    }
+    let moves = outline.moves.iter().zip(surveys);
+    let new = moves.filter(|(_, survey)| survey.target == TargetState::New);
+    let finding = |(outlined, _): (&MoveOutline, &Survey)| {
+        Finding::new(
+            "target.absent",
+            format!("shard {}", outlined.target),
+            "it has none of the moving tables, and `schema: existing` creates none",
+            "run your migrations there; or let the schema be copied: `schema: copy`",
+        )
+    };
+    new.map(finding).collect()
+}
+
 fn planned(
     outlined: MoveOutline,
     survey: &Survey,
@@ -258,27 +277,30 @@ fn planned(
             source: outlined.source,
             target: outlined.target,
             keys: outlined.keys,
-            tables: divided(survey, outlined.mode, options.snapshot_age_s),
+            tables: divided(survey, outlined.mode, options),
         },
         graph: graph(outlined.mode)?,
     })
 }
 
-/// The moving tables, with what the copy divides each by.
-fn divided(survey: &Survey, mode: Mode, snapshot_age_s: u32) -> Vec<MovingTable> {
+/// The moving tables, with what the copy divides each by and the form of its rows.
+fn divided(survey: &Survey, mode: Mode, options: &Options) -> Vec<MovingTable> {
     let tables = survey.tables.iter().zip(&survey.moving_ppm);
     tables
         .map(|(table, ppm)| {
             let (copy_by, copy_why) = match mode {
-                Mode::Online => copy_by(table, *ppm, snapshot_age_s),
+                Mode::Online => copy_by(table, *ppm, options.snapshot_age_s),
                 Mode::Offline => (
                     CopyBy::Blocks,
                     "its moving rows do not change meanwhile".to_owned(),
                 ),
             };
+            let (format, format_why) = copy_format(table, survey.majors, options.copy_format);
             MovingTable {
                 copy_by,
                 copy_why,
+                format,
+                format_why,
                 ..table.clone()
             }
         })

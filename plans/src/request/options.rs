@@ -1,5 +1,6 @@
 //! How a migration behaves, with a default for everything.
 
+use crate::table::CopyFormat;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,9 @@ pub struct Options {
     /// COPY streams side by side (1 to 16).
     #[schemars(range(min = 1, max = 16))]
     pub copy_streams: u32,
+    /// Form of the rows on their way: binary where that is safe, or text for all.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub copy_format: CopyFormat,
     /// Rows kept on the source after the flip, for a roll back, until `finish` or for a time.
     pub hold: Hold,
     /// Attempts of a step before the migration fails (1 to 100).
@@ -66,6 +70,9 @@ pub struct Options {
     /// What is done about a change of the moving tables' definitions.
     #[serde(skip_serializing_if = "is_usual")]
     pub ddl: Ddl,
+    /// Where the target's tables come from.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub schema: Schema,
     /// Standbys, by `application_name`, that a cutover does not wait for: they must not be promoted afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore_standbys: Vec<String>,
@@ -97,6 +104,7 @@ impl Default for Options {
             cutover: Cutover::Approve,
             write_stop_budget_ms: 2000,
             copy_streams: 2,
+            copy_format: CopyFormat::Auto,
             hold: Hold::UntilFinish,
             max_attempts: 8,
             moves_at_once: 2,
@@ -106,6 +114,7 @@ impl Default for Options {
             dual_write_limit_ms: DUAL_WRITE_LIMIT_MS,
             long_writers: LongWriters::Wait,
             ddl: Ddl::Halt,
+            schema: Schema::Copy,
             ignore_standbys: Vec::new(),
             snapshot_age_s: 600,
             wal_cap_mb: 4096,
@@ -145,6 +154,17 @@ pub enum Ddl {
     Halt,
     /// It is refused on both shards while the migration is under way; this takes the rights of a superuser.
     Refuse,
+}
+
+/// Where the target's tables come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Schema {
+    /// An empty database gets the source's schema; tables that are there already must be equal to the source's.
+    #[default]
+    Copy,
+    /// A migration tool of the user has made them: nothing is created, and what differs from the source is refused.
+    Existing,
 }
 
 /// Who starts the cutover.

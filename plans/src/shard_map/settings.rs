@@ -35,12 +35,12 @@ pub struct MapSettings {
 }
 
 impl MapSettings {
-    /// Settings that list `tables` as a plan has them.
+    /// Settings that list `tables` as a plan has them, leaves by the partitioned table that they belong to.
     #[must_use]
     pub fn listing(tables: &[MovingTable]) -> Self {
         let mut settings = Self::default();
         for table in tables {
-            let name = table.table.to_string();
+            let name = table.top().to_string();
             match &table.key {
                 TableKey::Columns(columns) => {
                     let names = columns.iter().map(|column| column.name.clone()).collect();
@@ -53,6 +53,7 @@ impl MapSettings {
                     };
                     settings.through.insert(name, reference);
                 }
+                TableKey::Reference if settings.reference.contains(&name) => {}
                 TableKey::Reference => settings.reference.push(name),
             }
         }

@@ -1,5 +1,7 @@
 //! Cutover, attempt n (ARCHITECTURE.md, C1 to C11); its timings are the evidence of the write stop.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// How long writes to the moving keys were refused, milliseconds, by part.
@@ -32,4 +34,7 @@ pub struct CutOver {
     pub window: Window,
     /// Keys compared inside the window.
     pub dirty_keys: i64,
+    /// Where the rows of each table lay on the shard that gained the keys: no way back past a rewrite of them.
+    #[serde(default)]
+    pub storage: BTreeMap<String, String>,
 }

@@ -1,4 +1,4 @@
-//! How a table is divided for the copy, and why: by blocks, or by ranges of its primary key.
+//! How a table is divided for the copy, and why: by blocks, or by ranges of what tells its rows apart.
 //!
 //! Blocks are read in the order in which they lie, all with one snapshot. Ranges of the key may each have a
 //! snapshot of their own, so that none gets old, and read little where few rows move; on a table that does
@@ -16,11 +16,11 @@ pub enum CopyBy {
     /// Ranges of blocks, with one snapshot.
     #[default]
     Blocks,
-    /// Ranges of the first column of the primary key, with a snapshot for each that needs one.
+    /// Ranges of the first column of the identity, with a snapshot for each that needs one.
     KeyRanges,
 }
 
-/// How the rows lie with regard to the first column of the primary key, where that is an integer or a uuid.
+/// How the rows lie with regard to the first column of the identity, where that is an integer or a uuid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowOrder {
     /// The column.
@@ -44,7 +44,11 @@ pub fn copy_by(table: &MovingTable, moving_ppm: i64, snapshot_age_s: u32) -> (Co
     let Some(order) = &table.order else {
         return (
             CopyBy::Blocks,
-            "its primary key begins with neither an integer nor a uuid".to_owned(),
+            if table.identity.is_empty() {
+                "it has no key".to_owned()
+            } else {
+                "its key begins with neither an integer nor a uuid".to_owned()
+            },
         );
     };
     // Half of the age is left for a server that is slower than assumed.
@@ -71,16 +75,17 @@ pub fn copy_by(table: &MovingTable, moving_ppm: i64, snapshot_age_s: u32) -> (Co
 mod tests {
     use super::*;
     use crate::key::KeyType;
-    use crate::table::{KeyColumn, TableKey, TableName};
+    use crate::table::{Format, KeyColumn, TableKey, TableName};
 
     fn table(bytes: i64, correlation: Option<i64>) -> MovingTable {
         MovingTable {
             table: TableName::parse("t"),
+            partition_of: None,
             key: TableKey::Columns(vec![KeyColumn {
                 name: "k".to_owned(),
                 kind: KeyType::Bigint,
             }]),
-            primary_key: vec!["k".to_owned()],
+            identity: vec!["k".to_owned()],
             columns: Vec::new(),
             rows: 1,
             bytes,
@@ -90,6 +95,8 @@ mod tests {
             }),
             copy_by: CopyBy::Blocks,
             copy_why: String::new(),
+            format: Format::Text,
+            format_why: String::new(),
         }
     }
 

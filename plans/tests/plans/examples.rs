@@ -53,3 +53,25 @@ fn a_refusal_of_the_survey_is_no_plan() {
     };
     assert_eq!(findings, [fixture::finding(Severity::Refused)]);
 }
+
+#[test]
+fn a_target_whose_tables_should_exist_is_refused_without_them() {
+    let text = "{operation: move, map: customers, moves: [{source: eu-1, target: TARGET, keys: {from: 0, to: 20}}], \
+                options: {schema: existing}}";
+    let codes = |target: &str| {
+        let request = Request::parse(&text.replace("TARGET", target)).unwrap();
+        let outline = fixture::outlined(&request).unwrap();
+        let surveys = fixture::surveys_of(&request, &outline);
+        let map = fixture::map_of(&request);
+        match plan(&request, &map, outline, &surveys) {
+            Ok(_) => Vec::new(),
+            Err(PlanError::Refused { findings }) => {
+                findings.into_iter().map(|f| (f.code, f.object)).collect()
+            }
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert_eq!(codes("us-1"), []);
+    let absent = ("target.absent".to_owned(), "shard eu-2".to_owned());
+    assert_eq!(codes("eu-2"), [absent]);
+}

@@ -11,7 +11,9 @@ use plans::planner::{self, MoveOutline, Outline, PlanError};
 use plans::request::Request;
 use plans::shard_map::{KeyColumns, MapSettings, Mapping, MappingState, ShardMap, Strategy};
 use plans::survey::Survey;
-use plans::table::{Column, CopyBy, KeyColumn, MovingTable, TableKey, TableName};
+use plans::table::{
+    BinaryForm, Column, CopyBy, Format, KeyColumn, Majors, MovingTable, TableKey, TableName,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -268,6 +270,7 @@ pub(crate) fn surveys_of(request: &Request, outline: &Outline) -> Vec<Survey> {
         } else {
             TargetState::New
         },
+        majors: Majors::default(),
         schema_fingerprint: "sha256:2c26b46b68ffc68f".to_owned(),
         findings: vec![finding(Severity::Warning)],
     };
@@ -279,7 +282,7 @@ fn moving_table(table: &str, key: &KeyColumns, types: &[KeyType], nth: i64) -> M
         name: name.to_owned(),
         data_type: data_type.to_owned(),
         generated,
-        binary_safe: true,
+        binary: BinaryForm::Stable,
     };
     let keys = key.0.iter().zip(types);
     let mut columns: Vec<Column> = keys
@@ -297,19 +300,23 @@ fn moving_table(table: &str, key: &KeyColumns, types: &[KeyType], nth: i64) -> M
     });
     MovingTable {
         table: TableName::parse(table),
+        partition_of: None,
         key: TableKey::Columns(key_columns.collect()),
-        primary_key: [key.0.clone(), vec!["nth".to_owned()]].concat(),
+        identity: [key.0.clone(), vec!["nth".to_owned()]].concat(),
         columns,
         rows: nth * 100_000,
         bytes: nth * 9_000_000,
         order: None,
         copy_by: CopyBy::Blocks,
         copy_why: String::new(),
+        format: Format::Text,
+        format_why: String::new(),
     }
 }
 
 pub(crate) fn finding(severity: Severity) -> Finding {
     Finding {
+        sw: String::new(),
         code: "replica_identity".to_owned(),
         severity,
         object: "shard shard-a, table public.orders".to_owned(),

@@ -1,14 +1,13 @@
 //! Our objects by name and form, and those that only have a name like ours.
 
+use plans::names::DDL_PREFIX;
+
 use crate::pg::dual_write;
 
 use super::{
     Client, LOAD_PREFIX, MigrationId, Object, ObjectKind, REPLICATION_PREFIX, SCHEMA, Similar,
     TRIGGER_PREFIX, Whose, is_ours,
 };
-
-/// Prefix of the event triggers, and of their functions.
-const DDL_PREFIX: &str = "shardwright_ddl_";
 
 /// What was found: ours, and what only looks so.
 type Found = (Vec<Object>, Vec<Similar>);
@@ -121,7 +120,7 @@ async fn triggers(client: &Client, found: &mut Found) -> Result<(), tokio_postgr
              join pg_catalog.pg_namespace n on n.oid = c.relnamespace
              join pg_catalog.pg_proc f on f.oid = t.tgfoid
              join pg_catalog.pg_namespace fn on fn.oid = f.pronamespace
-             where not t.tgisinternal and pg_catalog.starts_with(t.tgname::text, $1) order by 2, 1",
+             where not t.tgisinternal and t.tgparentid = 0 and pg_catalog.starts_with(t.tgname::text, $1) order by 2, 1",
             &[&TRIGGER_PREFIX, &SCHEMA],
         )
         .await?;

@@ -45,7 +45,8 @@ async fn blocks(client: &Client, task: &LoadTask, table: &Sharded) -> Result<i64
     let shard = &task.shard.name;
     let row = client
         .query_one(
-            "select pg_catalog.pg_relation_size(pg_catalog.to_regclass($1)) / pg_catalog.current_setting('block_size')::bigint",
+            "select coalesce((select sum(pg_catalog.pg_relation_size(relid))::bigint from pg_catalog.pg_partition_tree(pg_catalog.to_regclass($1))),
+                             pg_catalog.pg_relation_size(pg_catalog.to_regclass($1))) / pg_catalog.current_setting('block_size')::bigint",
             &[&table.table.sql()],
         )
         .await
@@ -123,7 +124,7 @@ async fn statement(
     };
     let places: Vec<String> = (1..=keys.len()).map(|at| at.to_string()).collect();
     Ok(format!(
-        "select {keys}, count(*), sum({OVERHEAD} + {sizes})::bigint from only {name} t {sample}
+        "select {keys}, count(*), sum({OVERHEAD} + {sizes})::bigint from {name} t {sample}
          where {owned} group by {places}",
         keys = keys.join(", "),
         sizes = sizes.join(" + "),

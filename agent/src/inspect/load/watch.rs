@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::TryStreamExt;
-use plans::failure::{Finding, Severity};
+use plans::failure::Finding;
 use plans::inspection::LoadTask;
 use plans::key::Key;
 use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX};
@@ -70,18 +70,21 @@ async fn identity(
     table: &Sharded,
     shard: &str,
 ) -> Result<Option<Finding>, StepError> {
+    // Of a partitioned table each leaf.
     let row = client
-        .query_opt(
-            "select c.relreplident = 'f'
+        .query_one(
+            "select coalesce(bool_and(c.relreplident = 'f'
                     or exists (select from pg_catalog.pg_index x where x.indrelid = c.oid and x.indisvalid
-                               and case c.relreplident when 'd' then x.indisprimary when 'i' then x.indisreplident else false end),
-                    c.relkind = 'r' and c.relpersistence = 'p'
-             from pg_catalog.pg_class c where c.oid = pg_catalog.to_regclass($1)",
+                               and case c.relreplident when 'd' then x.indisprimary when 'i' then x.indisreplident else false end)), false),
+                    coalesce(bool_and(c.relkind = 'r' and c.relpersistence = 'p'), false)
+             from pg_catalog.pg_class c
+             where c.oid = pg_catalog.to_regclass($1) and c.relkind <> 'p'
+                or c.oid in (select relid from pg_catalog.pg_partition_tree(pg_catalog.to_regclass($1)) where isleaf)",
             &[&table.table.sql()],
         )
         .await
         .at(format_args!("shard {shard}: reading the identity of {}", table.table))?;
-    let (identified, ordinary) = row.map_or((false, false), |row| (row.get(0), row.get(1)));
+    let (identified, ordinary): (bool, bool) = (row.get(0), row.get(1));
     if identified && ordinary {
         return Ok(None);
     }
@@ -90,13 +93,12 @@ async fn identity(
     } else {
         "it is no ordinary logged table, so its writes were not counted"
     };
-    Ok(Some(Finding {
-        code: "load.identity".to_owned(),
-        severity: Severity::Warning,
-        object: format!("shard {shard}, table {}", table.table),
-        problem: problem.to_owned(),
-        remedy: format!("give {} a primary key", table.table),
-    }))
+    Ok(Some(Finding::new(
+        "load.identity",
+        format!("shard {shard}, table {}", table.table),
+        problem,
+        format!("give {} a primary key", table.table),
+    )))
 }
 
 /// Drops publications whose maker is gone.
@@ -149,12 +151,15 @@ async fn publish_and_read(
     client
         .batch_execute(&format!(
             "begin; set local lock_timeout = '5s';
-             create publication {} for table only {} with (publish = 'insert, update, delete'); commit",
+             create publication {} for table {}
+             with (publish = 'insert, update, delete', publish_via_partition_root = true); commit",
             quote_ident(name),
-            names.join(", only ")
+            names.join(", ")
         ))
         .await
-        .at(format_args!("shard {shard}: publishing the tables for a while"))?;
+        .at(format_args!(
+            "shard {shard}: publishing the tables for a while"
+        ))?;
     // Waits for the transactions that are open now.
     client
         .batch_execute(&format!(

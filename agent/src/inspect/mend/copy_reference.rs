@@ -129,7 +129,7 @@ async fn stage(
         ))
         .await?;
     let out = source
-        .copy_out(&format!("copy {name} ({list}) to stdout"))
+        .copy_out(&format!("copy (select {list} from {name}) to stdout"))
         .await?;
     let into = target
         .copy_in(&format!("copy {ROWS} ({list}) from stdin"))
@@ -191,7 +191,7 @@ async fn replace(
     let deleted = client
         .execute(
             &format!(
-                "delete from only {name} t where not exists (
+                "delete from {name} t where not exists (
                    select from {ROWS} s where {same_key} and row({})::text = row({})::text)",
                 columns.list("s."),
                 columns.list("t.")

@@ -61,21 +61,24 @@ async fn delete(
     table: &MovingTable,
     predicate: &str,
 ) -> Result<u64, tokio_postgres::Error> {
-    let sql = format!("delete from only {} t where {predicate}", table.table.sql());
+    let sql = format!("delete from {} t where {predicate}", table.table.sql());
     client.execute(&sql, &[]).await
 }
 
 /// The rows by primary key, each with a hash of all of it.
 fn sorted(table: &MovingTable, predicate: &str) -> String {
-    let primary = table.primary_key.iter();
+    let primary = table.identity.iter();
     let primary: Vec<String> = primary
         .map(|name| format!("t.{}", quote_ident(name)))
         .collect();
+    let primary = match primary.is_empty() {
+        true => "t.*".to_owned(),
+        false => primary.join(", "),
+    };
     format!(
         "select row({primary})::pg_catalog.text collate pg_catalog.\"C\", pg_catalog.md5((t.*)::text)
-         from only {} t where {predicate} order by 1",
+         from {} t where {predicate} order by 1",
         table.table.sql(),
-        primary = primary.join(", "),
     )
 }
 
@@ -89,7 +92,11 @@ async fn contained(mut mine: Sorted, mut theirs: Sorted) -> Result<bool, StepErr
             };
             match found.as_bytes().cmp(key.as_bytes()) {
                 Ordering::Less => other = theirs.next().await?,
-                Ordering::Equal if *found_hash == hash => break,
+                Ordering::Equal if *found_hash == hash => {
+                    // Without a key there may be another row that is equal.
+                    other = theirs.next().await?;
+                    break;
+                }
                 Ordering::Equal | Ordering::Greater => return Ok(false),
             }
         }

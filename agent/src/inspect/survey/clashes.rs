@@ -68,8 +68,11 @@ pub(super) async fn check(
 
 /// The rows of an index as value and primary key, in the order of the value's bytes.
 fn sorted(table: &MovingTable, index: &Unique, moving: Option<String>) -> String {
-    let primary = table.primary_key.iter().map(|name| quote_ident(name));
-    let primary: Vec<String> = primary.collect();
+    let primary = table.identity.iter().map(|name| quote_ident(name));
+    let mut primary: Vec<String> = primary.collect();
+    if primary.is_empty() {
+        primary.extend(table.key_names().into_iter().map(quote_ident));
+    }
     let mut conditions: Vec<String> = moving.into_iter().chain(index.condition.clone()).collect();
     if !index.nulls_clash {
         let given = index

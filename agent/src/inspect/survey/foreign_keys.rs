@@ -23,7 +23,7 @@ pub(super) fn check(
         let mut sharded = moving
             .iter()
             .filter(|table| table.key != TableKey::Reference);
-        sharded.any(|table| &table.table == name)
+        sharded.any(|table| &table.table == name || table.top() == name)
     };
     for key in references {
         let object = format!(

@@ -1,6 +1,5 @@
-//! What a server must offer: version, settings, privileges, free slots, nothing prepared for ever.
+//! What a server must offer: version, settings, privileges, free slots; and two servers together.
 
-use plans::failure::Severity;
 use plans::key::KeyType;
 use plans::request::Mode;
 use plans::survey::SurveyTask;
@@ -47,8 +46,7 @@ pub(super) async fn check(
             "register the primary's address for this shard",
         );
     }
-    check_role(client, shard, mode, findings).await?;
-    check_transactions(client, shard, findings).await
+    check_role(client, shard, mode, findings).await
 }
 
 /// What the capture of changes needs.
@@ -79,7 +77,6 @@ fn check_capture(row: &Row, shard: &str, findings: &mut Findings) {
     }
     if row.get::<_, &str>(6) != "-1" {
         findings.add(
-            Severity::Warning,
             "server.keep_size",
             object("setting max_slot_wal_keep_size"),
             "a slot that falls behind further than this is lost, and with it the migration",
@@ -145,41 +142,6 @@ async fn check_role(
             object,
             "it may not set session_replication_role, which apply needs",
             format!("grant set on parameter session_replication_role to {name}"),
-        );
-    }
-    Ok(())
-}
-
-async fn check_transactions(
-    client: &Client,
-    shard: &str,
-    findings: &mut Findings,
-) -> Result<(), StepError> {
-    let rows = client
-        .query(
-            "select pg_catalog.format('prepared transaction %L', gid),
-                    pg_catalog.format('it is %s old; a slot cannot be created and no cutover starts before it ends', pg_catalog.now() - prepared),
-                    pg_catalog.format('commit prepared %L or rollback prepared %L', gid, gid)
-             from pg_catalog.pg_prepared_xacts
-             union all
-             select pg_catalog.format('transaction of pid %s', pid),
-                    pg_catalog.format('it has been open for %s; creating the slot waits for it', pg_catalog.now() - xact_start),
-                    'end it, or wait'
-             from pg_catalog.pg_stat_activity
-             where backend_xid is not null and xact_start < pg_catalog.now() - interval '1 minute'",
-            &[],
-        )
-        .await
-        .at(format_args!("shard {shard}: looking for long transactions"))?;
-    for row in rows {
-        let (object, problem, remedy): (String, String, String) =
-            (row.get(0), row.get(1), row.get(2));
-        findings.add(
-            Severity::Warning,
-            "transaction.old",
-            format!("shard {shard}, {object}"),
-            problem,
-            remedy,
         );
     }
     Ok(())

@@ -1,20 +1,26 @@
-//! What one table must be: ordinary, with the key in the primary key, or tied to a parent.
+//! What one table must be: ordinary, with the key in it, or tied to a parent.
+//! Of a partitioned table each leaf is looked at.
 
 use plans::request::Mode;
 use plans::table::{KeyColumn, Through};
 
 use super::Findings;
-use crate::pg::catalog::{self, Found, FoundColumn};
+use super::identity::Tied;
+use crate::pg::catalog::{self, Found};
+use crate::pg::definitions::{FoundColumn, UniqueIndex};
 
 /// One table with what its catalog says.
 pub(super) struct Check<'a> {
     pub(super) object: String,
     pub(super) facts: &'a Found,
     pub(super) columns: &'a [FoundColumn],
+    /// Unique indexes that could identify its rows.
+    pub(super) unique: &'a [UniqueIndex],
+    pub(super) mode: Mode,
 }
 
 impl Check<'_> {
-    fn refuse(
+    pub(super) fn refuse(
         &self,
         findings: &mut Findings,
         code: &str,
@@ -24,15 +30,29 @@ impl Check<'_> {
         findings.refuse(code, self.object.clone(), problem, remedy);
     }
 
+    /// A table that can be listed: no partition, and not without partitions.
+    pub(super) fn place(&self, empty: bool, findings: &mut Findings) {
+        if let Some(top) = &self.facts.partition_of {
+            self.refuse(
+                findings,
+                "table.partition",
+                format!("it is a partition of {top}"),
+                format!("list {top} instead: all of its partitions move"),
+            );
+        } else if empty {
+            self.refuse(
+                findings,
+                "table.no_partition",
+                "it is partitioned and has no partition, so there is nothing to guard and to copy",
+                "create its partitions before the move, or list it under `ignore`",
+            );
+        }
+    }
+
     /// An ordinary table whose rows are identified.
     pub(super) fn kind(&self, findings: &mut Findings) {
         let facts = self.facts;
         let kinds = [
-            (
-                facts.kind == 'p',
-                "table.partitioned",
-                "it is partitioned, which this version does not move",
-            ),
             (
                 facts.kind == 'f',
                 "table.foreign",
@@ -50,67 +70,20 @@ impl Check<'_> {
             ),
         ];
         for (_, code, problem) in kinds.into_iter().filter(|(is, ..)| *is) {
-            let remedy = "list it under `ignore`, or make it an ordinary table";
+            let remedy = match &facts.partition_of {
+                None => "list it under `ignore`, or make it an ordinary table".to_owned(),
+                Some(top) => format!("detach it from {top}, or make it an ordinary partition"),
+            };
             self.refuse(findings, code, problem, remedy);
-        }
-        if facts.replica_identity == 'n' || facts.replica_identity == 'i' {
-            self.refuse(
-                findings,
-                "table.identity",
-                "its replica identity is neither the primary key nor the full row",
-                format!("alter table {} replica identity default", facts.table.sql()),
-            );
-        }
-    }
-
-    /// A primary key; `columns` are proposed for one.
-    pub(super) fn primary_key(&self, columns: &str, findings: &mut Findings) {
-        let table = self.facts.table.sql();
-        if self.facts.primary_key.is_empty() {
-            self.refuse(
-                findings,
-                "table.primary_key",
-                "it has no primary key; updates and deletes could not be captured",
-                format!("alter table {table} add primary key ({columns})"),
-            );
-        }
-        if self.facts.deferrable_key {
-            self.refuse(
-                findings,
-                "table.deferrable",
-                "its primary key is deferrable and cannot identify rows",
-                "make the primary key not deferrable",
-            );
         }
     }
 
     /// The key's columns; true when rows can be asked for by them.
     pub(super) fn key(&self, key: &[KeyColumn], findings: &mut Findings) -> bool {
-        let names: Vec<&str> = key.iter().map(|column| column.name.as_str()).collect();
-        self.primary_key(&format!("{}, ...", names.join(", ")), findings);
+        self.identity(Tied::By(key), findings);
         let mut fit = true;
         for column in key {
             fit &= self.key_column(column, findings);
-        }
-        let primary = &self.facts.primary_key;
-        let outside: Vec<&str> = names
-            .iter()
-            .copied()
-            .filter(|name| self.columns.iter().any(|found| found.column.name == *name))
-            .filter(|name| !primary.iter().any(|column| column == name))
-            .collect();
-        if !primary.is_empty() && !outside.is_empty() {
-            let rest = primary.iter().map(String::as_str);
-            let rest: Vec<&str> = rest.filter(|column| !names.contains(column)).collect();
-            self.refuse(
-                findings,
-                "key.identity",
-                format!(
-                    "the key column {} is not part of the primary key, so the application's own updates would fail once published",
-                    outside.join(", ")
-                ),
-                format!("make the primary key ({})", [names, rest].concat().join(", ")),
-            );
         }
         fit
     }
@@ -154,7 +127,7 @@ impl Check<'_> {
 
     /// The columns that tie a row to its parent; true when rows can be asked for by them.
     pub(super) fn through(&self, through: &Through, mode: Mode, findings: &mut Findings) -> bool {
-        self.primary_key("...", findings);
+        self.identity(Tied::Through, findings);
         if mode == Mode::Online {
             self.refuse(
                 findings,

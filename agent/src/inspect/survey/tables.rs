@@ -1,16 +1,19 @@
 //! The tables of a move: listed, fit, and none of their rows without a parent.
+//! A partitioned table is listed by itself and moves leaf by leaf: each leaf is a table of the move.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use plans::survey::SurveyTask;
-use plans::table::{CopyBy, MovingTable, TableKey, TableName, Through};
+use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, Through};
 use tokio_postgres::Client;
 
 use super::super::keys::join_condition;
 use super::Findings;
+use super::identity::Tied;
 use super::table::Check;
 use crate::error::{At, StepError};
-use crate::pg::catalog::{self, ForeignKey, Found, FoundColumn};
+use crate::pg::catalog::{self, ForeignKey, Found};
+use crate::pg::definitions::{self, FoundColumn, UniqueIndex};
 
 /// The tables of a move, in no order.
 #[derive(Debug)]
@@ -18,6 +21,53 @@ pub(super) struct Listed {
     pub(super) moving: Vec<MovingTable>,
     /// Tables whose key cannot be asked for: they, or what ties them, were refused.
     pub(super) unfit: BTreeSet<TableName>,
+    /// Columns that are never null, of the sharded tables.
+    given: BTreeSet<(TableName, String)>,
+}
+
+/// What the catalog says of tables that are listed, and of their leaves.
+struct Definitions {
+    found: BTreeMap<TableName, Found>,
+    columns: BTreeMap<TableName, Vec<FoundColumn>>,
+    unique: BTreeMap<TableName, Vec<UniqueIndex>>,
+}
+
+impl Definitions {
+    async fn read<'a>(
+        client: &Client,
+        listed: impl Iterator<Item = &'a TableName>,
+        shard: &str,
+    ) -> Result<Self, StepError> {
+        let found = catalog::tables(client, shard).await?;
+        let mut names = BTreeSet::new();
+        for facts in listed.filter_map(|table| found.get(table)) {
+            names.insert(&facts.table);
+            names.extend(
+                catalog::leaves(&found, facts)
+                    .iter()
+                    .map(|leaf| &leaf.table),
+            );
+        }
+        let names: Vec<&TableName> = names.into_iter().collect();
+        let columns = definitions::columns(client, &names, shard).await?;
+        let unique = definitions::unique_indexes(client, &names, shard).await?;
+        Ok(Self {
+            found,
+            columns,
+            unique,
+        })
+    }
+
+    fn check<'a>(&'a self, facts: &'a Found, task: &SurveyTask) -> Check<'a> {
+        let (shard, table) = (&task.source.name, &facts.table);
+        Check {
+            object: format!("shard {shard}, table {table}"),
+            facts,
+            columns: self.columns.get(table).map_or(&[], Vec::as_slice),
+            unique: self.unique.get(table).map_or(&[], Vec::as_slice),
+            mode: task.mode,
+        }
+    }
 }
 
 /// Reads the tables that are sharded or belong to sharded ones; everything unfit becomes a finding.
@@ -28,39 +78,72 @@ pub(super) async fn moving(
     findings: &mut Findings,
 ) -> Result<Listed, StepError> {
     let shard = task.source.name.as_str();
-    let found = catalog::tables(client, shard).await?;
-    check_listing(&found, task, findings);
+    let read = Definitions::read(client, tied.iter().map(|(table, _)| table), shard).await?;
+    check_listing(&read.found, task, findings);
     let mut listed = Listed {
         moving: Vec::new(),
         unfit: BTreeSet::new(),
+        given: BTreeSet::new(),
     };
+    for (table, columns) in &read.columns {
+        let given = columns.iter().filter(|found| found.not_null);
+        let given = given.map(|found| (table.clone(), found.column.name.clone()));
+        listed.given.extend(given);
+    }
     for (table, key) in tied {
-        let Some(facts) = found.get(&table) else {
+        let Some(facts) = read.found.get(&table) else {
             missing(&table, "tables", shard, findings);
             listed.unfit.insert(table);
             continue;
         };
-        let columns = catalog::columns(client, &table, shard).await?;
-        let check = Check {
-            object: format!("shard {shard}, table {table}"),
-            facts,
-            columns: &columns,
-        };
-        check.kind(findings);
-        let fit = match &key {
-            TableKey::Columns(columns) => check.key(columns, findings),
-            TableKey::Through(through) => {
-                check.through(through, task.mode, findings)
-                    && !listed.unfit.contains(&through.parent)
-            }
-            TableKey::Reference => true,
-        };
-        if !fit {
-            listed.unfit.insert(table.clone());
+        let (mut fit, leaves) = look(task, &read, facts, &key, findings);
+        if let TableKey::Through(through) = &key {
+            fit &= !listed.unfit.contains(&through.parent);
         }
-        listed.moving.push(moving_table(table, key, facts, columns));
+        if !fit {
+            listed.unfit.insert(table);
+            let leaves = leaves.iter().map(|leaf| leaf.table.clone());
+            listed.unfit.extend(leaves);
+        }
+        listed.moving.extend(leaves);
     }
     Ok(listed)
+}
+
+/// Looks at the leaves of a table that is listed: itself, where it is not partitioned; whether all can be asked
+/// for by key, and the tables that move.
+fn look(
+    task: &SurveyTask,
+    read: &Definitions,
+    facts: &Found,
+    key: &TableKey,
+    findings: &mut Findings,
+) -> (bool, Vec<MovingTable>) {
+    let check_key = |check: &Check<'_>, findings: &mut Findings| match key {
+        TableKey::Columns(columns) => check.key(columns, findings),
+        TableKey::Through(through) => check.through(through, task.mode, findings),
+        TableKey::Reference => {
+            check.identity(Tied::Reference, findings);
+            true
+        }
+    };
+    let leaves = catalog::leaves(&read.found, facts);
+    let check = read.check(facts, task);
+    check.place(leaves.is_empty(), findings);
+    let mut of_all = Findings::default();
+    check_key(&check, &mut of_all);
+    let (mut fit, mut moving) = (true, Vec::new());
+    for leaf in leaves {
+        let check = read.check(leaf, task);
+        check.kind(findings);
+        check.types(findings);
+        let mut own = Findings::default();
+        // Another server would be asked.
+        fit &= check_key(&check, &mut own) && leaf.kind != 'f';
+        findings.inherit(own, &of_all);
+        moving.push(moving_table(key.clone(), leaf, check.columns));
+    }
+    (fit, moving)
 }
 
 /// Adds the reference tables, which a new shard gets whole.
@@ -71,43 +154,36 @@ pub(super) async fn add_reference(
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let shard = task.source.name.as_str();
-    let found = catalog::tables(client, shard).await?;
-    for name in &task.settings.reference {
-        let table = TableName::parse(name);
-        let Some(facts) = found.get(&table) else {
+    let names = task.settings.reference.iter();
+    let names: Vec<TableName> = names.map(|name| TableName::parse(name)).collect();
+    let read = Definitions::read(client, names.iter(), shard).await?;
+    for table in names {
+        let Some(facts) = read.found.get(&table) else {
             missing(&table, "reference", shard, findings);
             continue;
         };
-        let columns = catalog::columns(client, &table, shard).await?;
-        let check = Check {
-            object: format!("shard {shard}, table {table}"),
-            facts,
-            columns: &columns,
-        };
-        check.kind(findings);
-        check.primary_key("...", findings);
-        let moving = moving_table(table, TableKey::Reference, facts, columns);
-        listed.moving.push(moving);
+        let key = TableKey::Reference;
+        let (_, leaves) = look(task, &read, facts, &key, findings);
+        listed.moving.extend(leaves);
     }
     Ok(())
 }
 
-fn moving_table(
-    table: TableName,
-    key: TableKey,
-    facts: &Found,
-    columns: Vec<FoundColumn>,
-) -> MovingTable {
+fn moving_table(key: TableKey, facts: &Found, columns: &[FoundColumn]) -> MovingTable {
+    let identity = facts.identity(&key);
     MovingTable {
-        table,
+        table: facts.table.clone(),
+        partition_of: facts.partition_of.clone(),
         key,
-        primary_key: facts.primary_key.clone(),
-        columns: columns.into_iter().map(|found| found.column).collect(),
+        identity,
+        columns: columns.iter().map(|found| found.column.clone()).collect(),
         rows: facts.rows,
         bytes: facts.bytes,
         order: facts.order.clone(),
         copy_by: CopyBy::Blocks,
         copy_why: String::new(),
+        format: Format::Text,
+        format_why: String::new(),
     }
 }
 
@@ -129,7 +205,10 @@ fn check_listing(found: &BTreeMap<TableName, Found>, task: &SurveyTask, findings
     let names = settings.tables.keys().chain(settings.through.keys());
     let names = names.chain(&settings.reference).chain(&settings.ignore);
     let listed: BTreeSet<TableName> = names.map(|name| TableName::parse(name)).collect();
-    for table in found.keys().filter(|table| !listed.contains(*table)) {
+    // A partition goes with the table at the top.
+    let tables = found.values().filter(|found| found.partition_of.is_none());
+    let tables = tables.map(|found| &found.table);
+    for table in tables.filter(|table| !listed.contains(*table)) {
         findings.refuse(
             "table.unlisted",
             format!("shard {}, table {table}", task.source.name),
@@ -157,7 +236,7 @@ pub(super) async fn check_orphans(
         let TableKey::Through(through) = &table.key else {
             continue;
         };
-        if proven(client, &table.table, through, references, shard).await? {
+        if proven(listed, table, through, references) {
             continue;
         }
         let (name, parent) = (table.table.sql(), through.parent.sql());
@@ -190,26 +269,19 @@ pub(super) async fn check_orphans(
 }
 
 /// Whether a foreign key that was validated, over columns that are never null, gives every row a parent.
-async fn proven(
-    client: &Client,
-    table: &TableName,
+fn proven(
+    listed: &Listed,
+    table: &MovingTable,
     through: &Through,
     references: &[ForeignKey],
-    shard: &str,
-) -> Result<bool, StepError> {
+) -> bool {
     let wanted: BTreeSet<&(String, String)> = through.columns.iter().collect();
     let holds = references.iter().any(|key| {
         key.validated
-            && &key.from == table
+            && (key.from == table.table || &key.from == table.top())
             && key.to == through.parent
             && key.columns.iter().collect::<BTreeSet<_>>() == wanted
     });
-    if !holds {
-        return Ok(false);
-    }
-    let columns = catalog::columns(client, table, shard).await?;
-    Ok(through.columns.iter().all(|(own, _)| {
-        let mut found = columns.iter();
-        found.any(|found| &found.column.name == own && found.not_null)
-    }))
+    let given = |own: &String| listed.given.contains(&(table.table.clone(), own.clone()));
+    holds && through.columns.iter().all(|(own, _)| given(own))
 }

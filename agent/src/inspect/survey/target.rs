@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use plans::failure::Severity;
 use plans::inspection::check::schema_differences;
 use plans::plan::TargetState;
 use plans::shard_map::Sequences;
@@ -31,6 +30,7 @@ pub(super) async fn state(
     let names = task.settings.reference.iter();
     let mut wanted: BTreeSet<TableName> = names.map(|name| TableName::parse(name)).collect();
     wanted.extend(moving.iter().map(|table| table.table.clone()));
+    wanted.extend(moving.iter().map(|table| table.top().clone()));
     let (present, missing): (Vec<_>, Vec<_>) = wanted
         .into_iter()
         .partition(|table| there.contains_key(table));
@@ -48,7 +48,8 @@ pub(super) async fn state(
     Ok(TargetState::Live)
 }
 
-fn named<T: ToString>(items: &[T]) -> String {
+/// The first of them, and how many more there are.
+pub(super) fn named<T: ToString>(items: &[T]) -> String {
     let shown: Vec<String> = items.iter().take(NAMED).map(ToString::to_string).collect();
     let more = items.len().saturating_sub(NAMED);
     let rest = if more > 0 {
@@ -109,12 +110,12 @@ async fn check_schema(
     let ours = catalog::facts(&shards.here, &names, source).await?;
     let theirs = catalog::facts(&shards.there, &names, target).await?;
     let mut drifted = BTreeSet::new();
-    for name in names {
-        let (Some(here), Some(there)) = (ours.get(&name), theirs.get(&name)) else {
+    for (name, here) in ours {
+        let Some(there) = theirs.get(&name) else {
             continue;
         };
         // A table that is missing as a whole has been told of.
-        let differences = schema_differences((source, here), (target, there));
+        let differences = schema_differences((source, &here), (target, there));
         if differences.is_empty() || here.is_empty() || there.is_empty() {
             continue;
         }
@@ -176,7 +177,6 @@ async fn check_reference(
             && here != there
         {
             findings.add(
-                Severity::Warning,
                 "reference.drift",
                 format!("shards {source} and {target}, table {table}"),
                 format!(
@@ -208,7 +208,6 @@ async fn note_sequences(
         Sequences::Keep => "they go on as they are; both shards may issue the same values",
     };
     findings.add(
-        Severity::Note,
         "target.sequence",
         format!("shards {source} and {target}, sequences {}", named(&both)),
         problem,

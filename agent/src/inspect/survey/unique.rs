@@ -28,7 +28,8 @@ pub(super) async fn indexes(
     let shard = &task.source.name;
     let rows = client
         .query(
-            "select c.relname::text, x.indnullsnotdistinct, pg_catalog.pg_get_expr(x.indpred, x.indrelid), x.indisexclusion,
+            "select c.relname::text, x.indnullsnotdistinct, pg_catalog.pg_get_expr(x.indpred, x.indrelid),
+                    x.indisexclusion or not x.indimmediate,
                     array(select pg_catalog.pg_get_indexdef(x.indexrelid, k, false) from pg_catalog.generate_series(1, x.indnkeyatts) k order by k),
                     array(select coalesce(a.attname::text, '') from pg_catalog.generate_series(0, x.indnkeyatts - 1) k
                           left join pg_catalog.pg_attribute a on a.attrelid = x.indrelid and a.attnum = x.indkey[k] order by k),

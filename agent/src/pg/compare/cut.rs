@@ -59,7 +59,7 @@ impl Part {
 }
 
 fn compared(moving: &Moving<'_>, operator: &str, values: &[String]) -> String {
-    let columns = moving.table.primary_key.iter().zip(values);
+    let columns = moving.table.identity.iter().zip(values);
     let (left, right): (Vec<String>, Vec<String>) = columns
         .map(|(column, value)| {
             let data_type = moving.type_of(column);
@@ -78,7 +78,7 @@ fn compared(moving: &Moving<'_>, operator: &str, values: &[String]) -> String {
 
 /// The first columns of the primary key that every server orders in the same way.
 fn ordered(moving: &Moving<'_>) -> usize {
-    let columns = moving.table.primary_key.iter();
+    let columns = moving.table.identity.iter();
     columns
         .take_while(|column| {
             let data_type = moving.type_of(column);
@@ -136,12 +136,7 @@ pub(crate) async fn cut(
 async fn sample(side: Side<'_>, moving: &Moving<'_>, ordered: usize) -> Result<Sample, StepError> {
     let what = format!("shard {}: sampling {}", side.shard, moving.table.table);
     let name = moving.name();
-    let first = moving
-        .table
-        .primary_key
-        .first()
-        .cloned()
-        .unwrap_or_default();
+    let first = moving.table.identity.first().cloned().unwrap_or_default();
     let size = side
         .client
         .query_one(
@@ -154,7 +149,7 @@ async fn sample(side: Side<'_>, moving: &Moving<'_>, ordered: usize) -> Result<S
         .at(&what)?;
     let (blocks, correlation): (i64, f64) = (size.get(0), size.get(1));
     let percent = (100.0 * SAMPLED_BLOCKS as f64 / blocks.max(1) as f64).min(100.0);
-    let columns: Vec<String> = moving.table.primary_key[..ordered]
+    let columns: Vec<String> = moving.table.identity[..ordered]
         .iter()
         .map(|column| format!("t.{}", quote_ident(column)))
         .collect();

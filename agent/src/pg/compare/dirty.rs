@@ -40,7 +40,7 @@ pub(crate) async fn dirty_relations(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Dirty keys of a table behind `after`, in order, `most` of them, each with the hash of its row as the
+/// Dirty keys of a table behind the key `after`, in the order of their digests, `most` of them, each with the hash of its row as the
 /// same snapshot sees it.
 pub(crate) async fn rows_of_dirty(
     side: Side<'_>,
@@ -54,15 +54,14 @@ pub(crate) async fn rows_of_dirty(
         .query(
             &format!(
                 "with given as materialized (
-                   select key as shardwright_text, lsn as shardwright_lsn from shardwright.dirty
-                   where migration = $1 and relation = $2 and key > $3 order by key limit $4)
-                 select given.shardwright_text, given.shardwright_lsn, found.shardwright_hash
-                 from given left join lateral (
-                   select pg_catalog.md5({row}) as shardwright_hash
-                   from (select 1) one {join} limit 1) found on true
-                 order by given.shardwright_text",
-                row = moving.row(),
-                join = moving.join_given(),
+                   select key as shardwright_text, lsn as shardwright_lsn, digest as shardwright_digest
+                   from shardwright.dirty
+                   where migration = $1 and relation = $2
+                     and digest > coalesce(pg_catalog.sha256(pg_catalog.convert_to(nullif($3, ''), 'UTF8')), '')
+                   order by digest limit $4)
+                 {found}
+                 order by given.shardwright_digest",
+                found = found(moving),
             ),
             &[
                 &token.migration.0,
@@ -82,4 +81,19 @@ pub(crate) async fn rows_of_dirty(
         hash: row.get(2),
     });
     Ok(dirty.collect())
+}
+
+/// The given keys with the hashes of their rows. One row is found by an index; whole rows are looked for together.
+fn found(moving: &Moving<'_>) -> String {
+    let (hash, join) = (moving.hash(), moving.join_given());
+    let columns = "select given.shardwright_text, given.shardwright_lsn, found.shardwright_hash from given left join";
+    if moving.is_whole() {
+        return format!(
+            "{columns} (select given.shardwright_text, {hash} as shardwright_hash from given {join} group by 1) found
+             using (shardwright_text)"
+        );
+    }
+    format!(
+        "{columns} lateral (select {hash} as shardwright_hash from (select 1) one {join} limit 1) found on true"
+    )
 }

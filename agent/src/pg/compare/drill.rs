@@ -9,7 +9,7 @@ use plans::table::quote_ident;
 use tokio_postgres::Row;
 
 use super::digest::{classes, differing, in_classes};
-use super::{Moving, Part, Side, canonical, parse_key};
+use super::{GIVEN, Moving, Part, Side, canonical, parse_key};
 use crate::error::{At, StepError};
 
 /// Rows of one side that are held at once.
@@ -111,10 +111,11 @@ async fn hashes(
         .client
         .query(
             &format!(
-                "select {key}, pg_catalog.md5({row}) from only {name} t
-                 where {predicate} and {part} and {classes}",
+                "select {key}, {hash} from only {name} t
+                 where {predicate} and {part} and {classes} {grouped}",
                 key = moving.key_array(),
-                row = moving.row(),
+                hash = moving.hash(),
+                grouped = grouped(moving),
                 name = moving.name(),
                 predicate = moving.predicate,
                 part = part.sql(moving),
@@ -129,6 +130,11 @@ async fn hashes(
         ))?;
     let key = |row: &Row| canonical(&parse_key(row.get(0)));
     Ok(rows.iter().map(|row| (key(row), row.get(1))).collect())
+}
+
+/// Equal rows of a table without a key are one line, which says how many there are.
+fn grouped(moving: &Moving<'_>) -> &'static str {
+    if moving.is_whole() { "group by 1" } else { "" }
 }
 
 /// Which columns differ in rows that both sides have.
@@ -177,8 +183,7 @@ async fn by_column(
         .client
         .query(
             &format!(
-                "select given.shardwright_text, array[{hashes}]
-                 from pg_catalog.unnest($1::pg_catalog.text[]) given (shardwright_text) {join}",
+                "{GIVEN} select given.shardwright_text, array[{hashes}] from given {join}",
                 hashes = hashes.join(", "),
                 join = moving.join_given(),
             ),
@@ -202,10 +207,10 @@ pub(crate) async fn keyed_rows(
         .client
         .query(
             &format!(
-                "select given.shardwright_text, pg_catalog.md5({row})
-                 from pg_catalog.unnest($1::pg_catalog.text[]) given (shardwright_text) {join}",
-                row = moving.row(),
+                "{GIVEN} select given.shardwright_text, {hash} from given {join} {grouped}",
+                hash = moving.hash(),
                 join = moving.join_given(),
+                grouped = grouped(moving),
             ),
             &[&keys],
         )

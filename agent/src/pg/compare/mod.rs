@@ -22,15 +22,13 @@ pub(crate) use digest::Digest;
 pub(crate) use digest::digest;
 pub(crate) use dirty::{DirtyRow, dirty_relations, rows_of_dirty};
 pub(crate) use drill::{Found, drill, keyed_rows};
-pub(crate) use record::{Chunk, Records, Sums};
+pub(crate) use record::{Chunk, Records, Storage, Sums};
 pub(crate) use repair::{delete_rows, insert_rows, values};
 pub(crate) use report::read_report;
 
 use plans::key_set::KeySet;
 use plans::table::{MovingTable, quote_ident};
 use tokio_postgres::Client;
-
-use crate::error::{At, StepError};
 
 /// A session and the name of its shard.
 #[derive(Clone, Copy)]
@@ -64,36 +62,74 @@ impl<'a> Moving<'a> {
         text_of(self.table.columns.iter().map(|column| &column.name))
     }
 
-    /// The primary key as one text.
-    fn key(&self) -> String {
-        text_of(&self.table.primary_key)
+    /// Rows are told apart by all that is written of them: equal ones are counted.
+    fn is_whole(&self) -> bool {
+        self.table.identity.is_empty()
     }
 
-    /// The primary key as a JSON array of its columns' output; `::text` would strip char(n).
+    /// What a row is found by, as one text.
+    fn key(&self) -> String {
+        if self.is_whole() {
+            return text_of(self.table.written_columns().map(|column| &column.name));
+        }
+        text_of(&self.table.identity)
+    }
+
+    /// What stands for the rows of one key; over whole rows it is an aggregate.
+    fn hash(&self) -> String {
+        let row = self.row();
+        if self.is_whole() {
+            return format!(
+                "pg_catalog.md5(pg_catalog.concat(pg_catalog.count(*), pg_catalog.min({row})))"
+            );
+        }
+        format!("pg_catalog.md5({row})")
+    }
+
+    /// The values of a whole row: text in quotes, or NULL.
+    fn whole_values(&self) -> Vec<String> {
+        let columns = self.table.written_columns();
+        columns
+            .map(|column| {
+                format!(
+                    "case when pg_catalog.num_nonnulls(t.{column}) = 1 then pg_catalog.format('''%s''', t.{column}) else 'NULL' end",
+                    column = quote_ident(&column.name)
+                )
+            })
+            .collect()
+    }
+
+    /// What a row is found by, as a JSON array of its columns' output; `::text` would strip char(n).
     fn key_array(&self) -> String {
-        let parts: Vec<String> = self
-            .table
-            .primary_key
-            .iter()
-            .map(|column| format!("pg_catalog.format('%s', t.{})", quote_ident(column)))
-            .collect();
+        let identity = self.table.identity.iter();
+        let parts: Vec<String> = if self.is_whole() {
+            self.whole_values()
+        } else {
+            identity
+                .map(|column| format!("pg_catalog.format('%s', t.{})", quote_ident(column)))
+                .collect()
+        };
         format!(
             "pg_catalog.json_build_array({})::pg_catalog.text",
             parts.join(", ")
         )
     }
 
-    /// A join that finds the row of each `given.shardwright_text`, a key as [`canonical`] writes it.
+    /// A join that finds the row of each `given.shardwright_text`, a key as [`canonical`] writes it; `given` is a common
+    /// table expression.
     fn join_given(&self) -> String {
+        if self.is_whole() {
+            return self.join_whole();
+        }
         let columns: Vec<String> = self
             .table
-            .primary_key
+            .identity
             .iter()
             .map(|column| format!("t.{}", quote_ident(column)))
             .collect();
         let values: Vec<String> = self
             .table
-            .primary_key
+            .identity
             .iter()
             .enumerate()
             .map(|(at, column)| {
@@ -107,6 +143,45 @@ impl<'a> Moving<'a> {
             name = self.name(),
             columns = columns.join(", "),
             values = values.join(", "),
+            predicate = self.predicate,
+        )
+    }
+
+    /// As [`Moving::join_given`], over whole rows. Each row of the given shard keys is put into text once, whatever the
+    /// number of given rows, and matched by hash; the columns of the shard key may have an index.
+    fn join_whole(&self) -> String {
+        let names = self.table.key_names();
+        let columns = self.table.written_columns().enumerate();
+        let (own, given): (Vec<String>, Vec<String>) = columns
+            .filter(|(_, column)| names.contains(&column.name.as_str()))
+            .map(|(at, column)| {
+                let text = format!(
+                    "(given.shardwright_text::pg_catalog.jsonb operator(pg_catalog.->>) {at})"
+                );
+                let value = format!(
+                    "pg_catalog.substr({text}, 2, pg_catalog.length({text}) - 2)::{}",
+                    column.data_type
+                );
+                (format!("t.{}", quote_ident(&column.name)), value)
+            })
+            .unzip();
+        // Rows that belong to those of another table have no shard key of their own.
+        let of_given = if own.is_empty() {
+            "true".to_owned()
+        } else {
+            format!(
+                "({}) in (select {} from given)",
+                own.join(", "),
+                given.join(", ")
+            )
+        };
+        format!(
+            "join (
+               select t.ctid, t.*, {whole}::pg_catalog.jsonb as shardwright_key from only {name} t
+               where {predicate} and {of_given}
+             ) t on t.shardwright_key = given.shardwright_text::pg_catalog.jsonb",
+            whole = self.key_array(),
+            name = self.name(),
             predicate = self.predicate,
         )
     }
@@ -137,13 +212,5 @@ pub(crate) fn parse_key(text: &str) -> Vec<String> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Settings on which the text of a value depends beyond those that every session of ours has.
-pub(crate) async fn prepare(client: &Client, shard: &str) -> Result<(), StepError> {
-    client
-        .batch_execute(
-            "set lc_monetary = 'C'; set xmlbinary = 'base64'; set xmloption = 'content';
-             set array_nulls = on",
-        )
-        .await
-        .at(format_args!("shard {shard}: preparing a comparison"))
-}
+/// `given` for [`Moving::join_given`], from the statement's first parameter.
+const GIVEN: &str = "with given as materialized (select pg_catalog.unnest($1::pg_catalog.text[]) as shardwright_text)";

@@ -5,6 +5,8 @@
 //! Another run's number begins anew. The marks of dirty keys go only when every chunk of the run was
 //! equal, and only those that are older than the oldest point of them.
 
+use std::collections::BTreeMap;
+
 use plans::names::Direction;
 use plans::step::verify::{DifferenceKind, RowDifference};
 use tokio_postgres::{Client, Row};
@@ -37,6 +39,9 @@ pub(crate) struct Sums {
     pub(crate) oldest: Option<Lsn>,
 }
 
+/// Where the rows of each table lie, as [`crate::pg::catalog::storage`] says.
+pub(crate) type Storage = BTreeMap<String, String>;
+
 /// The records of one direction of a migration, written by its owner.
 pub(crate) struct Records<'a> {
     pub(crate) client: &'a Client,
@@ -54,16 +59,23 @@ impl Records<'_> {
         (self.token.migration.as_str(), self.direction.to_string())
     }
 
-    /// Takes up run `number` over tables of this fingerprint; true when it has ended already.
-    pub(crate) async fn begin(&self, number: i64, fingerprint: &str) -> Result<bool, StepError> {
+    /// Takes up run `number` over tables of this fingerprint, whose rows lie as `storage` says; true when it has ended
+    /// already.
+    pub(crate) async fn begin(
+        &self,
+        number: i64,
+        fingerprint: &str,
+        storage: &Storage,
+    ) -> Result<bool, StepError> {
         let (id, direction) = self.id();
+        let storage = serde_json::json!(storage).to_string();
         epoch::begin(self.client, self.token, self.shard).await?;
         let known = self
             .client
             .query_opt(
-                "select run = $3 and fingerprint = $4, finished_at is not null from shardwright.verification
-                 where migration = $1 and direction = $2",
-                &[&id, &direction, &number, &fingerprint],
+                "select run = $3 and fingerprint = $4 and storage = $5, finished_at is not null
+                 from shardwright.verification where migration = $1 and direction = $2",
+                &[&id, &direction, &number, &fingerprint, &storage],
             )
             .await
             .at(self.what())?;
@@ -72,15 +84,34 @@ impl Records<'_> {
             self.clear().await?;
             self.client
                 .execute(
-                    "insert into shardwright.verification (migration, direction, run, fingerprint)
-                     values ($1, $2, $3, $4)",
-                    &[&id, &direction, &number, &fingerprint],
+                    "insert into shardwright.verification (migration, direction, run, fingerprint, storage)
+                     values ($1, $2, $3, $4, $5)",
+                    &[&id, &direction, &number, &fingerprint, &storage],
                 )
                 .await
                 .at(self.what())?;
         }
         epoch::commit(self.client, &self.what()).await?;
         Ok(same && ended)
+    }
+
+    /// Where the rows lay that the last run compared; nothing where none has ended.
+    pub(crate) async fn storage(&self) -> Result<Storage, StepError> {
+        let (id, direction) = self.id();
+        let row = self
+            .client
+            .query_opt(
+                "select storage from shardwright.verification
+                 where migration = $1 and direction = $2 and finished_at is not null",
+                &[&id, &direction],
+            )
+            .await
+            .at(format_args!("shard {}: reading a comparison", self.shard))?;
+        let text: Option<String> = row.map(|row| row.get(0));
+        // What cannot be read compares as different: the rows are compared again.
+        Ok(text
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default())
     }
 
     async fn clear(&self) -> Result<(), StepError> {
@@ -190,11 +221,12 @@ impl Records<'_> {
         let rows: Vec<String> = named.iter().map(record).collect();
         self.client
             .execute(
-                "insert into shardwright.difference (migration, direction, relation, ordinal, key, kind, columns)
-                 select $1, $2, $3, $4, r.row ->> 'key', r.row ->> 'kind',
+                "insert into shardwright.difference (migration, direction, relation, ordinal, key, digest, kind, columns)
+                 select $1, $2, $3, $4, r.row ->> 'key',
+                        pg_catalog.sha256(pg_catalog.convert_to(r.row ->> 'key', 'UTF8')), r.row ->> 'kind',
                         array(select pg_catalog.jsonb_array_elements_text(r.row -> 'columns'))
                  from (select row::jsonb from pg_catalog.unnest($5::text[]) as given (row)) as r
-                 on conflict (migration, direction, relation, key) do nothing",
+                 on conflict (migration, direction, relation, digest) do nothing",
                 &[&id, &direction, relation, &chunk.ordinal, &rows],
             )
             .await

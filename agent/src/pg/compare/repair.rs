@@ -6,7 +6,7 @@
 use futures::future::try_join_all;
 use plans::table::quote_ident;
 
-use super::{Moving, Side, canonical, parse_key};
+use super::{GIVEN, Moving, Side, canonical, parse_key};
 use crate::error::{At, StepError};
 
 /// Rows that are on their way at once.
@@ -38,8 +38,7 @@ pub(crate) async fn values(
         .client
         .query(
             &format!(
-                "select {key}, array[{columns}]::pg_catalog.text[]
-                 from pg_catalog.unnest($1::pg_catalog.text[]) given (shardwright_text) {join}",
+                "{GIVEN} select {key}, array[{columns}]::pg_catalog.text[] from given {join}",
                 key = moving.key_array(),
                 columns = columns.join(", "),
                 join = moving.join_given(),
@@ -64,9 +63,8 @@ pub(crate) async fn delete_rows(
     side.client
         .execute(
             &format!(
-                "delete from only {name} gone using (
-                   select t.ctid as shardwright_ctid
-                   from pg_catalog.unnest($1::pg_catalog.text[]) given (shardwright_text) {join}) found
+                "{GIVEN} delete from only {name} gone using (
+                   select t.ctid as shardwright_ctid from given {join}) found
                  where gone.ctid = found.shardwright_ctid",
                 name = moving.name(),
                 join = moving.join_given(),

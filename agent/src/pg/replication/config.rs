@@ -1,9 +1,9 @@
-//! What the replication client is told: where to connect, the session's settings, the bounds.
+//! What the replication client is told: what to stream, the bounds; and the session's settings.
 
 use std::time::Duration;
 
-use connect::Resolved;
 use pgwire_replication::{FeedbackObserver, ReplicationConfig};
+use plans::table::Format;
 
 use super::{Pace, ReplicationError, StreamStart};
 
@@ -26,43 +26,24 @@ const MESSAGE_LIMIT_BYTES: usize = 512 << 20;
 ///
 /// With our own idle reports out of the way (`with_wakeup_interval`), the server pings after half
 /// of `wal_sender_timeout`; so each side notices that the other is gone.
-const SETTINGS: &str = "-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC \
-    -c extra_float_digits=3 -c bytea_output=hex -c statement_timeout=0 -c lock_timeout=0 \
+pub(super) const SETTINGS: &str = "-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC \
+    -c extra_float_digits=3 -c bytea_output=hex -c lc_monetary=C -c statement_timeout=0 -c lock_timeout=0 \
     -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0 \
     -c wal_sender_timeout=60000 -c client_connection_check_interval=0 -c search_path=";
 
-/// For a session that does not stream.
-pub(super) fn session(resolved: &Resolved, application_name: &str) -> ReplicationConfig {
-    let options = match &resolved.options {
-        Some(options) => format!("{options} {SETTINGS}"),
-        None => SETTINGS.to_owned(),
-    };
-    ReplicationConfig::new(
-        &resolved.host,
-        &resolved.user,
-        resolved.password.as_deref().unwrap_or(""),
-        &resolved.dbname,
-        "",
-        "",
-    )
-    .with_port(resolved.port)
-    .with_application_name(application_name)
-    .with_options(options)
-    .with_max_message_size(MESSAGE_LIMIT_BYTES)
+/// For a session that does not stream. Where it leads is said once it is open; it is logged in then.
+pub(super) fn session() -> ReplicationConfig {
+    ReplicationConfig::new("", "", "", "", "", "").with_max_message_size(MESSAGE_LIMIT_BYTES)
 }
 
 /// For a session that is to stream. Nothing is reported before the consumer confirmed something.
-pub(super) fn stream(
-    resolved: &Resolved,
-    application_name: &str,
-    start: &StreamStart,
-    observer: FeedbackObserver,
-) -> ReplicationConfig {
-    let mut config = session(resolved, application_name)
+pub(super) fn stream(start: &StreamStart, observer: FeedbackObserver) -> ReplicationConfig {
+    let mut config = session()
         .with_start_lsn(start.start.into())
         .with_ack_lsn(pgwire_replication::Lsn::ZERO)
         .with_wakeup_interval(SILENCE_LIMIT)
         .with_buffer_size(BUFFERED_MESSAGES)
+        .with_binary(start.format == Format::Binary)
         .with_feedback_observer(observer);
     config.slot = start.slot.clone();
     config.publication = start.publication.as_str().into();

@@ -8,6 +8,7 @@ use pgwire_replication::PgWireError;
 use super::SystemIdentity;
 use crate::pg::decode::DecodeError;
 use crate::pg::lsn::Lsn;
+use crate::pg::publication;
 
 /// Code of the failure of a slot that is not there.
 pub(crate) const SLOT_MISSING: &str = "slot.missing";
@@ -205,13 +206,13 @@ impl ReplicationError {
             | Self::Timeout { .. }
             | Self::SlotExists { .. }
             | Self::SlotBusy { .. }
-            | Self::PublicationMissing { .. }
             | Self::Refused { .. }
             | Self::Query { .. }
             | Self::Broken { .. }
             | Self::Decode { .. }
             | Self::Silent { .. }
             | Self::Ended { .. } => "replication",
+            Self::PublicationMissing { .. } => publication::CHANGED,
         }
     }
 

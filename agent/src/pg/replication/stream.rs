@@ -7,6 +7,7 @@
 use bytes::Bytes;
 use connect::{Dsn, Session};
 use pgwire_replication::{FeedbackObserver, PgWireError, ReplicationClient, ReplicationEvent};
+use plans::table::Format;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -26,6 +27,8 @@ pub struct StreamStart {
     pub start: Lsn,
     /// Which server it must be.
     pub system: SystemIdentity,
+    /// In which form values are sent, where their types have it.
+    pub format: Format,
 }
 
 /// How soon the server is told of a confirmed position.
@@ -95,7 +98,8 @@ impl ChangeStream {
     /// # Errors
     /// [`ReplicationError::SystemChanged`], [`SlotMissing`](ReplicationError::SlotMissing),
     /// [`SlotBusy`](ReplicationError::SlotBusy), [`SlotLost`](ReplicationError::SlotLost),
-    /// [`Gap`](ReplicationError::Gap), or what the connection or the server says.
+    /// [`Gap`](ReplicationError::Gap), [`PublicationMissing`](ReplicationError::PublicationMissing), or what the
+    /// connection or the server says.
     pub async fn open(
         dsn: &Dsn,
         application_name: &str,
@@ -120,8 +124,8 @@ impl ChangeStream {
         let observer = FeedbackObserver::new(move |_| {
             report.send_replace(());
         });
-        let config = config::stream(&dsn.resolve()?, application_name, start, observer)
-            .with_status_interval(config::status_interval(pace));
+        let config =
+            config::stream(start, observer).with_status_interval(config::status_interval(pace));
         let mut session = ReplicationSession::connect(dsn, application_name, config).await?;
         check_system(&mut session, start).await?;
         check_slot(&mut session, start).await?;
@@ -144,7 +148,7 @@ impl ChangeStream {
     ///
     /// # Errors
     /// [`ReplicationError::Silent`] after two minutes without even a ping,
-    /// [`PublicationMissing`](ReplicationError::PublicationMissing),
+    /// [`PublicationMissing`](ReplicationError::PublicationMissing) before version 18,
     /// [`Decode`](ReplicationError::Decode), or what ended the session. The stream is then over.
     pub async fn next(&mut self) -> Result<StreamEvent, ReplicationError> {
         let event = self.receive().await?;
@@ -387,8 +391,10 @@ async fn check_slot(
 ) -> Result<(), ReplicationError> {
     let (server, slot) = (session.server().to_owned(), start.slot.clone());
     let read = format!(
-        "select confirmed_flush_lsn, wal_status, active_pid \
-         from pg_catalog.pg_replication_slots where slot_name = '{slot}'"
+        "select confirmed_flush_lsn, wal_status, active_pid, \
+           exists (select from pg_catalog.pg_publication where pubname = '{}') \
+         from pg_catalog.pg_replication_slots where slot_name = '{slot}'",
+        start.publication
     );
     let rows = session.client.simple_query(&read).await;
     let rows = rows.map_err(|e| ReplicationError::from_wire(&server, "read the slot", e))?;
@@ -403,6 +409,15 @@ async fn check_slot(
             server,
             slot,
             pid: pid.parse().ok(),
+        });
+    }
+    // 18 and newer would leave out what it publishes, without a word.
+    if column(row, 3) != Some("t") {
+        let publication = start.publication.clone();
+        return Err(ReplicationError::PublicationMissing {
+            server,
+            slot,
+            publication,
         });
     }
     let confirmed = column(row, 0).and_then(|text| text.parse().ok());

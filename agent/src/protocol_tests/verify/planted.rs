@@ -3,7 +3,7 @@
 use plans::step::verify::DifferenceKind;
 
 use super::case::{AWKWARD, Case, key, rows};
-use crate::protocol_tests::bench::code;
+use crate::protocol_tests::bench::{ITEM, code};
 
 /// `sql` on the target makes exactly these rows differ in this way.
 async fn planted(name: &str, sql: &str, wanted: &[(Vec<String>, DifferenceKind)]) {
@@ -211,4 +211,17 @@ async fn a_report_names_a_thousand_rows_and_counts_the_others() {
     let table = &report.tables[0];
     assert_eq!((table.changed, table.missing, table.extra), (3000, 100, 0));
     assert_eq!(table.named.len(), 1000);
+}
+
+#[tokio::test]
+async fn two_rows_with_one_key_are_refused_and_not_taken_for_equal() {
+    let row = "insert into public.item values (150, 1, 'x')";
+    let twice = format!("alter table public.item drop constraint item_pkey; {row}; {row}");
+    let case = Case::new("v_two_of_one", ITEM, row, &twice).await;
+    assert_eq!(code(case.verify(1).await), "verify.unnamed");
+    assert_eq!(
+        code(case.verify(1).await),
+        "verify.unnamed",
+        "nothing was recorded"
+    );
 }

@@ -177,7 +177,7 @@ async fn key_ranges(
     let ppm = catalog::selectivity_ppm(session, table, &predicate, shard).await?;
     let moving = (blocks * ppm / 1_000_000).max(1);
     let count = (moving / chunk_blocks(moving, context.dispatch.options.copy_streams)).max(1);
-    let column = table.primary_key.first().cloned().unwrap_or_default();
+    let column = table.identity.first().cloned().unwrap_or_default();
     let share = (SAMPLE * 100) as f64 / (table.rows.max(1) as f64 * ppm.max(1) as f64 / 1e6);
     let quantiles: Vec<f64> = (1..count).map(|n| n as f64 / count as f64).collect();
     let sql = format!(
@@ -236,7 +236,7 @@ pub(super) async fn left(
                 .position(|t| t.table.to_string() == relation)?;
             let extent = if row.get(7) {
                 Extent::Keys(KeyRange {
-                    column: tables[table].primary_key.first()?.clone(),
+                    column: tables[table].identity.first()?.clone(),
                     low: row.get(8),
                     high: row.get(9),
                 })

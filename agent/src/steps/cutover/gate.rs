@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
+use plans::failure::{Failure, RetryClass};
 use plans::names::Direction;
 use plans::step::StepKind;
+use plans::step::cutover::CutOver;
 use plans::step::preflight::{Identity, Preflighted};
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
 use super::clear_way::Way;
-use super::{Parties, spare};
+use super::{Parties, spare, way_back};
 use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pg::{guard, sequences};
+use crate::pg::compare::{Records, Storage};
+use crate::pg::{catalog, guard, publication, sequences};
 use crate::steps::shape;
 
 /// Pause between the first two looks at what stands in the way; each one after that is half as long again.
@@ -27,6 +30,10 @@ pub(super) struct Facts {
     pub(super) fingerprint: String,
     pub(super) guards: Vec<String>,
     pub(super) sequences: Vec<String>,
+    /// Where the losing shard's rows lie, which were compared.
+    pub(super) storage: Storage,
+    /// The same of the gaining shard: what it will own.
+    pub(super) gaining_storage: Storage,
 }
 
 /// Waits until the cutover can be expected to fit its budget.
@@ -93,10 +100,14 @@ pub(super) async fn facts(
     .await?;
     guard::check(gaining, id, tables, &destination.name).await?;
     check_identity(context, losing, &origin.name, parties.direction).await?;
+    check_stream(context, losing, parties, &origin.name).await?;
     if parties.direction == Direction::Forward && context.online() {
         // The stream back is that server's: without it the keys could not come back (I6).
         check_identity(context, gaining, &destination.name, Direction::Reverse).await?;
     }
+    let storage = check_rewritten(context, parties, (losing, gaining)).await?;
+    let captured = context.captured(parties.direction);
+    let gaining_storage = catalog::storage(gaining, captured, &destination.name).await?;
     let mut names = sequences::names(gaining, &destination.name).await?;
     let there = sequences::names(losing, &origin.name).await?;
     names.retain(|name| there.contains(name));
@@ -104,7 +115,90 @@ pub(super) async fn facts(
         fingerprint: context.dispatch.schema_fingerprint.clone(),
         guards: guard::check(losing, id, tables, &origin.name).await?,
         sequences: names,
+        storage,
+        gaining_storage,
     })
+}
+
+/// The losing shard's rows are those that were compared, or for a way back those that it had when it gained the keys:
+/// no stream tells what an ALTER TABLE writes.
+async fn check_rewritten(
+    context: &Context,
+    parties: &Parties,
+    (losing, gaining): (&Client, &Client),
+) -> Result<Storage, StepError> {
+    let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
+    let now = catalog::storage(losing, context.captured(parties.direction), &origin.name).await?;
+    let token = context.token_for_cleanup();
+    let records = Records {
+        client: gaining,
+        token: &token,
+        direction: parties.direction,
+        shard: &destination.name,
+    };
+    let compared = records.storage().await?;
+    if rewritten_since(&now, &compared).is_empty() {
+        return Ok(now);
+    }
+    match parties.direction {
+        Direction::Forward => Err(rewritten(told(
+            &origin.name,
+            &rewritten_since(&now, &compared),
+        ))),
+        Direction::Reverse => {
+            let gained: CutOver = context.output(StepKind::Cutover)?;
+            let tables = rewritten_since(&now, &gained.storage);
+            if tables.is_empty() {
+                return Ok(now);
+            }
+            Err(way_back::impossible(format!(
+                "{}: order a comparison with `verify`, with `--repair` where rows differ",
+                told(&origin.name, &tables)
+            )))
+        }
+    }
+}
+
+/// The tables that were written anew.
+fn rewritten_since<'a>(now: &'a Storage, before: &Storage) -> Vec<&'a str> {
+    now.iter()
+        .filter(|(name, lies)| before.get(*name) != Some(*lies))
+        .map(|(name, _)| name.as_str())
+        .collect()
+}
+
+fn told(shard: &str, tables: &[&str]) -> String {
+    format!(
+        "shard {shard}: {} written anew since the rows were compared (ALTER TABLE, VACUUM FULL, CLUSTER), so values may have changed",
+        tables.join(", ")
+    )
+}
+
+/// The comparison is made again, and what waits for it.
+fn rewritten(message: String) -> StepError {
+    StepError::Rewind {
+        to: StepKind::Verify,
+        failure: Failure {
+            code: "verify.rewritten".to_owned(),
+            message,
+            hint: Some("every row is compared again; `ddl: refuse` keeps others from altering moving tables".to_owned()),
+            retry: RetryClass::Exponential,
+        },
+    }
+}
+
+/// What the losing shard's stream sends is everything that it should; an offline move has none.
+pub(super) async fn check_stream(
+    context: &Context,
+    losing: &Client,
+    parties: &Parties,
+    shard: &str,
+) -> Result<(), StepError> {
+    if !context.online() {
+        return Ok(());
+    }
+    let token = context.token_for_cleanup();
+    publication::check(losing, &token, parties.direction, shard).await
 }
 
 /// I10: the shard that a stream of this direction reads is the same server, on the same timeline, as at first.

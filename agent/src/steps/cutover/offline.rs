@@ -100,6 +100,7 @@ async fn attempt(
         map_version: map_version.0,
         window,
         dirty_keys: 0,
+        storage: facts.gaining_storage.clone(),
     })
 }
 

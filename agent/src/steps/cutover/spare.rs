@@ -14,6 +14,9 @@ use crate::pg::progress::{self, Progress};
 use crate::pg::{epoch, register};
 use crate::steps::verify::Sides;
 
+/// A slot that standbys keep a copy of moves only as far as they are.
+const PATIENCE: &str = "set statement_timeout = '2s'";
+
 /// Moves the slot of a stream that has not begun to where its shard's log ends now.
 pub(crate) async fn let_log_go(context: &Context, direction: Direction) -> Result<(), StepError> {
     let sides = Sides::of(context, direction)?;
@@ -38,7 +41,7 @@ pub(crate) async fn let_log_go(context: &Context, direction: Direction) -> Resul
     }
     let there = destination.session("spare").await?;
     epoch::begin(&there, &token, &destination.name).await?;
-    let known = progress::read(&there, &token, direction, &destination.name).await?;
+    let known = progress::read_settled(&there, &token, direction, &destination.name).await?;
     if known.is_none_or(|known| known.opened || known.lsn >= end) {
         epoch::rollback(&there).await;
         return Ok(());
@@ -51,6 +54,7 @@ pub(crate) async fn let_log_go(context: &Context, direction: Direction) -> Resul
     };
     progress::write(&there, &token, direction, moved, &destination.name).await?;
     epoch::commit(&there, &what).await?;
+    session.batch_execute(PATIENCE).await.at(&what)?;
     let advanced = session
         .execute(
             "select pg_catalog.pg_replication_slot_advance($1, $2)",
@@ -58,7 +62,7 @@ pub(crate) async fn let_log_go(context: &Context, direction: Direction) -> Resul
         )
         .await;
     match advanced {
-        // Somebody reads it by now, or it is further already.
+        // Somebody reads it by now, it is further already, or it waits for a standby.
         Err(error) if passed(&error) => Ok(()),
         other => other.at(&what).map(|_| ()),
     }
@@ -66,6 +70,7 @@ pub(crate) async fn let_log_go(context: &Context, direction: Direction) -> Resul
 
 fn passed(error: &tokio_postgres::Error) -> bool {
     let states = [
+        SqlState::QUERY_CANCELED,
         SqlState::OBJECT_IN_USE,
         SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
     ];

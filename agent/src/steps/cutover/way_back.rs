@@ -67,7 +67,7 @@ async fn same_server(session: &Client, shard: &Shard, known: &Identity) -> Resul
     )))
 }
 
-fn impossible(reason: String) -> StepError {
+pub(super) fn impossible(reason: String) -> StepError {
     StepError::refused(
         "rollback.impossible",
         reason,
@@ -100,7 +100,7 @@ pub(super) async fn open(context: &Context) -> Result<(), StepError> {
     open_capture::record(context, &source.name, forward).await?;
     open_capture::drop_slot(&session, context, forward, &source.name).await?;
     open_capture::publish(&session, context, forward, &source.name).await?;
-    let (slot, _session) = open_capture::create_slot(context, &source, forward).await?;
+    let (slot, _session) = open_capture::create_slot(&session, context, &source, forward).await?;
     // What an agent kept of the stream before the flip is not followed by this one.
     context.spool().remove().await?;
     let from = slot.consistent_point;

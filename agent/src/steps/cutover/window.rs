@@ -106,6 +106,7 @@ pub(super) async fn attempt(
         map_version: version.0,
         window: run.window,
         dirty_keys,
+        storage: facts.gaining_storage.clone(),
     })
 }
 
@@ -322,13 +323,15 @@ pub(super) async fn last_look(
     let shard = parties.sides.origin.name.as_str();
     let ignored = &context.dispatch.options.ignore_standbys;
     standbys_flushed(losing, ignored, shard, deadline).await?;
-    // One connection, three questions at once.
-    let (now, fingerprint, ()) = tokio::try_join!(
+    // One connection, five questions at once.
+    let (now, fingerprint, storage, (), ()) = tokio::try_join!(
         guard::standing(losing, &context.dispatch.migration, shard),
         catalog::fingerprint(losing, &context.dispatch.tables, shard),
+        catalog::storage(losing, context.captured(parties.direction), shard),
         gate::check_identity(context, losing, shard, parties.direction),
+        gate::check_stream(context, losing, parties, shard),
     )?;
-    if now != facts.guards || fingerprint != facts.fingerprint {
+    if now != facts.guards || fingerprint != facts.fingerprint || storage != facts.storage {
         return Err(StepError::not_yet(
             "schema.changed",
             format!("shard {shard}: guards or tables changed during the cutover"),

@@ -7,13 +7,13 @@ use plans::names::REPLICATION_PREFIX;
 use super::Sides;
 use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pg::compare::{self, Side};
+use crate::pg::compare::Side;
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::replication::{CreatedSlot, ReplicationSession, SlotOptions};
 use crate::pg::shard::Shard;
 use crate::pg::snapshot;
-use crate::stream::Held;
+use crate::stream::{Held, ParkAt};
 
 /// Creating a slot waits for every transaction that runs; one that never ends must not stop us for ever.
 const SLOT_PATIENCE: Duration = Duration::from_secs(120);
@@ -51,7 +51,7 @@ pub(super) async fn find(context: &Context, sides: &Sides) -> Result<Point, Step
         .as_ref()
         .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
     // Writers go on: without this the applier would be past the point before it is known.
-    let held = stream.hold();
+    let held = stream.hold().await?;
     park(context, sides, &held).await
 }
 
@@ -86,7 +86,11 @@ pub(super) async fn park(
         .await
         .at(&what)?;
     let before = created.consistent_point;
-    let destination = parked_snapshot(held, sides, before).await?;
+    let at = ParkAt {
+        before,
+        snapshot: exported,
+    };
+    let destination = parked_snapshot(held, sides, at).await?;
     Ok(Point {
         at: before,
         origin,
@@ -102,6 +106,7 @@ async fn create_slot(
     let options = SlotOptions {
         temporary: true,
         export: true,
+        failover: false,
     };
     let unique = uuid::Uuid::new_v4().simple().to_string();
     let name = format!(
@@ -121,14 +126,14 @@ async fn create_slot(
     created.at(what)
 }
 
-/// The destination as it is when exactly what committed before `before` is applied.
+/// The destination as it is when exactly what committed before the point is applied.
 async fn parked_snapshot(
     held: &Held<'_>,
     sides: &Sides,
-    before: Lsn,
+    at: ParkAt,
 ) -> Result<Snapshot, StepError> {
     let destination = session(&sides.destination).await?;
-    let parked = held.park(before);
+    let parked = held.park(at);
     let marker = Marker::new(&sides.token, 0, Kind::Park);
     let origin = sides.origin.session("marker").await?;
     // The marker commits after the point, so the stream is sure to reach it.
@@ -140,7 +145,6 @@ async fn parked_snapshot(
 
 async fn session(shard: &Shard) -> Result<Snapshot, StepError> {
     let session = shard.session("compare").await?;
-    compare::prepare(&session, &shard.name).await?;
     Ok(Snapshot {
         session,
         shard: shard.name.clone(),

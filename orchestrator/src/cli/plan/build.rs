@@ -103,6 +103,7 @@ fn options(flags: &Flags) -> Options {
         long_writers: flags.long_writers.unwrap_or_default(),
         dual_write: flags.dual_write.unwrap_or_default(),
         ddl: flags.ddl.unwrap_or_default(),
+        schema: flags.schema.unwrap_or_default(),
         ignore_standbys: flags.ignore_standbys.clone(),
         moves_at_once: flags.moves_at_once.unwrap_or(usual.moves_at_once),
         moves_per_shard: flags.moves_per_shard.unwrap_or(usual.moves_per_shard),

@@ -3,7 +3,7 @@
 use super::Print;
 use crate::cli::keys::pair;
 use clap::{Args, Subcommand};
-use plans::request::{Ddl, DualWrite, Hold, LongWriters, Measure};
+use plans::request::{Ddl, DualWrite, Hold, LongWriters, Measure, Schema};
 
 /// Operations from flags; `shardwright plan FILE` takes every request.
 #[derive(Debug, Subcommand)]
@@ -165,6 +165,9 @@ pub(super) struct Flags {
     /// Changes of the moving tables' definitions: halt until both sides are equal, or refuse them.
     #[arg(long, value_name = "halt|refuse", value_parser = ddl)]
     pub(super) ddl: Option<Ddl>,
+    /// The target's tables: copied from the source, or existing there already.
+    #[arg(long, value_name = "copy|existing", value_parser = schema)]
+    pub(super) schema: Option<Schema>,
     /// A standby, by its application_name, that cutovers do not wait for; may be given several times.
     #[arg(long = "ignore-standby", value_name = "NAME")]
     pub(super) ignore_standbys: Vec<String>,
@@ -256,6 +259,15 @@ fn ddl(text: &str) -> Result<Ddl, String> {
         "halt" => Ok(Ddl::Halt),
         "refuse" => Ok(Ddl::Refuse),
         other => Err(format!("{other:?} is neither halt nor refuse")),
+    }
+}
+
+/// copy or existing.
+fn schema(text: &str) -> Result<Schema, String> {
+    match text {
+        "copy" => Ok(Schema::Copy),
+        "existing" => Ok(Schema::Existing),
+        other => Err(format!("{other:?} is neither copy nor existing")),
     }
 }
 

@@ -108,7 +108,9 @@ fn tell_findings(error: &CliError) {
         return;
     };
     for finding in &problem.findings {
-        eprintln!("refused: {}: {}", finding.object, finding.problem);
+        let code = Some(&finding.sw).filter(|sw| !sw.is_empty());
+        let code = code.unwrap_or(&finding.code);
+        eprintln!("refused: {code}: {}: {}", finding.object, finding.problem);
         eprintln!("    {}", finding.remedy);
     }
 }

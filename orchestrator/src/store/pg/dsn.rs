@@ -1,115 +1,96 @@
-//! The store's connection string: a URI or `key=value` pairs, the password perhaps a reference.
+//! The store's connection string: what docs/connections.md says of one, to one host.
+//!
+//! sqlx trusts the operating system's authorities beside those of a file, so a certificate is verified together with
+//! the host's name or not at all.
 
-use sqlx::postgres::PgConnectOptions;
-use std::str::FromStr;
+use connect::{ChannelBinding, ConnectError, Dsn, Host, Resolved, Roots, SslMode};
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 /// Why a connection string of the store cannot be used; never repeats a password.
 #[derive(Debug, thiserror::Error)]
 pub enum DsnError {
     /// Not of a known form.
-    #[error("the store's connection string cannot be read: {reason}")]
-    Malformed {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A reference names nothing that can be read.
-    #[error("the store's password could not be read from {reference}")]
-    Reference {
-        /// As written.
-        reference: String,
+    #[error("the store's connection string cannot be read: {0}")]
+    Malformed(#[from] connect::DsnError),
+    /// A reference or a service names nothing that can be read, or a value is missing.
+    #[error("the store's connection string cannot be used: {}", cause(.0))]
+    Unresolved(#[from] ConnectError),
+    /// More than the store's driver does.
+    #[error(
+        "the store's connection string asks for {what}, which is not done for the store; {instead}"
+    )]
+    Unsupported {
+        /// What is asked for.
+        what: &'static str,
+        /// What to write.
+        instead: &'static str,
     },
 }
 
-/// Reads `dsn` and resolves the password's reference.
+const fn unsupported<T>(what: &'static str, instead: &'static str) -> Result<T, DsnError> {
+    Err(DsnError::Unsupported { what, instead })
+}
+
+/// Reads `dsn`, its references, and what this process has for what it leaves open.
 pub(super) fn options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
-    if dsn.starts_with("postgres://") || dsn.starts_with("postgresql://") {
-        return from_uri(dsn);
+    let resolved = Dsn::parse(dsn)?.resolve()?;
+    let [host] = resolved.hosts.as_slice() else {
+        return unsupported("several hosts", "name one");
+    };
+    let address = host.address.map(|address| address.to_string());
+    let mut options = PgConnectOptions::new_without_pgpass()
+        .host(address.as_deref().unwrap_or(&host.name))
+        .port(host.port)
+        .username(&resolved.user)
+        .database(&resolved.dbname)
+        .ssl_mode(mode(&resolved, host)?);
+    if let Some(Roots::File(path)) = &resolved.certificates.roots {
+        options = options.ssl_root_cert(path);
     }
-    let mut options = PgConnectOptions::new();
-    for (key, value) in pairs(dsn)? {
-        options = match key.as_str() {
-            "host" | "hostaddr" => options.host(&value),
-            "port" => options.port(value.parse().map_err(|_| DsnError::Malformed {
-                reason: format!("port {value} is not a number"),
-            })?),
-            "user" => options.username(&value),
-            "dbname" => options.database(&value),
-            "password" => options.password(&resolve(&value)?),
-            "sslmode" if value == "disable" || value == "prefer" => options,
-            _ => {
-                return Err(DsnError::Malformed {
-                    reason: format!("parameter {key} is not known here"),
-                });
-            }
-        };
+    if let Some((certificate, key)) = &resolved.certificates.own {
+        options = options.ssl_client_cert(certificate).ssl_client_key(key);
+    }
+    if let Some(password) = &host.password {
+        options = options.password(password);
     }
     Ok(options)
 }
 
-fn from_uri(dsn: &str) -> Result<PgConnectOptions, DsnError> {
-    let malformed = |reason: sqlx::Error| DsnError::Malformed {
-        reason: reason.to_string(),
-    };
-    let reference = dsn.find("${").and_then(|start| {
-        let end = dsn[start..].find('}')?;
-        Some(start..=start + end)
-    });
-    match reference {
-        None => PgConnectOptions::from_str(dsn).map_err(malformed),
-        Some(range) => {
-            let bare = format!("{}x{}", &dsn[..*range.start()], &dsn[range.end() + 1..]);
-            let options = PgConnectOptions::from_str(&bare).map_err(malformed)?;
-            Ok(options.password(&resolve(&dsn[range])?))
-        }
+/// How the connection is protected.
+fn mode(resolved: &Resolved, host: &Host) -> Result<PgSslMode, DsnError> {
+    if resolved.channel_binding == ChannelBinding::Require {
+        return unsupported("channel_binding=require", "write sslmode=verify-full");
+    }
+    if host.is_socket() || resolved.ssl_mode <= SslMode::Prefer {
+        return Ok(PgSslMode::Disable);
+    }
+    if resolved.ssl_direct {
+        return unsupported("sslnegotiation=direct", "leave it out");
+    }
+    let known = resolved.certificates.roots.is_some();
+    let by_name = host.address.is_none_or(|it| it.to_string() == host.name);
+    match resolved.ssl_mode {
+        SslMode::Disable | SslMode::Allow | SslMode::Prefer => Ok(PgSslMode::Disable),
+        SslMode::Require if !known => Ok(PgSslMode::Require),
+        SslMode::Require | SslMode::VerifyCa => unsupported(
+            "a certificate that is verified without the host's name",
+            "write sslmode=verify-full",
+        ),
+        SslMode::VerifyFull if !known => unsupported(
+            "sslmode=verify-full and no authority is known",
+            "add sslrootcert=FILE",
+        ),
+        SslMode::VerifyFull if !by_name => unsupported(
+            "sslmode=verify-full at a hostaddr",
+            "write the name that the certificate has as host, alone",
+        ),
+        SslMode::VerifyFull => Ok(PgSslMode::VerifyFull),
     }
 }
 
-/// `key=value` pairs as libpq writes them: quotes and backslashes allowed.
-fn pairs(dsn: &str) -> Result<Vec<(String, String)>, DsnError> {
-    let mut pairs = Vec::new();
-    let mut rest = dsn.trim_start();
-    while !rest.is_empty() {
-        let (key, after) = rest.split_once('=').ok_or_else(|| DsnError::Malformed {
-            reason: "it is neither a URI nor key=value pairs".to_owned(),
-        })?;
-        let (value, after) = value(after.trim_start());
-        pairs.push((key.trim().to_owned(), value));
-        rest = after.trim_start();
-    }
-    Ok(pairs)
-}
-
-fn value(text: &str) -> (String, &str) {
-    let quoted = text.starts_with('\'');
-    let mut out = String::new();
-    let mut chars = text.char_indices().skip(usize::from(quoted));
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\\' => out.extend(chars.next().map(|(_, escaped)| escaped)),
-            '\'' if quoted => return (out, &text[at + 1..]),
-            c if !quoted && c.is_whitespace() => return (out, &text[at..]),
-            c => out.push(c),
-        }
-    }
-    (out, "")
-}
-
-/// The text, or what `${file:PATH}` or `${env:NAME}` stands for.
-fn resolve(text: &str) -> Result<String, DsnError> {
-    let inner = text.strip_prefix("${").and_then(|t| t.strip_suffix('}'));
-    let Some((kind, name)) = inner.and_then(|inner| inner.split_once(':')) else {
-        return Ok(text.to_owned());
-    };
-    let found = match kind {
-        "env" => std::env::var(name).ok(),
-        "file" => std::fs::read_to_string(name)
-            .ok()
-            .map(|text| text.trim_end_matches(['\r', '\n']).to_owned()),
-        _ => None,
-    };
-    found.ok_or_else(|| DsnError::Reference {
-        reference: text.to_owned(),
-    })
+fn cause(error: &ConnectError) -> String {
+    let cause = std::error::Error::source(error);
+    cause.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 #[cfg(test)]
@@ -117,15 +98,71 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_may_be_quoted() {
-        let found = pairs(r"host=a  port = 5 dbname='it\'s b' user=c").unwrap();
-        let text: Vec<String> = found.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        assert_eq!(text, ["host=a", "port=5", "dbname=it's b", "user=c"]);
+    fn both_forms_are_read() {
+        for text in [
+            r"host=a  port = 5 dbname='it\'s b' user=c password=d",
+            "postgres://c:d@a:5/it's b",
+        ] {
+            let found = options(text).unwrap();
+            let told = (found.get_host(), found.get_port(), found.get_username());
+            assert_eq!(told, ("a", 5, "c"));
+            assert_eq!(found.get_database(), Some("it's b"));
+        }
     }
 
     #[test]
     fn a_reference_that_names_nothing_is_told() {
-        let error = options("host=a password=${file:/nowhere/at/all}").unwrap_err();
+        let error = options("host=a user=b password=${file:/nowhere/at/all}").unwrap_err();
         assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
+    }
+
+    #[test]
+    fn what_the_store_cannot_do_is_refused_by_name() {
+        for (text, word) in [
+            ("host=a,b user=c", "several hosts"),
+            ("host=a user=c channel_binding=require", "channel_binding"),
+            (
+                "host=a user=c sslmode=require sslnegotiation=direct",
+                "sslnegotiation",
+            ),
+            (
+                "host=a user=c sslmode=verify-ca sslrootcert=/x",
+                "verify-full",
+            ),
+            (
+                "host=a user=c sslmode=require sslrootcert=/x",
+                "verify-full",
+            ),
+            (
+                "host=a hostaddr=10.0.0.1 user=c sslmode=verify-full sslrootcert=/x",
+                "hostaddr",
+            ),
+        ] {
+            let error = options(text).unwrap_err();
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_connection_is_protected_as_the_string_says() {
+        for (text, mode) in [
+            ("host=a user=b", PgSslMode::Disable),
+            (
+                "host=a user=b sslmode=prefer sslrootcert=/x",
+                PgSslMode::Disable,
+            ),
+            (
+                "host=/run/postgresql user=b sslmode=verify-full sslrootcert=/x",
+                PgSslMode::Disable,
+            ),
+            (
+                "host=a user=b sslmode=verify-full sslrootcert=/x",
+                PgSslMode::VerifyFull,
+            ),
+            ("host=a user=b sslrootcert=system", PgSslMode::VerifyFull),
+        ] {
+            let found = options(text).unwrap().get_ssl_mode();
+            assert_eq!(format!("{found:?}"), format!("{mode:?}"), "{text}");
+        }
     }
 }

@@ -17,7 +17,8 @@ use std::time::Duration;
 const CLASS: i32 = 1_397_248_331;
 const PROOF: i32 = 1;
 const PRESENT: i32 = 2;
-/// Tries to get the lock of the proofs.
+const SUCCESSION: i32 = 3;
+/// Tries to get the locks of a take-over.
 const TRIES: u32 = 20;
 /// What other processes tell of.
 const CHANNELS: [&str; 3] = ["shardwright_leader", "shardwright_event", "shardwright_map"];
@@ -141,7 +142,7 @@ impl PgStore {
                 }
             }
         }
-        if let Some(leader) = take_over(&mut seat.session, seen, candidate).await? {
+        if let Some(leader) = take_over(seat, seen, candidate).await? {
             self.own.set(&leader);
             return Ok(leader);
         }
@@ -219,47 +220,79 @@ async fn try_present(session: &mut PgConnection) -> Result<bool, StoreError> {
 
 /// Begins the term after `seen`; `None`: somebody else did.
 async fn take_over(
-    session: &mut PgConnection,
+    seat: &mut Seat,
     seen: Term,
     candidate: &Candidate,
 ) -> Result<Option<Leader>, StoreError> {
     for _ in 0..TRIES {
-        end_older(session, seen).await?;
-        let mut transaction = session.begin().await?;
-        sqlx::query("set local lock_timeout = '100ms'")
-            .execute(&mut *transaction)
-            .await?;
-        let locked = sqlx::query("select pg_advisory_xact_lock($1, $2)")
-            .bind(CLASS)
-            .bind(PROOF)
-            .execute(&mut *transaction)
-            .await;
-        match locked.map_err(StoreError::from) {
-            Ok(_) => {}
-            Err(StoreError::Busy) => {
-                transaction.rollback().await?;
-                continue;
+        let mut transaction = seat.session.begin().await?;
+        match advance(&mut transaction, &mut seat.present, seen, candidate).await {
+            Ok(row) => {
+                transaction.commit().await?;
+                return Ok(row.and_then(Row::leader));
             }
+            Err(StoreError::Busy) => transaction.rollback().await?,
             Err(error) => return Err(error),
         }
-        let row: Option<Row> = sqlx::query_as(
-            "update leader set term = term + 1, holder = $2, url = $3, \
-             until = clock_timestamp() + $4 * interval '1 millisecond' \
-             where term = $1 returning term, holder, url, until, true as live",
-        )
-        .bind(seen.0)
-        .bind(candidate.holder.as_str())
-        .bind(&candidate.url)
-        .bind(millis(candidate.lease))
-        .fetch_optional(&mut *transaction)
-        .await?;
-        sqlx::query("select pg_notify('shardwright_leader', '')")
-            .execute(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        return Ok(row.and_then(Row::leader));
+        let row: Row = sqlx::query_as(SELECT).fetch_one(&mut seat.session).await?;
+        if row.term != seen.0 {
+            return Ok(None);
+        }
     }
     Err(StoreError::Busy)
+}
+
+/// One candidate at a time ends what is left of the term, so that none ends another one. The lock *present* comes
+/// before the term: a leader without it would be taken for one that is gone.
+async fn advance(
+    transaction: &mut Transaction<'_, Postgres>,
+    present: &mut bool,
+    seen: Term,
+    candidate: &Candidate,
+) -> Result<Option<Row>, StoreError> {
+    // A candidate that is paused in here must not keep the others out.
+    sqlx::raw_sql(
+        "set local lock_timeout = '100ms'; set local idle_in_transaction_session_timeout = '2s'",
+    )
+    .execute(&mut **transaction)
+    .await?;
+    lock(
+        transaction,
+        "select pg_advisory_xact_lock($1, $2)",
+        SUCCESSION,
+    )
+    .await?;
+    end_older(transaction, seen).await?;
+    if !*present {
+        lock(transaction, "select pg_advisory_lock($1, $2)", PRESENT).await?;
+        *present = true;
+    }
+    lock(transaction, "select pg_advisory_xact_lock($1, $2)", PROOF).await?;
+    let row = sqlx::query_as(
+        "update leader set term = term + 1, holder = $2, url = $3, \
+         until = clock_timestamp() + $4 * interval '1 millisecond' \
+         where term = $1 returning term, holder, url, until, true as live",
+    )
+    .bind(seen.0)
+    .bind(candidate.holder.as_str())
+    .bind(&candidate.url)
+    .bind(millis(candidate.lease))
+    .fetch_optional(&mut **transaction)
+    .await?;
+    sqlx::query("select pg_notify('shardwright_leader', '')")
+        .execute(&mut **transaction)
+        .await?;
+    Ok(row)
+}
+
+async fn lock(
+    transaction: &mut Transaction<'_, Postgres>,
+    sql: &'static str,
+    what: i32,
+) -> Result<(), StoreError> {
+    let query = sqlx::query(sql).bind(CLASS).bind(what);
+    query.execute(&mut **transaction).await?;
+    Ok(())
 }
 
 /// Ends the sessions that hold a proof of `seen`, and the one that renewed it.

@@ -7,15 +7,17 @@ use plans::step::preflight::Identity;
 
 impl PgStore {
     pub(super) async fn select_servers(&self) -> Result<Vec<ServerSeen>, StoreError> {
-        let rows: Vec<(i32, String, i32, i64)> = sqlx::query_as(
-            "select number, system, timeline, flushed from server_seen order by number",
+        let rows: Vec<(i32, String, i32, i64, i64)> = sqlx::query_as(
+            "select number, system, timeline, flushed, missing from server_seen order by number",
         )
         .fetch_all(&self.pool)
         .await?;
-        let seen = |(number, system, timeline, flushed): (i32, String, i32, i64)| ServerSeen {
+        let bytes = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
+        let seen = |(number, system, timeline, flushed, missing)| ServerSeen {
             number,
             server: Identity { system, timeline },
-            flushed: u64::try_from(flushed).unwrap_or(0),
+            flushed: bytes(flushed),
+            missing: bytes(missing),
         };
         Ok(rows.into_iter().map(seen).collect())
     }
@@ -23,15 +25,16 @@ impl PgStore {
     pub(super) async fn upsert_server(&self, seen: &ServerSeen) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         sqlx::query(
-            "insert into server_seen (number, system, timeline, flushed, seen_at) \
-             values ($1, $2, $3, $4, now()) \
-             on conflict (number) do update set system = excluded.system, \
-             timeline = excluded.timeline, flushed = excluded.flushed, seen_at = excluded.seen_at",
+            "insert into server_seen (number, system, timeline, flushed, missing, seen_at) \
+             values ($1, $2, $3, $4, $5, now()) \
+             on conflict (number) do update set system = excluded.system, timeline = excluded.timeline, \
+             flushed = excluded.flushed, missing = excluded.missing, seen_at = excluded.seen_at",
         )
         .bind(seen.number)
         .bind(&seen.server.system)
         .bind(seen.server.timeline)
         .bind(i64::try_from(seen.flushed).unwrap_or(i64::MAX))
+        .bind(i64::try_from(seen.missing).unwrap_or(i64::MAX))
         .execute(&mut *transaction)
         .await?;
         Ok(transaction.commit().await?)

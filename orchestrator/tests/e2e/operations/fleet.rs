@@ -1,10 +1,14 @@
-//! A small fleet for tests that say themselves what is on the shards: databases of one server, a controller, an agent.
+//! A small fleet for tests that say themselves what is on the shards: a server, a controller, an agent.
+//!
+//! The shards are databases of one server. Where the versions of source and target are asked for, the first shard is
+//! on a server of the one, and the others are on a server of the other.
 
-use crate::run::program;
-use cluster::Cluster;
+use crate::run::{program, servers};
+use cluster::{Binaries, Cluster};
 use connect::{Connected, Dsn, Session};
 use demo::Leftovers;
 use plans::id::ShardName;
+use plans::plan::Plan;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
@@ -17,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub(crate) struct Fleet {
     // Dropped in this order.
     _programs: Vec<Child>,
-    server: Cluster,
+    servers: Vec<Cluster>,
     shards: Vec<&'static str>,
     url: String,
     folder: PathBuf,
@@ -32,12 +36,26 @@ impl Drop for Fleet {
 impl Fleet {
     /// Starts everything and registers the shards; their databases are empty.
     pub(crate) async fn start(test: &'static str, shards: &[&'static str]) -> Self {
-        let options =
-            cluster::Options::temporary(&format!("operations-{test}")).setting("fsync", "off");
-        let launched = tokio::task::spawn_blocking(move || Cluster::launch(options).unwrap());
-        let server = launched.await.unwrap();
+        let versions = servers();
+        let mut majors = vec![versions.source, versions.target];
+        majors.dedup();
+        let mut launched = Vec::new();
+        for major in majors {
+            launched.push(launch(test, major).await);
+        }
+        let dsn = |server: &Cluster, shard: &str| server.dsn(shard, "postgres");
+        Self::on(test, shards, launched, &dsn).await
+    }
+
+    /// The same on running servers, the last of which is the target's; agents connect by `dsn`.
+    pub(crate) async fn on(
+        test: &'static str,
+        shards: &[&'static str],
+        launched: Vec<Cluster>,
+        dsn: &dyn Fn(&Cluster, &str) -> String,
+    ) -> Self {
         for shard in shards {
-            let session = open(&server, "postgres").await;
+            let session = open(home(&launched, shards, shard), "postgres").await;
             let create = format!("create database {shard}");
             session.batch_execute(&create).await.unwrap();
         }
@@ -48,31 +66,38 @@ impl Fleet {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let url = format!("http://{address}");
-        let store = server.dsn("postgres", "postgres");
+        let store = launched[0].dsn("postgres", "postgres");
         let mut serve = Command::new(program());
         serve.args(["serve", "--listen", &address, "--store", &store]);
         let mut agent = Command::new(program().with_file_name("shardwright-agent"));
         agent.args(["--name", "x", "--controller", &url]);
-        agent.env("SHARDWRIGHT_PG_BIN", server.binaries().dir());
+        if std::env::var_os("SHARDWRIGHT_PG_BIN").is_none() {
+            agent.env("SHARDWRIGHT_PG_BIN", launched[0].binaries().dir());
+        }
         let fleet = Self {
             _programs: vec![background(serve), background(agent)],
-            server,
+            servers: launched,
             shards: shards.to_vec(),
             url,
             folder,
         };
-        fleet.register().await;
+        fleet.register(dsn).await;
         fleet
     }
 
-    async fn register(&self) {
+    /// The server that a shard is on.
+    pub(crate) fn server_of(&self, shard: &str) -> &Cluster {
+        home(&self.servers, &self.shards, shard)
+    }
+
+    async fn register(&self, dsn: &dyn Fn(&Cluster, &str) -> String) {
         let begun = Instant::now();
         while !self.run(&["shard", "list"]).await.status.success() {
             assert!(begun.elapsed() < LIMIT, "no controller");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         for shard in &self.shards {
-            let dsn = self.server.dsn(shard, "postgres");
+            let dsn = dsn(self.server_of(shard), shard);
             self.ok(&["shard", "add", shard, "--dsn", &dsn]).await;
         }
     }
@@ -91,22 +116,67 @@ impl Fleet {
 
     /// Runs statements on a shard.
     pub(crate) async fn sql(&self, shard: &str, text: &str) {
-        let session = open(&self.server, shard).await;
+        let session = open(self.server_of(shard), shard).await;
         session.batch_execute(text).await.unwrap();
         session.close().await;
     }
 
     /// A number from a shard.
     pub(crate) async fn number(&self, shard: &str, query: &str) -> i64 {
-        let session = open(&self.server, shard).await;
+        let session = open(self.server_of(shard), shard).await;
         let row = session.query_one(query, &[]).await.unwrap();
         session.close().await;
         row.get(0)
     }
 
+    /// Whether all servers are of one major version: only these print a definition in the same words.
+    pub(crate) fn is_of_one_version(&self) -> bool {
+        let mut majors = self.servers.iter().map(|server| server.binaries().major());
+        let first = majors.next();
+        majors.all(|major| Some(major) == first)
+    }
+
+    /// Whether each server came with pg_dump.
+    pub(crate) fn has_pg_dump(&self) -> bool {
+        let mut servers = self.servers.iter();
+        servers.all(|server| server.binaries().path("pg_dump").is_file())
+    }
+
+    /// The schema of a shard as pg_dump sees it, without ours.
+    pub(crate) async fn schema(&self, shard: &str) -> String {
+        let mut command = Command::new(self.server_of(shard).binaries().path("pg_dump"));
+        command.args(["--schema-only", "--exclude-schema=shardwright"]);
+        let server = self.server_of(shard);
+        let password = std::fs::read_to_string(server.password_file()).unwrap();
+        command.args([
+            "--host",
+            server.host(),
+            "--port",
+            &server.port().to_string(),
+        ]);
+        command.args(["--username", "postgres", "--dbname", shard]);
+        command.env("PGPASSWORD", password.trim());
+        let output = command.stdin(Stdio::null()).output().await.unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What the catalog says of the tests' schema, a line for each object.
+    pub(crate) async fn fingerprint(&self, shard: &str) -> Vec<String> {
+        let session = self.session(shard).await;
+        let read = include_str!("fingerprint.sql");
+        let lines = session.query(read, &[]).await.unwrap();
+        lines.iter().map(|line| line.get(0)).collect()
+    }
+
+    /// The server of the first shard, and of all of them where no versions are asked for.
+    pub(crate) fn server(&self) -> &Cluster {
+        self.servers.first().unwrap()
+    }
+
     /// A session on a shard.
     pub(crate) async fn session(&self, shard: &str) -> Connected {
-        open(&self.server, shard).await
+        open(self.server_of(shard), shard).await
     }
 
     pub(crate) async fn run(&self, args: &[&str]) -> Output {
@@ -125,27 +195,56 @@ impl Fleet {
 
     /// Makes a plan of a request; it is kept in a file.
     pub(crate) async fn plan(&self, request: &str) -> Output {
+        let (file, plan) = (self.request(request), self.folder.join("plan.json"));
+        self.run(&["plan", &file, "-o", plan.to_str().unwrap()])
+            .await
+    }
+
+    /// A file with this request.
+    pub(crate) fn request(&self, request: &str) -> String {
         let file = self.folder.join("request.yaml");
         std::fs::write(&file, request).unwrap();
-        let (file, plan) = (file.to_str().unwrap(), self.folder.join("plan.json"));
-        self.run(&["plan", file, "-o", plan.to_str().unwrap()])
-            .await
+        file.to_str().unwrap().to_owned()
     }
 
     /// Plans and applies a request whose options let it run to its end; waits for the end.
     pub(crate) async fn complete(&self, request: &str) {
+        self.reach(request, "completed").await;
+    }
+
+    /// Plans and applies a request, waits until the operation is in `state`; its id.
+    pub(crate) async fn reach(&self, request: &str, state: &str) -> String {
         let planned = self.plan(request).await;
         let said = String::from_utf8_lossy(&planned.stderr).into_owned();
         assert!(planned.status.success(), "{said}");
         let plan = self.folder.join("plan.json");
         let id = self.ok(&["apply", plan.to_str().unwrap()]).await;
-        let wait = ["wait", id.trim(), "--for", "completed", "--timeout", "120s"];
-        self.ok(&wait).await;
+        let id = id.trim().to_owned();
+        self.wait(&id, state).await;
+        id
+    }
+
+    /// Waits until the operation is in `state`.
+    pub(crate) async fn wait(&self, id: &str, state: &str) {
+        let wait = ["wait", id, "--for", state, "--timeout", "120s"];
+        let output = self.run(&wait).await;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let shown = self.run(&["report", id]).await;
+            let shown = String::from_utf8_lossy(&shown.stdout);
+            panic!("{said}\n{shown}");
+        }
+    }
+
+    /// The plan that was made last.
+    pub(crate) fn planned(&self) -> Plan {
+        let text = std::fs::read_to_string(self.folder.join("plan.json")).unwrap();
+        Plan::parse(&text).unwrap()
     }
 
     /// Objects of ours on all shards; `gave_away` are those that keep their guards.
     pub(crate) async fn leftovers(&self, gave_away: &[&str]) -> Leftovers {
-        let dsn = |shard: &&str| Dsn::parse(&self.server.dsn(shard, "postgres")).unwrap();
+        let dsn = |shard: &&str| Dsn::parse(&self.server_of(shard).dsn(shard, "postgres")).unwrap();
         let shards = self.shards.iter();
         let shards: Vec<_> = shards
             .map(|shard| (ShardName::from(*shard), dsn(shard)))
@@ -162,9 +261,38 @@ impl Fleet {
     }
 }
 
+/// The server of `shard`: the first of `servers` for the first of `shards`, the last one for the others.
+fn home<'a>(servers: &'a [Cluster], shards: &[&str], shard: &str) -> &'a Cluster {
+    let place = if shards.first() == Some(&shard) {
+        servers.first()
+    } else {
+        servers.last()
+    };
+    place.unwrap()
+}
+
+async fn launch(test: &str, major: Option<u32>) -> Cluster {
+    let mut options =
+        cluster::Options::temporary(&format!("operations-{test}")).setting("fsync", "off");
+    options.binaries = major.map(|major| Binaries::find(Some(major)).unwrap());
+    let launched = tokio::task::spawn_blocking(move || Cluster::launch(options).unwrap());
+    launched.await.unwrap()
+}
+
 fn background(mut command: Command) -> Child {
     command.kill_on_drop(true).stdin(Stdio::null());
-    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .stderr(
+            std::fs::File::create(format!(
+                "/tmp/fleetlog.{}",
+                std::time::SystemTime::now()
+                    .duration_since(std::time::UNIX_EPOCH)
+                    .unwrap()
+                    .as_nanos()
+            ))
+            .unwrap(),
+        )
+        .stdout(Stdio::null());
     command.spawn().unwrap()
 }
 

@@ -158,10 +158,10 @@ fn server(known: &Known, inventory: &Inventory) -> Option<Finding> {
         );
         return Some(finding(FindingKind::FailedOver, shard, message, &accept));
     }
-    (inventory.flushed < before.flushed).then(|| {
+    let missing = before.lacks(inventory.flushed);
+    (missing > 0).then(|| {
         let message = format!(
-            "its log ends {} bytes before the place where it had ended: it was restored from a copy; what was written since is missing",
-            before.flushed - inventory.flushed
+            "its log ended {missing} bytes before the place where it had ended: it was restored from a copy; what was written since is missing"
         );
         finding(FindingKind::WentBack, shard, message, &accept)
     })

@@ -294,11 +294,17 @@ fn a_server_is_told_apart_by_its_identity_and_by_where_its_log_ends() {
             timeline,
         },
         flushed,
+        missing: 0,
+    };
+    let went_back = ServerSeen {
+        missing: 1,
+        ..before("1", 1, 0)
     };
     for (server, kind) in [
         (before("2", 1, 0), Some(FindingKind::OtherServer)),
         (before("1", 2, 0), Some(FindingKind::FailedOver)),
         (before("1", 1, 1001), Some(FindingKind::WentBack)),
+        (went_back, Some(FindingKind::WentBack)),
         (before("1", 1, 1000), None),
     ] {
         known.servers.insert(ShardName::from("a"), server);

@@ -1,0 +1,44 @@
+//! Others who read or write the tables by logical replication.
+
+use super::Question;
+
+/// Of the tables that move.
+pub(super) const TABLES: &[Question] = &[
+    Question {
+        code: "publication.all_tables",
+        sql: "
+            select pg_catalog.format('publication %s', p.pubname),
+                   'it publishes all tables, so its subscribers get arriving rows as inserts, removed ones as deletes, and our own tables',
+                   pg_catalog.format('let its subscribers tell moved rows from new ones; or publish by name: begin; drop publication %I; create publication %I for table ...; commit; then on each subscriber: alter subscription ... refresh publication',
+                                     p.pubname, p.pubname)
+            from pg_catalog.pg_publication p
+            where p.puballtables and not pg_catalog.starts_with(p.pubname::text, 'shardwright_')
+              and exists (select from t)
+            order by 1",
+    },
+    Question {
+        code: "publication.table",
+        sql: "
+            select pg_catalog.format('publication %s', p.pubname),
+                   pg_catalog.format('it publishes %s of the tables, the first is %s; its subscribers get arriving rows as inserts and removed ones as deletes',
+                                     count(*), pg_catalog.min(t.label)),
+                   'let its subscribers tell moved rows from new ones, for example by the source that they come from'
+            from t
+            join pg_catalog.pg_publication_tables s on s.schemaname = t.nspname and s.tablename = t.relname
+            join pg_catalog.pg_publication p on p.pubname = s.pubname
+            where not p.puballtables and not pg_catalog.starts_with(p.pubname::text, 'shardwright_')
+            group by p.pubname
+            order by 1",
+    },
+    Question {
+        code: "subscription.present",
+        sql: "
+            select pg_catalog.format('subscription %s', s.subname),
+                   'it writes into this database; changes of moved keys would be refused by the guard and stop it',
+                   pg_catalog.format('alter subscription %I disable for the time of the move, if it writes into the tables', s.subname)
+            from pg_catalog.pg_subscription s
+            where s.subdbid = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
+              and exists (select from t)
+            order by 1",
+    },
+];

@@ -1,0 +1,122 @@
+//! What the agent's role may do, asked by `has_*_privilege`: nothing is tried.
+
+use std::collections::BTreeSet;
+
+use plans::table::{MovingTable, TableKey, TableName};
+use tokio_postgres::Client;
+
+use super::{Findings, Question};
+use crate::error::{At, StepError};
+
+/// Whatever the tables.
+pub(super) const ALWAYS: &[Question] = &[
+    Question {
+        code: "role.monitor",
+        sql: "
+            select pg_catalog.format('role %s', session_user),
+                   'it cannot see the sessions of others, so neither long writers nor standbys that lag would be noticed',
+                   pg_catalog.format('grant pg_read_all_stats to %I', session_user)
+            where not pg_catalog.pg_has_role('pg_read_all_stats', 'usage')",
+    },
+    Question {
+        code: "role.connections",
+        sql: "
+            select pg_catalog.format('role %s', r.rolname),
+                   pg_catalog.format('its connection limit is %s, a move takes up to 16', r.rolconnlimit),
+                   pg_catalog.format('alter role %I connection limit -1', r.rolname)
+            from pg_catalog.pg_roles r
+            where r.rolname = session_user and r.rolconnlimit between 0 and 15 and not r.rolsuper",
+    },
+];
+
+/// Of the tables that move.
+pub(super) const TABLES: &[Question] = &[
+    Question {
+        code: "role.owner",
+        sql: "
+            select pg_catalog.format('role %s', session_user),
+                   pg_catalog.format('it may not act as %s, who owns %s of the tables, the first is %s; neither a guard nor a publication of them can be made',
+                                     o.rolname, count(*), pg_catalog.min(t.label)),
+                   pg_catalog.format('grant %I to %I', o.rolname, session_user)
+            from t join pg_catalog.pg_roles o on o.oid = t.relowner
+            where not pg_catalog.pg_has_role(t.relowner, 'usage')
+            group by o.rolname
+            order by o.rolname",
+    },
+    Question {
+        code: "role.row_security",
+        sql: "
+            select pg_catalog.format('table %s', t.label),
+                   pg_catalog.format('its row security holds for role %s, which would see and write some rows only', session_user),
+                   pg_catalog.format('alter role %I bypassrls', session_user)
+            from t
+            where pg_catalog.row_security_active(t.oid)
+            order by t.label",
+    },
+];
+
+/// Whether the role may look into the tables' schemas; those in others are refused and left out.
+pub(in crate::inspect) async fn usable(
+    client: &Client,
+    tied: &mut Vec<(TableName, TableKey)>,
+    shard: &str,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    let rows = client
+        .query(
+            "select n.nspname::text, pg_catalog.format('role %s', session_user),
+                    pg_catalog.format('it may not use schema %s', n.nspname),
+                    pg_catalog.format('grant usage on schema %I to %I', n.nspname, session_user)
+             from pg_catalog.pg_namespace n
+             where n.nspname !~ '^pg_' and not pg_catalog.has_schema_privilege(n.oid, 'usage')
+             order by 1",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: asking for role.usage"))?;
+    let mut closed = BTreeSet::new();
+    for row in &rows {
+        let schema: String = row.get(0);
+        if tied.iter().any(|(table, _)| table.schema == schema) {
+            let (object, problem, remedy): (String, String, String) =
+                (row.get(1), row.get(2), row.get(3));
+            findings.add(
+                "role.usage",
+                format!("shard {shard}, {object}"),
+                problem,
+                remedy,
+            );
+        }
+        closed.insert(schema);
+    }
+    tied.retain(|(table, _)| !closed.contains(&table.schema));
+    Ok(())
+}
+
+/// The tables that the role cannot read whole: nothing is asked of their rows.
+pub(in crate::inspect) async fn unreadable(
+    client: &Client,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<BTreeSet<TableName>, StepError> {
+    let (schemas, names): (Vec<&str>, Vec<&str>) = tables
+        .iter()
+        .map(|moving| (moving.table.schema.as_str(), moving.table.name.as_str()))
+        .unzip();
+    let sql = format!(
+        "{} select t.nspname::text, t.relname::text from t
+         where pg_catalog.row_security_active(t.oid) or not pg_catalog.has_table_privilege(t.oid, 'select')",
+        super::TABLES
+    );
+    let rows = client
+        .query(&sql, &[&schemas, &names])
+        .await
+        .at(format_args!(
+            "shard {shard}: asking which tables can be read"
+        ))?;
+    let name = |row: &tokio_postgres::Row| TableName {
+        schema: row.get(0),
+        name: row.get(1),
+    };
+    Ok(rows.iter().map(name).collect())
+}

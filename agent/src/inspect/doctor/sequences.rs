@@ -1,0 +1,78 @@
+//! Sequences behind the columns of the tables that move.
+
+use super::Question;
+
+/// A question with the columns as `q`: the sequence that each draws from, by identity or by default, and its type.
+macro_rules! of_columns {
+    ($sql:literal) => {
+        concat!(
+            ", q as (
+                select d.objid as seq, t.label || '.' || a.attname as col, a.atttypid
+                from t
+                join pg_catalog.pg_depend d on d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.refobjid = t.oid
+                                           and d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.deptype = 'i'
+                join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum = d.refobjsubid
+                union
+                select d.refobjid, t.label || '.' || a.attname, a.atttypid
+                from t
+                join pg_catalog.pg_attrdef x on x.adrelid = t.oid
+                join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum = x.adnum
+                join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass and d.objid = x.oid
+                                           and d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+                where not t.relispartition),
+               s as (
+                select q.*, c.relname, n.nspname, pg_catalog.format('sequence %s.%s', n.nspname, c.relname) as label,
+                       pg_catalog.format('%I.%I', n.nspname, c.relname) as sql, p.seqincrement, p.seqcycle,
+                       least(p.seqmax, case q.atttypid when 'pg_catalog.int2'::pg_catalog.regtype then 32767
+                                                       when 'pg_catalog.int4'::pg_catalog.regtype then 2147483647
+                                                       else p.seqmax end) as most,
+                       case when pg_catalog.has_sequence_privilege(c.oid, 'usage, select')
+                            then pg_catalog.pg_sequence_last_value(c.oid) end as last
+                from q
+                join pg_catalog.pg_class c on c.oid = q.seq and c.relkind = 'S'
+                join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                join pg_catalog.pg_sequence p on p.seqrelid = c.oid) ",
+            $sql
+        )
+    };
+}
+
+/// Of the tables that move.
+pub(super) const TABLES: &[Question] = &[
+    Question {
+        code: "sequence.shared",
+        sql: of_columns!(
+            "select label, pg_catalog.format('%s columns draw from it: %s', count(distinct col), pg_catalog.string_agg(distinct col, ', ')),
+                    'nothing, if their values need to differ on one shard only; else: shardwright map set MAP --sequences stride'
+             from s group by label having count(distinct col) > 1 order by label"
+        ),
+    },
+    Question {
+        code: "sequence.cycle",
+        sql: of_columns!(
+            "select distinct label, 'it begins anew when it has come to its end, and then issues values that are on a shard already',
+                    pg_catalog.format('alter sequence %s no cycle', sql)
+             from s where seqcycle order by label"
+        ),
+    },
+    Question {
+        code: "sequence.short",
+        sql: of_columns!(
+            "select label,
+                    pg_catalog.format('it stands at %s of %s, which %s can hold; shared out by stride it goes on in steps of 64', last, most, col),
+                    pg_catalog.format('alter table ... alter column ... type bigint; alter sequence %s as bigint', sql)
+             from s where last > most / 10 * 8 order by label, col"
+        ),
+    },
+];
+
+/// Of the tables that move, where sequences are shared out by stride.
+pub(super) const STRIDE: &[Question] = &[Question {
+    code: "sequence.step",
+    sql: of_columns!(
+        "select distinct label,
+                pg_catalog.format('it counts by %s and cannot be shared out by stride, so two shards may issue the same value', seqincrement),
+                pg_catalog.format('shardwright map set MAP --sequences block, which needs bigint; or, where nothing reserves ranges of values by the step: alter sequence %s increment by 1', sql)
+         from s where seqincrement not in (1, 64) order by label"
+    ),
+}];

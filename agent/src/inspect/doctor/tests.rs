@@ -1,0 +1,116 @@
+//! The names of findings in the code are those of the registry, and the page has a chapter for each.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use plans::doctor::GROUPS;
+
+use super::pair::apart;
+
+/// Every string below a folder (or in one file) that has the form of a finding's name.
+fn names(path: &Path, found: &mut BTreeSet<String>) {
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).expect("a folder") {
+            names(&entry.expect("an entry").path(), found);
+        }
+        return;
+    }
+    let text = std::fs::read_to_string(path).expect("a source");
+    let strings = text.split('"').filter(|text| {
+        let word = |word: &str| {
+            !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+        };
+        text.split_once('.')
+            .is_some_and(|(noun, reason)| word(noun) && word(reason))
+    });
+    found.extend(strings.map(str::to_owned));
+}
+
+fn folder(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+#[test]
+fn every_finding_has_a_row_in_the_registry_and_every_row_is_used() {
+    let root = folder("src/inspect");
+    let mut named = BTreeSet::new();
+    for path in ["doctor", "doctor.rs", "survey", "survey.rs"] {
+        names(&root.join(path), &mut named);
+    }
+    // This file names sources.
+    named.retain(|name| !name.ends_with(".rs"));
+    let rows = GROUPS.iter().flat_map(|group| group.codes);
+    let known: BTreeSet<String> = rows.map(|code| code.name.to_owned()).collect();
+    let lacking: Vec<_> = named.difference(&known).collect();
+    assert!(lacking.is_empty(), "without a row: {lacking:?}");
+    let mut used = named;
+    names(&folder("src"), &mut used);
+    let unused: Vec<_> = known.difference(&used).collect();
+    assert!(unused.is_empty(), "found by nothing: {unused:?}");
+}
+
+/// Rows that no test of the doctor plants, each with the reason.
+const NOT_PLANTED: [(&str, &str); 2] = [
+    (
+        "target.absent",
+        "the planner finds it, not a look at shards: plans/tests/plans/examples.rs, and operations/existing.rs of orchestrator's tests",
+    ),
+    (
+        "pair.version",
+        "needs PostgreSQL 18 beside an older one: protocol_tests/versions.rs, where both are installed",
+    ),
+];
+
+/// The fewest kinds of defects that the tests of the doctor plant.
+const PLANTED: usize = 50;
+
+#[test]
+fn every_row_is_planted_by_a_test_or_says_why_it_is_not() {
+    let mut named = BTreeSet::new();
+    for path in ["src/protocol_tests/doctor.rs", "src/protocol_tests/doctor"] {
+        names(&folder(path), &mut named);
+    }
+    let rows = GROUPS.iter().flat_map(|group| group.codes);
+    let known: BTreeSet<String> = rows.map(|code| code.name.to_owned()).collect();
+    let excused: BTreeSet<String> = NOT_PLANTED.map(|(code, _)| code.to_owned()).into();
+    let planted: BTreeSet<String> = named.intersection(&known).cloned().collect();
+    let lacking: BTreeSet<String> = known.difference(&planted).cloned().collect();
+    assert_eq!(lacking, excused, "left: planted by no test; right: excused");
+    assert!(planted.len() >= PLANTED, "{} are planted", planted.len());
+}
+
+/// What stands behind this line of the page is made of the registry.
+const MADE: &str =
+    "<!-- made of plans/src/doctor; WRITE_DOCS=1 cargo test -p agent the_page writes it anew -->\n";
+
+#[test]
+fn the_page_has_a_chapter_for_each_code() {
+    let path = folder("../docs/doctor.md");
+    let page = std::fs::read_to_string(&path).expect("the page");
+    let (own, made) = page.split_once(MADE).expect("the line before the codes");
+    let mut wanted = String::new();
+    for group in GROUPS {
+        let _ = write!(wanted, "\n## {}\n", group.title);
+        for code in group.codes {
+            let anchor = code.sw.to_lowercase();
+            let _ = write!(wanted, "\n<a id=\"{anchor}\"></a>\n### {}", code.chapter());
+        }
+    }
+    if std::env::var_os("WRITE_DOCS").is_some() {
+        std::fs::write(&path, format!("{own}{MADE}{wanted}")).expect("written");
+    } else {
+        assert!(
+            made == wanted,
+            "docs/doctor.md is older than the registry: {MADE}"
+        );
+    }
+}
+
+#[test]
+fn clocks_count_as_apart_beyond_the_time_that_the_questions_took() {
+    assert_eq!(apart(100.0, 100.5, 101.0), None);
+    assert_eq!(apart(100.0, 101.5, 100.9), None);
+    assert_eq!(apart(100.0, 98.5, 100.2), Some(1.5));
+    assert_eq!(apart(100.0, 103.0, 100.5), Some(2.5));
+}

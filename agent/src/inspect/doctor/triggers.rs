@@ -1,0 +1,44 @@
+//! What runs beside a write or a definition: triggers, rules, event triggers.
+
+use super::Question;
+
+/// Whatever the tables.
+pub(super) const ALWAYS: &[Question] = &[Question {
+    code: "trigger.event",
+    sql: "
+        select pg_catalog.format('event trigger %s', e.evtname),
+               pg_catalog.format('it fires at %s, also for what a move creates and drops: guards, publications, the schema shardwright', e.evtevent),
+               pg_catalog.format('alter event trigger %I disable for the time of the move, or make sure that it lets this pass', e.evtname)
+        from pg_catalog.pg_event_trigger e
+        where e.evtenabled <> 'D' and not pg_catalog.starts_with(e.evtname::text, 'shardwright_')
+          and not exists (select from pg_catalog.pg_depend d
+                          where d.classid = 'pg_catalog.pg_event_trigger'::pg_catalog.regclass and d.objid = e.oid and d.deptype = 'e')
+        order by e.evtname",
+}];
+
+/// Of the tables that move. What is enabled as replica does nothing for the application now, so the remedy disables it.
+pub(super) const TABLES: &[Question] = &[
+    Question {
+        code: "trigger.always",
+        sql: "
+            select pg_catalog.format('trigger %s of %s', g.tgname, t.label),
+                   pg_catalog.format('it fires for replicated changes too (enable %s), so what it does would be done once more on the target',
+                                     case g.tgenabled when 'A' then 'always' else 'replica' end),
+                   pg_catalog.format('alter table %s %s trigger %I', t.sql, case g.tgenabled when 'A' then 'enable' else 'disable' end, g.tgname)
+            from t join pg_catalog.pg_trigger g on g.tgrelid = t.oid
+            where g.tgenabled in ('A', 'R') and not g.tgisinternal
+              and not pg_catalog.starts_with(g.tgname::text, 'shardwright_guard_')
+            order by 1",
+    },
+    Question {
+        code: "rule.always",
+        sql: "
+            select pg_catalog.format('rule %s of %s', r.rulename, t.label),
+                   pg_catalog.format('it acts on replicated changes too (enable %s), so they would be rewritten on the target',
+                                     case r.ev_enabled when 'A' then 'always' else 'replica' end),
+                   pg_catalog.format('alter table %s %s rule %I', t.sql, case r.ev_enabled when 'A' then 'enable' else 'disable' end, r.rulename)
+            from t join pg_catalog.pg_rewrite r on r.ev_class = t.oid
+            where r.ev_enabled in ('A', 'R')
+            order by 1",
+    },
+];

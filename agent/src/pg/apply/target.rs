@@ -1,0 +1,173 @@
+//! How one relation of the stream maps to a table of the move: what finds a row, and what is written.
+//!
+//! A row is found by its identity. Where only the whole row is one, any of several equal rows is taken:
+//! they cannot be told apart, on either side.
+
+use std::borrow::Cow;
+
+use plans::table::{MovingTable, quote_ident};
+
+use super::param::{Param, sent};
+use crate::error::StepError;
+use crate::pg::decode::{OldRow, Relation, Tuple, Value};
+
+/// A relation as the stream describes it, with its table.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// Index of the table among the move's tables.
+    pub(super) table: usize,
+    /// Position in the tuple of each column that a row is found by: of the identity, or all that are carried.
+    pub(super) key: Vec<usize>,
+    /// Only the whole row is an identity; the columns of the shard key, which narrow the search, are these.
+    pub(super) whole: Option<Vec<usize>>,
+    /// Columns of the tuple that the plan has; others were dropped since, on both shards.
+    pub(super) carried: Vec<bool>,
+    /// Columns of the tuple that an UPDATE may set.
+    pub(super) settable: Vec<bool>,
+    pub(super) relation: Relation,
+}
+
+impl Target {
+    /// Maps `relation` to the table `plan`, which is the one at index `table`.
+    ///
+    /// # Errors
+    /// `schema.drift` when it lacks a column of the identity.
+    pub(super) fn new(
+        (table, plan): (usize, &MovingTable),
+        relation: Relation,
+        is_always: impl Fn(&str) -> bool,
+    ) -> Result<Self, StepError> {
+        let found: Vec<&str> = relation.columns.iter().map(|c| c.name.as_str()).collect();
+        let positions = |names: &[&str]| -> Vec<usize> {
+            let at = |name: &&str| found.iter().position(|found| found == name);
+            names.iter().filter_map(at).collect()
+        };
+        let identity: Vec<&str> = plan.identity.iter().map(String::as_str).collect();
+        let written: Vec<&str> = plan.written_columns().map(|c| c.name.as_str()).collect();
+        let whole = identity.is_empty();
+        let key = positions(if whole { &written } else { &identity });
+        if !whole && key.len() != identity.len() {
+            return Err(StepError::refused(
+                "schema.drift",
+                format!(
+                    "table {}: the stream carries rows without their identity",
+                    plan.table
+                ),
+                "abort the migration and plan it again",
+            ));
+        }
+        let carried: Vec<bool> = found.iter().map(|name| written.contains(name)).collect();
+        let settable = found.iter().zip(&carried);
+        let settable = settable
+            .map(|(name, carried)| *carried && !is_always(name))
+            .collect();
+        Ok(Self {
+            table,
+            whole: whole.then(|| positions(&plan.key_names())),
+            key,
+            carried,
+            settable,
+            relation,
+        })
+    }
+
+    /// The quoted name of a column.
+    pub(super) fn column(&self, index: usize) -> String {
+        quote_ident(&self.relation.columns[index].name)
+    }
+
+    /// The text of the first value of a row's identity, by which copy units are divided; empty where there is
+    /// none: such a table is one unit. `None` when the row does not say.
+    pub(super) fn first(&self, row: &Tuple) -> Option<String> {
+        if self.whole.is_some() {
+            return Some(String::new());
+        }
+        match row.0.get(*self.key.first()?)? {
+            Value::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
+            Value::Null | Value::UnchangedToast | Value::Binary(_) => None,
+        }
+    }
+
+    /// What a row is found by, as the comparison writes it; `None` when the row does not say.
+    pub(super) fn key_text(&self, row: &Tuple) -> Option<String> {
+        let mut key = Vec::with_capacity(self.key.len());
+        for index in &self.key {
+            key.push(match (row.0.get(*index)?, &self.whole) {
+                (Value::Text(text), None) => String::from_utf8_lossy(text).into_owned(),
+                (Value::Text(text), Some(_)) => format!("'{}'", String::from_utf8_lossy(text)),
+                (Value::Null, Some(_)) => "NULL".to_owned(),
+                (Value::Null, None) | (Value::UnchangedToast | Value::Binary(_), _) => return None,
+            });
+        }
+        Some(serde_json::json!(key).to_string())
+    }
+
+    /// The condition that finds `row` in the table that SQL calls `table`; `None` when the row does not say.
+    pub(super) fn condition(
+        &self,
+        table: &str,
+        row: &Tuple,
+        params: &mut Vec<Param>,
+    ) -> Option<String> {
+        let mut terms = Vec::with_capacity(self.key.len());
+        let equal = |index: &usize, params: &mut Vec<Param>| {
+            params.push(row.0.get(*index).and_then(sent)?);
+            Some(format!("{} = ${}", self.column(*index), params.len()))
+        };
+        let Some(shard_key) = &self.whole else {
+            for index in &self.key {
+                terms.push(equal(index, params)?);
+            }
+            return Some(terms.join(" and "));
+        };
+        for index in shard_key {
+            terms.push(equal(index, params)?);
+        }
+        for index in &self.key {
+            params.push(row.0.get(*index).and_then(sent)?);
+            terms.push(format!(
+                "(case when pg_catalog.num_nonnulls({column}) = 1 then pg_catalog.format('%s', {column}) end) collate pg_catalog.\"C\" is not distinct from ${}::pg_catalog.text",
+                params.len(),
+                column = self.column(*index),
+            ));
+        }
+        Some(format!(
+            "ctid = (select ctid from only {table} where {} limit 1)",
+            terms.join(" and ")
+        ))
+    }
+
+    /// The new row of an UPDATE with the large values that it left out because they did not change, as far as
+    /// the old row has them.
+    pub(super) fn complete<'a>(&self, old: &OldRow, new: &'a Tuple) -> Cow<'a, Tuple> {
+        if !new.0.contains(&Value::UnchangedToast) {
+            return Cow::Borrowed(new);
+        }
+        let (before, has): (_, fn(bool) -> bool) = match old {
+            OldRow::Absent => return Cow::Borrowed(new),
+            OldRow::Full(before) => (before, |_| true),
+            // Other columns are null there, whatever they were.
+            OldRow::Key(before) => (before, |is_key| is_key),
+        };
+        let columns = self.relation.columns.iter().enumerate();
+        let values = columns
+            .zip(&new.0)
+            .map(|((index, column), value)| match value {
+                Value::UnchangedToast if has(column.key) => {
+                    before.0.get(index).unwrap_or(value).clone()
+                }
+                Value::Null | Value::UnchangedToast | Value::Text(_) | Value::Binary(_) => {
+                    value.clone()
+                }
+            });
+        Cow::Owned(Tuple(values.collect()))
+    }
+
+    /// Whether the row has every value that an INSERT writes.
+    pub(super) fn is_complete(&self, row: &Tuple) -> bool {
+        let values = row.0.iter().zip(&self.carried);
+        values
+            .filter(|(_, carried)| **carried)
+            .all(|(value, _)| sent(value).is_some())
+    }
+}

@@ -1,0 +1,108 @@
+//! How the replication client comes to a session that is open already.
+//!
+//! The client makes its own connections: to one host, and without binding a password to TLS. So
+//! [`connect::Walsender`] finds the server, protects the connection and logs in; the client is then
+//! led to it through a Unix socket that nobody else can reach and that is gone after one use.
+//!
+//! Order: listen in a new folder of mode 0700, accept the client, remove the folder, tell the
+//! client that it is logged in, pass bytes on until one side ends.
+
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use connect::Walsender;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::time::timeout;
+
+/// `AuthenticationOk`, then `ReadyForQuery` outside of a transaction.
+const LOGGED_IN: [u8; 15] = [
+    b'R', 0, 0, 0, 8, 0, 0, 0, 0, // logged in
+    b'Z', 0, 0, 0, 5, b'I', // ready
+];
+
+/// The longest start message that a server would take.
+const START_LIMIT_BYTES: u32 = 10_000;
+
+/// What is taken from the server at once: changes come in great numbers.
+const BUFFER_BYTES: usize = 128 << 10;
+
+/// The port in the socket's name; there is no other socket in the folder.
+pub(super) const PORT: u16 = 5432;
+
+/// A folder with a socket that leads to one session. Dropping it removes the folder.
+#[derive(Debug)]
+pub(super) struct Door(PathBuf);
+
+impl Door {
+    /// Listens, and serves the first that comes in the background.
+    pub(super) fn open(session: Walsender) -> io::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("shardwright-{}", uuid::Uuid::new_v4()));
+        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        let door = Self(folder);
+        let listener = UnixListener::bind(door.0.join(format!(".s.PGSQL.{PORT}")))?;
+        tokio::spawn(async move {
+            let server = session.server().to_owned();
+            if let Err(error) = serve(listener, session).await {
+                tracing::debug!(server, %error, "replication session ended");
+            }
+        });
+        Ok(door)
+    }
+
+    /// The folder that the client takes for its host.
+    pub(super) fn folder(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+async fn serve(listener: UnixListener, session: Walsender) -> io::Result<()> {
+    let arrived = timeout(session.connect_timeout(), listener.accept()).await;
+    let (mut client, _) = arrived??;
+    drop(listener);
+    skip_start(&mut client).await?;
+    let (unread, server) = session.into_stream();
+    client.write_all(&LOGGED_IN).await?;
+    client.write_all(&unread).await?;
+    pass_on(client, server).await
+}
+
+/// The client's own start message says what was said already.
+async fn skip_start(client: &mut UnixStream) -> io::Result<()> {
+    let length = client.read_u32().await?;
+    if !(4..=START_LIMIT_BYTES).contains(&length) {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let rest = u64::from(length - 4);
+    let skipped = tokio::io::copy(&mut client.take(rest), &mut tokio::io::sink()).await?;
+    match skipped == rest {
+        true => Ok(()),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// Ends as soon as one side does; what that side had said has been passed on by then.
+async fn pass_on(client: UnixStream, server: impl AsyncRead + AsyncWrite) -> io::Result<()> {
+    let (mut from_client, mut to_client) = client.into_split();
+    let (from_server, mut to_server) = tokio::io::split(server);
+    let mut from_server = BufReader::with_capacity(BUFFER_BYTES, from_server);
+    let up = async {
+        tokio::io::copy(&mut from_client, &mut to_server).await?;
+        to_server.shutdown().await
+    };
+    let down = async {
+        tokio::io::copy_buf(&mut from_server, &mut to_client).await?;
+        to_client.shutdown().await
+    };
+    tokio::select! {
+        ended = up => ended,
+        ended = down => ended,
+    }
+}

@@ -1,0 +1,91 @@
+//! Rows that are ahead of the stream: a batch closes between two of them, and the way to a point needs nobody else.
+
+use connect::Connected;
+use plans::names::Direction;
+use tokio_postgres::Client;
+
+use super::bench::{Bench, ITEM, pid, until_blocked};
+use super::park::point;
+use super::shard::{LIMIT, until};
+use crate::pg::epoch;
+use crate::stream::Stream;
+
+/// A source whose rows of another key have values that no UPDATE of the key brings, and its stream.
+async fn seeded(name: &str) -> (Bench, Connected, Stream) {
+    let bench = Bench::new(name, ITEM).await;
+    let app = bench.source.session().await;
+    let seed = "alter table public.item alter column v set storage external;
+        insert into public.item select 1, g, repeat('x', 9000) from generate_series(1, 2) g";
+    app.batch_execute(seed).await.expect("seeded");
+    bench.capture(Direction::Forward).await;
+    let stream = bench.stream(Direction::Forward).await;
+    bench.drain(&stream).await.expect("drained");
+    (bench, app, stream)
+}
+
+/// Brings a row into the moving keys.
+async fn bring(app: &Client, id: i64) {
+    let bring = "update public.item set tenant_id = 150 where id = $1";
+    assert_eq!(app.execute(bring, &[&id]).await.expect("brought"), 1);
+}
+
+/// Keeps every worker off the source while its transaction is open.
+async fn keep_off(session: &Client, bench: &Bench) -> Result<(), tokio_postgres::Error> {
+    let key = epoch::lock_key(&bench.token.migration);
+    let lock = format!("begin; select pg_advisory_xact_lock({key})");
+    session.batch_execute(&lock).await
+}
+
+/// Waits until a row was read on the source, and the stream stands before it says so there.
+async fn until_read(bench: &Bench, observer: &Client) {
+    let read = "select 1 from pg_stat_activity where datname = current_database() \
+                and application_name like $1 and wait_event_type = 'Lock'";
+    let name = bench.token.migration.application_name("barrier/%");
+    until("the barrier waits", || async {
+        let row = observer.query_opt(read, &[&name]).await.expect("read");
+        row.is_some()
+    })
+    .await;
+}
+
+/// Under a steady flow of such rows every batch would stay open for the next one.
+#[tokio::test]
+async fn a_batch_closes_between_two_rows_that_are_ahead() {
+    let (bench, app, stream) = seeded("between").await;
+    let (first, next) = (bench.source.session().await, bench.source.session().await);
+    keep_off(&first, &bench).await.expect("locked");
+    bring(&app, 1).await;
+    until_read(&bench, &app).await;
+    let next_pid = pid(&next).await;
+    let queued = keep_off(&next, &bench);
+    let second_row = async {
+        until_blocked(&app, next_pid).await;
+        bring(&app, 2).await;
+        first.batch_execute("commit").await.expect("let go");
+    };
+    // The first row's barrier comes before whoever queued behind it.
+    let (locked, ()) = tokio::join!(queued, second_row);
+    locked.expect("locked");
+    until_read(&bench, &app).await;
+
+    let there = bench.ours(&bench.target).await;
+    assert_eq!(bench.rows(&there).await.len(), 1, "the first row is there");
+    next.batch_execute("commit").await.expect("let go");
+    bench.drain(&stream).await.expect("drained");
+    assert_eq!(bench.assert_equal().await, 2);
+}
+
+/// Nothing is written behind the point but what the stream itself writes there.
+#[tokio::test]
+async fn a_row_that_is_ahead_leads_to_the_point_by_itself() {
+    let (bench, app, stream) = seeded("by_itself").await;
+    let held = stream.hold().await.expect("held");
+    bring(&app, 1).await;
+    let (at, source, _slot) = point(&bench, 0).await;
+    let parked = tokio::time::timeout(LIMIT, held.park(at)).await;
+    parked.expect("nobody else is waited for").expect("parked");
+    let there = bench.ours(&bench.target).await;
+    let rows = bench.rows(&there).await;
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows, bench.rows(&source).await);
+}

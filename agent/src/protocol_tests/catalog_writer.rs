@@ -1,0 +1,252 @@
+//! The catalog writer gives what pg_dump gives, and names what it cannot.
+
+use cluster::Binaries;
+use connect::Connected;
+
+use super::shard::Shard;
+use crate::pg::schema::{self, Entry, Schema, Section};
+use crate::schema::{refreshes, write};
+
+const RICH: &str = include_str!("rich.sql");
+
+/// What only servers of this version and later ones have.
+const LATER: [(i32, &str); 3] = [
+    (
+        16,
+        "create collation shop.ruled (provider = icu, locale = 'und', rules = '&a < g')",
+    ),
+    (
+        17,
+        "create collation shop.built (provider = builtin, locale = 'C.UTF-8'); \
+         create table shop.counted (id bigint generated always as identity, at int) partition by range (at); \
+         create table shop.counted_1 partition of shop.counted for values from (0) to (10); \
+         grant maintain on shop.counted to writer_reads; \
+         alter default privileges in schema other grant select, maintain on tables to writer_reads; \
+         revoke maintain on shop.kind from writer_writes",
+    ),
+    (
+        18,
+        "create table shop.newest (id int, a int, twice int generated always as (a * 2) virtual, \
+           v int constraint v_is_set not null, w int not null no inherit); \
+         alter table shop.newest add constraint later_set not null a not valid; \
+         create table shop.booked (id int, during tstzrange, primary key (id, during without overlaps)); \
+         create table shop.paid_for (id int, during tstzrange, \
+           foreign key (id, period during) references shop.booked (id, period during)); \
+         alter table shop.paid_for add constraint told check (id > 0) not enforced; \
+         alter table shop.newest add constraint hoped foreign key (a) references shop.kind not enforced",
+    ),
+];
+
+/// Creates all of it that the server has; its major version.
+async fn make(session: &Connected) -> i32 {
+    // A tablespace is made in no transaction.
+    for sql in [
+        "set allow_in_place_tablespaces = on",
+        "create tablespace \"Writer Fast\" location ''",
+        RICH,
+    ] {
+        session.batch_execute(sql).await.expect("a rich schema");
+    }
+    let version = "select current_setting('server_version_num')::int / 10000";
+    let row = session.query_one(version, &[]).await.expect("a version");
+    let major = row.get(0);
+    for (since, ddl) in LATER {
+        if since <= major {
+            let path = format!("set search_path = public, other; {ddl}; set search_path = ''");
+            session.batch_execute(&path).await.expect("what is newer");
+        }
+    }
+    major
+}
+
+/// A copy of `shard`'s server with nothing in it.
+async fn beside(shard: &Shard, name: &str) -> Shard {
+    Shard::on(shard.cluster.clone(), name).await
+}
+
+/// Creates everything as a migration does: what comes before the copy in one transaction.
+async fn restore(session: &Connected, schema: &Schema) {
+    session.batch_execute("begin").await.expect("begun");
+    for section in [Section::Pre, Section::Key, Section::Post] {
+        for entry in schema.entries.iter().filter(|e| e.section == section) {
+            let done = session.batch_execute(&entry.statement).await;
+            done.unwrap_or_else(|e| panic!("{}: {e:?}\n{}", entry.label, entry.statement));
+        }
+        if section == Section::Pre {
+            session.batch_execute("commit").await.expect("committed");
+        }
+    }
+}
+
+/// What pg_dump says of a database, object by object.
+async fn dumped(shard: &Shard, tools: &Binaries) -> Schema {
+    schema::dump(&shard.dsn(), tools, "s")
+        .await
+        .expect("dumped")
+}
+
+fn assert_equal(ours: &Schema, theirs: &Schema) {
+    let missing = |from: &Schema, what: &Entry| !from.entries.contains(what);
+    for (name, one, other) in [("ours", ours, theirs), ("pg_dump's", theirs, ours)] {
+        for entry in one.entries.iter().filter(|e| missing(other, e)) {
+            eprintln!("only {name}: {}\n{}\n", entry.label, entry.statement);
+        }
+    }
+    let labels = |schema: &Schema| -> Vec<String> {
+        schema.entries.iter().map(|e| e.label.clone()).collect()
+    };
+    assert_eq!(labels(ours), labels(theirs));
+    assert_eq!(ours.drop_script, theirs.drop_script);
+    assert_eq!(ours, theirs);
+}
+
+#[tokio::test]
+async fn the_writer_and_pg_dump_make_the_same_database() {
+    let source = Shard::new("writer_s").await;
+    let session = source.session().await;
+    let major = make(&session).await;
+    let version = u32::try_from(major).expect("a version");
+    let written = write(&session, version, "s").await.expect("written");
+    // A role without any rights of its own reads as much.
+    session
+        .batch_execute("set role pg_monitor")
+        .await
+        .expect("set");
+    assert_equal(
+        &write(&session, version, "s").await.expect("written"),
+        &written,
+    );
+    session.batch_execute("reset role").await.expect("reset");
+    let ours = beside(&source, "writer_ours").await;
+    let on_ours = ours.session().await;
+    restore(&on_ours, &written).await;
+    let again = write(&on_ours, version, "s").await.expect("written again");
+    assert_equal(&again, &written);
+
+    let tools = Binaries::for_dump(version);
+    if let Ok(tools) = &tools {
+        let whole = dumped(&source, tools).await;
+        let theirs = beside(&source, "writer_theirs").await;
+        let on_theirs = theirs.session().await;
+        let set = "set check_function_bodies = off";
+        on_theirs.batch_execute(set).await.expect("set");
+        restore(&on_theirs, &whole).await;
+        let from_ours = dumped(&ours, tools).await;
+        assert_equal(&from_ours, &dumped(&theirs, tools).await);
+        assert_equal(&from_ours, &whole);
+    }
+    assert!(tools.is_ok() || major > 15, "{tools:?}");
+
+    for entry in refreshes(&session, "s").await.expect("read") {
+        on_ours.batch_execute(&entry.statement).await.expect("rows");
+    }
+    for _ in 0..2 {
+        let dropped = on_ours.batch_execute(&written.drop_script).await;
+        dropped.expect("dropped");
+    }
+    let left = write(&on_ours, version, "s").await.expect("an empty one");
+    // Privileges on what the server has made, and on what is yet to be made, may have been there before.
+    let created = left.entries.iter().map(|e| e.label.as_str());
+    let created = created.filter(|label| !label.contains("ACL - ") && *label != "SCHEMA - public");
+    let created: Vec<_> = created.collect();
+    assert!(created.is_empty(), "{created:?}");
+}
+
+/// What the writer makes of a database with this in it, or why it makes nothing.
+async fn written(name: &str, ddl: &str) -> Result<Schema, String> {
+    let shard = Shard::new(name).await;
+    let session = shard.session().await;
+    session.batch_execute(ddl).await.expect("made");
+    let schema = write(&session, 15, "s").await;
+    schema.map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn what_the_writer_has_no_words_for_is_named() {
+    let refused = written(
+        "writer_no",
+        "create extension citext schema public; \
+         create aggregate public.total (int) (sfunc = int4pl, stype = int); \
+         create operator public.=== (function = int4eq, leftarg = int, rightarg = int); \
+         create table public.t (a int); create table public.heir () inherits (public.t); \
+         create text search configuration public.words (copy = simple); \
+         create foreign data wrapper far; create server away foreign data wrapper far; \
+         create foreign table public.there (a int) server away; \
+         create user mapping for pg_monitor server away; \
+         create cast (int as public.citext) with inout; \
+         create type public.shell",
+    );
+    let refused = refused.await.expect_err("refused");
+    for name in [
+        "function public.total(integer)",
+        "operator public.===(integer,integer)",
+        "table public.heir (it inherits)",
+        "text search configuration public.words",
+        "foreign-data wrapper far",
+        "server away",
+        "foreign table public.there",
+        "user mapping for pg_monitor on server away",
+        "cast from integer to public.citext",
+        "type public.shell (a base type)",
+    ] {
+        assert!(refused.contains(name), "{name}: {refused}");
+    }
+    assert!(!refused.contains("citext_"), "{refused}");
+}
+
+#[tokio::test]
+async fn objects_that_need_each_other_are_refused_by_name() {
+    let refused = written(
+        "writer_cycle",
+        "create function public.twice(int) returns int immutable language sql return $1 * 2; \
+         create table public.t (a int, b int generated always as (public.twice(a)) stored); \
+         create or replace function public.twice(int) returns int immutable language sql \
+           begin atomic select count(*)::int * 2 from public.t; end",
+    );
+    match refused.await {
+        Err(refused) => {
+            for name in ["TABLE public t", "ROUTINE public twice"] {
+                assert!(refused.contains(name), "{name}: {refused}");
+            }
+        }
+        Ok(schema) => panic!("{:?}", schema.entries),
+    }
+}
+
+#[tokio::test]
+async fn what_needs_a_key_comes_after_it_and_ours_never() {
+    let schema = written(
+        "writer_late",
+        "create table public.t (id int primary key, name text, state text); \
+         create view public.counted as select id, name, count(*) from public.t group by id; \
+         create index by_name on public.t (name); \
+         create schema shardwright; comment on schema shardwright is 'ours'; create table shardwright.move (a int); \
+         create function shardwright.guard() returns trigger language plpgsql as 'begin return new; end'; \
+         create trigger shardwright_guard_x before insert on public.t for each row execute function shardwright.guard(); \
+         create function shardwright.ddl() returns event_trigger language plpgsql as 'begin end'; \
+         create event trigger shardwright_ddl_x_end on ddl_command_end execute function shardwright.ddl(); \
+         comment on event trigger shardwright_ddl_x_end is 'shardwright'; \
+         comment on trigger shardwright_guard_x on public.t is 'shardwright'",
+    );
+    let schema = schema.await.expect("written");
+    let places: Vec<_> = schema
+        .entries
+        .iter()
+        .map(|e| (e.section, e.parallel, e.label.as_str()))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            (Section::Pre, false, "TABLE public t"),
+            (Section::Key, true, "CONSTRAINT public t t_pkey"),
+            (Section::Post, false, "VIEW public counted"),
+            (Section::Post, true, "INDEX public by_name"),
+        ]
+    );
+    let texts = schema.entries.iter().map(|e| &e.statement);
+    assert!(
+        !texts
+            .chain([&schema.drop_script])
+            .any(|text| text.contains("shardwright"))
+    );
+}

@@ -1,0 +1,86 @@
+//! A publication that was dropped, made anew or altered is found, whether the server tells the stream or not.
+
+use plans::names::Direction;
+
+use super::bench::{Bench, ITEM};
+use crate::error::StepError;
+use crate::pg::publication;
+
+const FORWARD: Direction = Direction::Forward;
+
+async fn check(bench: &Bench) -> Result<(), StepError> {
+    let session = bench.ours(&bench.source).await;
+    publication::check(&session, &bench.token, FORWARD, "s").await
+}
+
+async fn refused(bench: &Bench, done: &str) {
+    let session = bench.source.session().await;
+    session.batch_execute(done).await.expect("done");
+    let error = check(bench).await.expect_err(done);
+    assert_eq!(
+        error.failure().map(|f| f.code.as_str()),
+        Some(publication::CHANGED),
+        "{done}"
+    );
+}
+
+#[tokio::test]
+async fn a_publication_that_is_not_as_it_was_made_is_refused() {
+    let bench = Bench::new("republished", ITEM).await;
+    let name = bench.token.migration.publication(FORWARD);
+    bench.capture(FORWARD).await;
+    check(&bench).await.expect("as it was made");
+    let table = "table public.item where (tenant_id between 100 and 199)";
+    refused(&bench, &format!("drop publication {name}")).await;
+    refused(&bench, &format!("create publication {name} for {table}")).await;
+
+    let bench = Bench::new("altered", ITEM).await;
+    let name = bench.token.migration.publication(FORWARD);
+    bench.capture(FORWARD).await;
+    let out_and_in = format!(
+        "alter publication {name} drop table public.item; alter publication {name} add {table}"
+    );
+    refused(&bench, &out_and_in).await;
+
+    let bench = Bench::new("altered_back", ITEM).await;
+    let name = bench.token.migration.publication(FORWARD);
+    bench.capture(FORWARD).await;
+    let there_and_back = format!(
+        "alter publication {name} set (publish = 'insert');
+         alter publication {name} set (publish = 'insert, update, delete, truncate')"
+    );
+    refused(&bench, &there_and_back).await;
+
+    let bench = Bench::new("schema_added", ITEM).await;
+    let name = bench.token.migration.publication(FORWARD);
+    bench.capture(FORWARD).await;
+    let more = format!("alter publication {name} add tables in schema public");
+    refused(&bench, &more).await;
+}
+
+/// Before 18 the stream ends. Since then it goes on without the rows, and only the look at the publication tells.
+#[tokio::test]
+async fn a_publication_that_goes_meanwhile_loses_rows_only_where_it_is_found() {
+    let bench = Bench::new("unpublished", ITEM).await;
+    bench.capture(FORWARD).await;
+    let stream = bench.stream(FORWARD).await;
+    bench.drain(&stream).await.expect("drained");
+    let name = bench.token.migration.publication(FORWARD);
+    let app = bench.source.session().await;
+    let lost = format!("drop publication {name}; insert into public.item values (100, 1, 'lost')");
+    app.batch_execute(&lost).await.expect("written");
+    if bench.source.cluster.binaries().major() >= 18 {
+        bench.drain(&stream).await.expect("drained");
+        let there = bench.target.session().await;
+        let read = "select count(*) from public.item";
+        let rows: i64 = there.query_one(read, &[]).await.expect("read").get(0);
+        assert_eq!(rows, 0);
+    } else {
+        let ended = bench.drain(&stream).await.expect_err("the stream ends");
+        assert_eq!(
+            ended.failure().map(|f| f.code.as_str()),
+            Some(publication::CHANGED)
+        );
+    }
+    check(&bench).await.expect_err("gone");
+}

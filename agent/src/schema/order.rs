@@ -1,0 +1,93 @@
+//! The order of creation: what an object needs comes before it; otherwise by kind and name.
+
+use std::collections::BTreeSet;
+
+use super::reader::Found;
+
+/// The places of the objects in an order in which they can be created.
+///
+/// # Errors
+/// The places of objects that need each other, and of what needs those.
+pub(super) fn creation(found: &Found) -> Result<Vec<usize>, Vec<usize>> {
+    let mut open: Vec<usize> = found.needs.iter().map(BTreeSet::len).collect();
+    let mut dependents = vec![Vec::new(); found.objects.len()];
+    for (place, needs) in found.needs.iter().enumerate() {
+        for needed in needs {
+            dependents[*needed].push(place);
+        }
+    }
+    let rank = |place: usize| {
+        let object = &found.objects[place];
+        (
+            object.kind,
+            &object.schema,
+            &object.name,
+            &object.create,
+            place,
+        )
+    };
+    let ready = open.iter().enumerate().filter(|(_, needs)| **needs == 0);
+    let mut ready: BTreeSet<_> = ready.map(|(place, _)| rank(place)).collect();
+    let mut order = Vec::with_capacity(found.objects.len());
+    while let Some((.., place)) = ready.pop_first() {
+        order.push(place);
+        for dependent in &dependents[place] {
+            open[*dependent] -= 1;
+            if open[*dependent] == 0 {
+                ready.insert(rank(*dependent));
+            }
+        }
+    }
+    if order.len() == found.objects.len() {
+        return Ok(order);
+    }
+    let stuck = open.iter().enumerate().filter(|(_, needs)| **needs > 0);
+    Err(stuck.map(|(place, _)| place).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kind::Kind;
+    use super::super::reader::Object;
+    use super::*;
+
+    fn found(objects: &[(Kind, &str, &[usize])]) -> Found {
+        let object = |(kind, name, _): &(Kind, &str, &[usize])| Object {
+            kind: *kind,
+            schema: String::new(),
+            name: (*name).to_owned(),
+            create: String::new(),
+            then: Vec::new(),
+            drop: None,
+            finds_rows: false,
+        };
+        Found {
+            objects: objects.iter().map(object).collect(),
+            needs: objects
+                .iter()
+                .map(|(_, _, needs)| needs.iter().copied().collect())
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn what_is_needed_comes_first_else_kinds_and_names_decide() {
+        let found = found(&[
+            (Kind::View, "b", &[3]),
+            (Kind::Routine, "f", &[2]),
+            (Kind::Table, "t", &[]),
+            (Kind::View, "z", &[]),
+        ]);
+        assert_eq!(creation(&found), Ok(vec![2, 1, 3, 0]));
+    }
+
+    #[test]
+    fn objects_that_need_each_other_are_named() {
+        let found = found(&[
+            (Kind::Routine, "f", &[1]),
+            (Kind::Table, "t", &[0]),
+            (Kind::Table, "u", &[]),
+        ]);
+        assert_eq!(creation(&found), Err(vec![0, 1]));
+    }
+}

@@ -1,0 +1,271 @@
+//! Reads every object of a database out of its catalog, each with the statements that make it.
+//!
+//! Order, in one read-only snapshot: what the writer has no words for, which ends it; the objects, kind by kind;
+//! what is set on them; dependencies.
+//! The server writes the definitions (`pg_get_indexdef` and its like); with an empty search path all names are
+//! qualified, and the functions that are called here are those of pg_catalog.
+//! Absent: locks. A schema that changes meanwhile is found by the comparison of the moving tables.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use tokio_postgres::{Client, Row};
+
+use super::kind::{Kind, QUERIES};
+use crate::error::{At, StepError};
+
+/// How many objects one refusal names.
+const NAMED: usize = 20;
+
+/// An object as the server knows it: the catalog that lists it, and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Id {
+    class: u32,
+    oid: u32,
+}
+
+/// An object and what makes it.
+#[derive(Debug, Clone)]
+pub(super) struct Object {
+    pub(super) kind: Kind,
+    pub(super) schema: String,
+    pub(super) name: String,
+    /// Without a semicolon at the end; empty when only what follows counts.
+    pub(super) create: String,
+    /// Owner, settings, comments and grants.
+    pub(super) then: Vec<String>,
+    pub(super) drop: Option<String>,
+    /// Rows are found by this key.
+    pub(super) finds_rows: bool,
+}
+
+/// Everything that a schema consists of.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) objects: Vec<Object>,
+    /// Places of the objects that each object needs.
+    pub(super) needs: Vec<BTreeSet<usize>>,
+}
+
+/// Reads the catalog behind `client`, for a target of major version `target`.
+///
+/// # Errors
+/// `schema.uncarried` with the names of what cannot be carried.
+pub(super) async fn read(client: &Client, target: u32, shard: &str) -> Result<Found, StepError> {
+    let reader = Reader { client, shard };
+    client
+        .batch_execute(&format!(
+            "begin isolation level repeatable read read only; set local search_path = ''; \
+             set local quote_all_identifiers = off; set local shardwright.target_version = {target}"
+        ))
+        .await
+        .at(reader.what("opening a snapshot"))?;
+    let found = reader.all().await;
+    let ended = client.batch_execute("rollback").await;
+    let found = found?;
+    ended.at(reader.what("closing the snapshot"))?;
+    Ok(found)
+}
+
+struct Reader<'a> {
+    client: &'a Client,
+    shard: &'a str,
+}
+
+impl Reader<'_> {
+    fn what(&self, doing: &str) -> String {
+        format!("shard {}: reading the schema: {doing}", self.shard)
+    }
+
+    async fn rows(&self, doing: &str, sql: &str) -> Result<Vec<Row>, StepError> {
+        self.client.query(sql, &[]).await.at(self.what(doing))
+    }
+
+    async fn all(&self) -> Result<Found, StepError> {
+        let dependencies = self
+            .rows("dependencies", include_str!("sql/dependencies.sql"))
+            .await?;
+        let members = self.members(&dependencies).await?;
+        let mut refused = Vec::new();
+        for row in self
+            .rows("what cannot be carried", include_str!("sql/uncarried.sql"))
+            .await?
+        {
+            if !members.contains(&id(&row, 0)) {
+                refused.push(row.get::<_, String>(2));
+            }
+        }
+        let mut gathered = Gathered::default();
+        for (kind, sql) in QUERIES {
+            for row in self.rows(kind.label(), sql).await? {
+                let id = id(&row, 0);
+                if !members.contains(&id) {
+                    gathered.add(id, object(kind, &row));
+                }
+            }
+        }
+        for row in self
+            .rows("aliases", include_str!("sql/aliases.sql"))
+            .await?
+        {
+            gathered.aliases.insert(id(&row, 0), id(&row, 2));
+        }
+        for row in self
+            .rows("settings", include_str!("sql/settings.sql"))
+            .await?
+        {
+            gathered.then(id(&row, 0), row.get(2));
+        }
+        for row in self
+            .rows("comments", include_str!("sql/comments.sql"))
+            .await?
+        {
+            let id = id(&row, 0);
+            if !gathered.then(id, row.get(3)) && !members.contains(&id) {
+                refused.push(format!("the comment on {}", row.get::<_, String>(2)));
+            }
+        }
+        for row in self.rows("grants", include_str!("sql/grants.sql")).await? {
+            gathered.grants(id(&row, 0), row.get(2), row.get(3));
+        }
+        if refused.is_empty() {
+            return Ok(gathered.found(&dependencies));
+        }
+        Err(uncarried(self.shard, &refused))
+    }
+
+    /// What comes with extensions: their members, and what is made together with those.
+    async fn members(&self, dependencies: &[Row]) -> Result<BTreeSet<Id>, StepError> {
+        let rows = self
+            .rows("members", include_str!("sql/members.sql"))
+            .await?;
+        let mut open: Vec<Id> = rows.iter().map(|row| id(row, 0)).collect();
+        let mut parts: HashMap<Id, Vec<Id>> = HashMap::new();
+        for row in dependencies {
+            if ["a", "i"].contains(&row.get(4)) {
+                parts.entry(id(row, 2)).or_default().push(id(row, 0));
+            }
+        }
+        let mut members = BTreeSet::new();
+        while let Some(next) = open.pop() {
+            if members.insert(next) {
+                open.extend(parts.get(&next).into_iter().flatten());
+            }
+        }
+        Ok(members)
+    }
+}
+
+fn uncarried(shard: &str, names: &[String]) -> StepError {
+    let more = names.len().saturating_sub(NAMED);
+    let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let rest = match more {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    StepError::refused(
+        "schema.uncarried",
+        format!(
+            "shard {shard}: without pg_dump of the server's version its schema cannot be copied; these have no words: {}{rest}",
+            shown.join(", ")
+        ),
+        "install pg_dump and pg_restore of the source's major version beside the agent; or create the schema on the target and say `schema: existing`",
+    )
+}
+
+fn id(row: &Row, at: usize) -> Id {
+    Id {
+        class: row.get(at),
+        oid: row.get(at + 1),
+    }
+}
+
+fn object(kind: Kind, row: &Row) -> Object {
+    let (identity, owner): (String, Option<String>) = (row.get(4), row.get(5));
+    let owner = owner.map(|owner| {
+        format!(
+            "alter {} {identity} owner to {}",
+            kind.label().to_lowercase(),
+            plans::table::quote_ident(&owner)
+        )
+    });
+    Object {
+        kind,
+        schema: row.get(2),
+        name: row.get(3),
+        create: row.get(6),
+        then: owner.into_iter().collect(),
+        drop: row.get(7),
+        finds_rows: row.len() > 8 && row.get(8),
+    }
+}
+
+/// Objects while they are put together.
+#[derive(Default)]
+struct Gathered {
+    objects: Vec<Object>,
+    places: BTreeMap<Id, usize>,
+    /// What an object is made together with.
+    aliases: HashMap<Id, Id>,
+}
+
+impl Gathered {
+    fn add(&mut self, id: Id, object: Object) {
+        self.places.insert(id, self.objects.len());
+        self.objects.push(object);
+    }
+
+    /// Where the object, or the one that it is made together with, is.
+    fn place(&self, mut id: Id) -> Option<usize> {
+        loop {
+            if let Some(place) = self.places.get(&id) {
+                return Some(*place);
+            }
+            id = *self.aliases.get(&id)?;
+        }
+    }
+
+    /// Adds a statement to an object; false when it is not among those that are carried.
+    fn then(&mut self, id: Id, statement: String) -> bool {
+        let place = self.place(id);
+        let object = place.and_then(|place| self.objects.get_mut(place));
+        let found = object.is_some();
+        if let Some(object) = object {
+            object.then.push(statement);
+        }
+        found
+    }
+
+    /// Grants go with their object; those on what is not created here stand by themselves.
+    fn grants(&mut self, id: Id, name: String, statements: String) {
+        if !self.then(id, statements.clone()) {
+            self.add(
+                id,
+                Object {
+                    kind: Kind::ForeignGrant,
+                    schema: String::new(),
+                    name,
+                    create: statements,
+                    then: Vec::new(),
+                    drop: None,
+                    finds_rows: false,
+                },
+            );
+        }
+    }
+
+    fn found(self, dependencies: &[Row]) -> Found {
+        let mut needs = vec![BTreeSet::new(); self.objects.len()];
+        for row in dependencies {
+            if let (Some(from), Some(to)) = (self.place(id(row, 0)), self.place(id(row, 2)))
+                && from != to
+                && let Some(own) = needs.get_mut(from)
+            {
+                own.insert(to);
+            }
+        }
+        Found {
+            objects: self.objects,
+            needs,
+        }
+    }
+}

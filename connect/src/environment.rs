@@ -1,0 +1,75 @@
+//! What a connection string leaves open and the process that connects may fill: the `PG*`
+//! variables, and the home folder in which libpq looks for its files.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Parameters and the variables that stand for them.
+pub(crate) const VARIABLES: [(&str, &str); 19] = [
+    ("host", "PGHOST"),
+    ("hostaddr", "PGHOSTADDR"),
+    ("port", "PGPORT"),
+    ("user", "PGUSER"),
+    ("password", "PGPASSWORD"),
+    ("passfile", "PGPASSFILE"),
+    ("dbname", "PGDATABASE"),
+    ("service", "PGSERVICE"),
+    ("options", "PGOPTIONS"),
+    ("connect_timeout", "PGCONNECT_TIMEOUT"),
+    ("sslmode", "PGSSLMODE"),
+    ("sslnegotiation", "PGSSLNEGOTIATION"),
+    ("sslrootcert", "PGSSLROOTCERT"),
+    ("sslcert", "PGSSLCERT"),
+    ("sslkey", "PGSSLKEY"),
+    ("channel_binding", "PGCHANNELBINDING"),
+    ("target_session_attrs", "PGTARGETSESSIONATTRS"),
+    ("load_balance_hosts", "PGLOADBALANCEHOSTS"),
+    ("gssencmode", "PGGSSENCMODE"),
+];
+
+/// Where files are found; these stand for no parameter.
+const PLACES: [&str; 3] = ["PGSERVICEFILE", "PGSYSCONFDIR", "HOME"];
+
+/// The environment of the process that connects. `Debug` shows names only.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    /// This process's variables, as they are now. One that is not UTF-8 counts as not set.
+    pub fn of_process() -> Self {
+        let names = VARIABLES
+            .iter()
+            .map(|(_, name)| *name)
+            .chain(PLACES)
+            .filter_map(|name| Some((name, std::env::var(name).ok()?)));
+        Self::of(names)
+    }
+
+    /// These variables and no others.
+    pub fn of<N: Into<String>, V: Into<String>>(
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        let pairs = variables.into_iter();
+        Self(pairs.map(|(n, v)| (n.into(), v.into())).collect())
+    }
+
+    /// A variable that is set and not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    /// A path below the home folder, if there is one.
+    pub(crate) fn home(&self, path: &str) -> Option<PathBuf> {
+        Some(PathBuf::from(self.get("HOME")?).join(path))
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}

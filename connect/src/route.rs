@@ -1,0 +1,238 @@
+//! Which server a session ends up on: every address of every host, in order, until one is right.
+//!
+//! Order at each address: connect, protect, log in, look whether it is what is wanted. The limit
+//! of time counts for each address anew. When all have failed, each says why.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use rand::seq::SliceRandom;
+use rustls::ClientConfig;
+use tokio::time::timeout;
+
+use crate::ConnectError;
+use crate::dial::{DialError, Link, Place, Protection, dial, places};
+use crate::resolved::{ChannelBinding, Host, Resolved, SslMode, Target};
+use crate::tls;
+
+/// What a server said of itself while it let us in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) standby: bool,
+    pub(crate) read_only: bool,
+}
+
+impl Standing {
+    /// Reads what the server reports at each start of a session.
+    pub(crate) fn read<'a>(parameter: impl Fn(&'static str) -> Option<&'a str>) -> Self {
+        let on = |name| parameter(name) == Some("on");
+        Self {
+            standby: on("in_hot_standby"),
+            read_only: on("default_transaction_read_only"),
+        }
+    }
+
+    fn suits(self, target: Target) -> bool {
+        let read_only = self.standby || self.read_only;
+        match target {
+            Target::Any => true,
+            Target::ReadWrite => !read_only,
+            Target::ReadOnly => read_only,
+            Target::Primary => !self.standby,
+            Target::Standby | Target::PreferStandby => self.standby,
+        }
+    }
+}
+
+/// A kind of session: how to log in, and what to do once the server is the right one.
+pub(crate) trait Kind {
+    /// Logged in.
+    type Entered: Send;
+    /// Ready for use.
+    type Ready: Send;
+
+    /// Logs in on `link`.
+    fn enter(
+        &self,
+        link: Link,
+        host: &Host,
+        server: &str,
+    ) -> impl Future<Output = Result<(Self::Entered, Standing), ConnectError>> + Send;
+
+    /// Prepares what has logged in.
+    fn prepare(
+        &self,
+        entered: Self::Entered,
+        server: &str,
+    ) -> impl Future<Output = Result<Self::Ready, ConnectError>> + Send;
+}
+
+/// Opens a session of this kind on the first server that is right.
+pub(crate) async fn open<K: Kind + Sync>(
+    resolved: &Resolved,
+    kind: &K,
+) -> Result<K::Ready, ConnectError> {
+    let way = Way {
+        resolved,
+        tls: tls_config(resolved)?,
+    };
+    let mut hosts: Vec<&Host> = resolved.hosts.iter().collect();
+    if resolved.random_order {
+        hosts.shuffle(&mut rand::rng());
+    }
+    let targets: &[Target] = if resolved.target == Target::PreferStandby {
+        &[Target::Standby, Target::Any]
+    } else {
+        std::slice::from_ref(&resolved.target)
+    };
+    let mut failures = Vec::new();
+    for target in targets {
+        failures.clear();
+        for host in &hosts {
+            if let Some(ready) = way.host(host, *target, kind, &mut failures).await {
+                return Ok(ready);
+            }
+        }
+    }
+    match failures.len() {
+        1 => Err(failures.remove(0)),
+        _ => Err(ConnectError::Hosts {
+            server: resolved.server(),
+            failures,
+        }),
+    }
+}
+
+fn tls_config(resolved: &Resolved) -> Result<Option<Arc<ClientConfig>>, ConnectError> {
+    let unused = resolved.hosts.iter().all(Host::is_socket);
+    if unused || resolved.ssl_mode == SslMode::Disable {
+        return Ok(None);
+    }
+    let config = tls::config(resolved.ssl_mode, &resolved.certificates);
+    config.map(Some).map_err(|source| ConnectError::Tls {
+        server: resolved.server(),
+        source: Box::new(source),
+    })
+}
+
+struct Way<'a> {
+    resolved: &'a Resolved,
+    tls: Option<Arc<ClientConfig>>,
+}
+
+impl Way<'_> {
+    /// Tries the addresses of one host; what fails is added to `failures`.
+    async fn host<K: Kind + Sync>(
+        &self,
+        host: &Host,
+        target: Target,
+        kind: &K,
+        failures: &mut Vec<ConnectError>,
+    ) -> Option<K::Ready> {
+        let server = format!("{host}/{}", self.resolved.dbname);
+        let limit = self.resolved.connect_timeout;
+        let late = || ConnectError::Timeout {
+            server: server.clone(),
+            after: limit,
+        };
+        let places = match timeout(limit, places(host)).await {
+            Ok(Ok(places)) => places,
+            Ok(Err(source)) => {
+                failures.push(ConnectError::Network { server, source });
+                return None;
+            }
+            Err(_) => {
+                failures.push(late());
+                return None;
+            }
+        };
+        for place in places {
+            let attempt = self.place(host, &place, target, kind, &server);
+            match timeout(limit, attempt).await {
+                Ok(Ok(ready)) => return Some(ready),
+                Ok(Err(error)) => failures.push(error),
+                Err(_) => failures.push(late()),
+            }
+        }
+        None
+    }
+
+    /// Tries one address, a second time without or with TLS where the mode allows that.
+    async fn place<K: Kind + Sync>(
+        &self,
+        host: &Host,
+        place: &Place,
+        target: Target,
+        kind: &K,
+        server: &str,
+    ) -> Result<K::Ready, ConnectError> {
+        let (first, second) = self.protections(place);
+        let entered = match self.enter(host, place, first, kind, server).await {
+            Err(error) if second.is_some() && error.may_depend_on_tls() => {
+                let second = second.unwrap_or(Protection::None);
+                self.enter(host, place, second, kind, server).await?
+            }
+            entered => entered?,
+        };
+        let (entered, standing) = entered;
+        if !standing.suits(target) {
+            return Err(ConnectError::Target {
+                server: server.to_owned(),
+                wanted: target,
+            });
+        }
+        kind.prepare(entered, server).await
+    }
+
+    fn protections(&self, place: &Place) -> (Protection, Option<Protection>) {
+        let (Place::Tcp(_), Some(config)) = (place, &self.tls) else {
+            return (Protection::None, None);
+        };
+        let config = Arc::clone(config);
+        let direct = self.resolved.ssl_direct;
+        match self.resolved.ssl_mode {
+            SslMode::Disable => (Protection::None, None),
+            SslMode::Allow => (
+                Protection::None,
+                Some(Protection::Always { config, direct }),
+            ),
+            SslMode::Prefer => (Protection::IfOffered(config), Some(Protection::None)),
+            SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => {
+                (Protection::Always { config, direct }, None)
+            }
+        }
+    }
+
+    async fn enter<K: Kind + Sync>(
+        &self,
+        host: &Host,
+        place: &Place,
+        protection: Protection,
+        kind: &K,
+        server: &str,
+    ) -> Result<(K::Entered, Standing), ConnectError> {
+        let owned = || server.to_owned();
+        let link = dial(host, place, protection).await.map_err(|e| match e {
+            DialError::Network(source) => ConnectError::Network {
+                server: owned(),
+                source,
+            },
+            DialError::Tls(source) => ConnectError::Tls {
+                server: owned(),
+                source: Box::new(source),
+            },
+        })?;
+        let bound = self.resolved.channel_binding == ChannelBinding::Require;
+        if bound && link.end_point().is_none() {
+            let reason = match link.is_protected() {
+                true => "the server's certificate has no hash that it could be bound to",
+                false => "the connection is not protected by TLS",
+            };
+            return Err(ConnectError::Binding {
+                server: owned(),
+                reason,
+            });
+        }
+        kind.enter(link, host, server).await
+    }
+}

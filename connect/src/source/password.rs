@@ -1,0 +1,150 @@
+//! The password file: `host:port:database:user:password`, the first line that fits.
+//!
+//! As in libpq, a file that its group or others may use is passed over, and so is one that is not
+//! an ordinary file.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+
+/// A password file that was read, or the reason why it was not.
+#[derive(Default)]
+pub(crate) struct Passwords {
+    path: Option<PathBuf>,
+    text: String,
+    /// The file is there and was passed over for its mode.
+    pub(crate) passed_over: Option<PathBuf>,
+}
+
+/// What a line has to fit.
+pub(crate) struct Wanted<'a> {
+    pub(crate) host: &'a str,
+    pub(crate) port: u16,
+    pub(crate) dbname: &'a str,
+    pub(crate) user: &'a str,
+}
+
+impl Passwords {
+    /// Reads `passfile`, or `~/.pgpass`. A file that is not there is none.
+    pub(crate) fn read(passfile: Option<&str>, environment: &Environment) -> Self {
+        let path = passfile.map(PathBuf::from);
+        let Some(path) = path.or_else(|| environment.home(".pgpass")) else {
+            return Self::default();
+        };
+        let Ok(meta) = std::fs::metadata(&path) else {
+            return Self::default();
+        };
+        if !meta.is_file() || meta.permissions().mode() & 0o077 != 0 {
+            tracing::warn!(
+                path = %path.display(),
+                "password file passed over: it must be an ordinary file of mode 0600 or less"
+            );
+            return Self {
+                passed_over: Some(path),
+                ..Self::default()
+            };
+        }
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "password file not read");
+                return Self::default();
+            }
+        };
+        Self {
+            path: Some(path),
+            text,
+            passed_over: None,
+        }
+    }
+
+    /// The file that passwords come from.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The password of the first line that fits.
+    pub(crate) fn find(&self, wanted: &Wanted<'_>) -> Option<String> {
+        let port = wanted.port.to_string();
+        // libpq calls a server behind its usual socket localhost.
+        let host = match wanted.host {
+            "/var/run/postgresql" | "/run/postgresql" | "/tmp" => "localhost",
+            host => host,
+        };
+        let expected = [host, &port, wanted.dbname, wanted.user];
+        self.text
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .find_map(|line| {
+                let mut rest = line.trim_end_matches('\r');
+                for expected in expected {
+                    let (found, after) = field(rest)?;
+                    if found != "*" && unescaped(found) != expected {
+                        return None;
+                    }
+                    rest = after;
+                }
+                let password = unescaped(field(rest).map_or(rest, |(found, _)| found));
+                (!password.is_empty()).then_some(password)
+            })
+    }
+}
+
+/// Up to the next colon that no backslash precedes, and what follows it.
+fn field(text: &str) -> Option<(&str, &str)> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            ':' => return Some((&text[..at], &text[at + 1..])),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn unescaped(text: &str) -> String {
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => out.extend(chars.next()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(text: &str, host: &str) -> Option<String> {
+        let passwords = Passwords {
+            text: text.to_owned(),
+            ..Passwords::default()
+        };
+        passwords.find(&Wanted {
+            host,
+            port: 5432,
+            dbname: "shop",
+            user: "app",
+        })
+    }
+
+    #[test]
+    fn the_first_line_that_fits_has_the_password() {
+        let text = "# db:5432:shop:app:comment\ndb:1:shop:app:port\ndb:5432:shop:app:a\\:b\\\\c\n*:*:*:*:any";
+        assert_eq!(find(text, "db").as_deref(), Some("a:b\\c"));
+        assert_eq!(find(text, "other").as_deref(), Some("any"));
+        assert_eq!(find("localhost:*:*:*:s", "/tmp").as_deref(), Some("s"));
+        assert_eq!(
+            find("\\:\\:1:5432:*:app:six", "::1").as_deref(),
+            Some("six")
+        );
+        assert_eq!(find("db:5432:shop", "db"), None);
+        assert_eq!(find("db:5432:shop:app:", "db"), None);
+    }
+}

@@ -1,0 +1,311 @@
+//! Sessions of the replication protocol, up to the moment when the server is ready for a command.
+//!
+//! Order: as for every session, the right server, protected; then the start of the protocol with
+//! `replication=database`, and the proof of the password. What is said afterwards is the caller's.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{self, ScramSha256};
+use postgres_protocol::message::backend::{
+    AuthenticationSaslBody, ErrorResponseBody, Message, ParameterStatusBody,
+};
+use postgres_protocol::message::frontend;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use crate::dial::Link;
+use crate::resolved::{ChannelBinding, Host, Resolved};
+use crate::route::{self, Kind, Standing};
+use crate::{ConnectError, Dsn};
+
+/// Why a server did not let a replication session in.
+#[derive(Debug, thiserror::Error)]
+pub enum StartupError {
+    /// The server refused.
+    #[error("{message} (SQLSTATE {state})")]
+    Server {
+        /// What it said.
+        message: String,
+        /// Five characters.
+        state: String,
+    },
+    /// It asks for a password and none is known.
+    #[error("the server asks for a password and none is known")]
+    NoPassword,
+    /// It asks for something that is not done here.
+    #[error("the server asks for a way to log in that is not known here")]
+    UnknownMethod,
+    /// The password's proof was to be bound to the TLS session.
+    #[error("the server did not use channel binding")]
+    NotBound,
+    /// The connection broke, or what came is not the protocol.
+    #[error("the connection broke off")]
+    Broken(#[from] io::Error),
+}
+
+/// A replication session that waits for its first command.
+pub struct Walsender {
+    link: Link,
+    unread: BytesMut,
+    server: String,
+    connect_timeout: Duration,
+}
+
+impl Walsender {
+    /// Opens a session under `application_name`, with `options` behind those of the connection string.
+    ///
+    /// # Errors
+    /// [`ConnectError`]; [`ConnectError::class`] tells whether to try again.
+    pub async fn open(
+        dsn: &Dsn,
+        application_name: &str,
+        options: &str,
+    ) -> Result<Self, ConnectError> {
+        let resolved = dsn.resolve()?;
+        let options = match &resolved.options {
+            Some(own) => format!("{own} {options}"),
+            None => options.to_owned(),
+        };
+        let kind = Replication {
+            resolved: &resolved,
+            application_name,
+            options,
+        };
+        route::open(&resolved, &kind).await
+    }
+
+    /// The server as `host:port/dbname`, for messages.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// How long a server may take to answer, as the connection string has it.
+    pub fn connect_timeout(&self) -> Duration {
+        self.connect_timeout
+    }
+
+    /// What the server has sent already beyond the start, and the connection.
+    pub fn into_stream(
+        self,
+    ) -> (
+        Bytes,
+        impl AsyncRead + AsyncWrite + Send + Unpin + std::fmt::Debug + 'static,
+    ) {
+        (self.unread.freeze(), self.link)
+    }
+}
+
+impl std::fmt::Debug for Walsender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Walsender({})", self.server)
+    }
+}
+
+struct Replication<'a> {
+    resolved: &'a Resolved,
+    application_name: &'a str,
+    options: String,
+}
+
+impl Kind for Replication<'_> {
+    type Entered = Walsender;
+    type Ready = Walsender;
+
+    async fn enter(
+        &self,
+        link: Link,
+        host: &Host,
+        server: &str,
+    ) -> Result<(Walsender, Standing), ConnectError> {
+        let mut start = Start {
+            link,
+            read: BytesMut::new(),
+        };
+        let password = host.password.as_deref();
+        let begun = async {
+            start.begin(self).await?;
+            start.authenticate(self.resolved, password).await?;
+            start.ready().await
+        };
+        let standing = begun
+            .await
+            .map_err(|source| ConnectError::startup(server, self.resolved, source))?;
+        let entered = Walsender {
+            link: start.link,
+            unread: start.read,
+            server: server.to_owned(),
+            connect_timeout: self.resolved.connect_timeout,
+        };
+        Ok((entered, standing))
+    }
+
+    async fn prepare(&self, entered: Walsender, _server: &str) -> Result<Walsender, ConnectError> {
+        Ok(entered)
+    }
+}
+
+/// The start of the protocol on one link.
+struct Start {
+    link: Link,
+    read: BytesMut,
+}
+
+impl Start {
+    async fn begin(&mut self, of: &Replication<'_>) -> Result<(), StartupError> {
+        let parameters = [
+            ("user", of.resolved.user.as_str()),
+            ("database", &of.resolved.dbname),
+            ("replication", "database"),
+            ("client_encoding", "UTF8"),
+            ("application_name", of.application_name),
+            ("options", &of.options),
+        ];
+        let mut message = BytesMut::new();
+        frontend::startup_message(parameters, &mut message)?;
+        self.send(&message).await
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "an open list of the protocol's messages"
+    )]
+    async fn authenticate(
+        &mut self,
+        resolved: &Resolved,
+        password: Option<&str>,
+    ) -> Result<(), StartupError> {
+        let password = || password.ok_or(StartupError::NoPassword);
+        let unbound = || match resolved.channel_binding {
+            ChannelBinding::Require => Err(StartupError::NotBound),
+            ChannelBinding::Disable | ChannelBinding::Prefer => Ok(()),
+        };
+        let mut answer = BytesMut::new();
+        match self.next().await? {
+            Message::AuthenticationOk => return unbound(),
+            Message::AuthenticationCleartextPassword => {
+                unbound()?;
+                frontend::password_message(password()?.as_bytes(), &mut answer)?;
+                self.send(&answer).await?;
+            }
+            Message::AuthenticationMd5Password(body) => {
+                unbound()?;
+                let user = resolved.user.as_bytes();
+                let hash = md5_hash(user, password()?.as_bytes(), body.salt());
+                frontend::password_message(hash.as_bytes(), &mut answer)?;
+                self.send(&answer).await?;
+            }
+            Message::AuthenticationSasl(body) => {
+                let password = password()?.as_bytes();
+                self.scram(&body, password, resolved.channel_binding)
+                    .await?;
+            }
+            _ => return Err(StartupError::UnknownMethod),
+        }
+        match self.next().await? {
+            Message::AuthenticationOk => Ok(()),
+            _ => Err(unexpected()),
+        }
+    }
+
+    async fn scram(
+        &mut self,
+        body: &AuthenticationSaslBody,
+        password: &[u8],
+        wanted: ChannelBinding,
+    ) -> Result<(), StartupError> {
+        let offered: Vec<&str> = body.mechanisms().collect()?;
+        let point = self.link.end_point();
+        let point = point.filter(|_| wanted != ChannelBinding::Disable);
+        let bound = offered.contains(&sasl::SCRAM_SHA_256_PLUS);
+        let (binding, mechanism) = match point {
+            Some(hash) if bound => (
+                sasl::ChannelBinding::tls_server_end_point(hash),
+                sasl::SCRAM_SHA_256_PLUS,
+            ),
+            _ if !offered.contains(&sasl::SCRAM_SHA_256) => {
+                return Err(StartupError::UnknownMethod);
+            }
+            _ if wanted == ChannelBinding::Require => return Err(StartupError::NotBound),
+            Some(_) => (sasl::ChannelBinding::unrequested(), sasl::SCRAM_SHA_256),
+            None => (sasl::ChannelBinding::unsupported(), sasl::SCRAM_SHA_256),
+        };
+        let mut scram = ScramSha256::new(password, binding);
+        let mut first = BytesMut::new();
+        frontend::sasl_initial_response(mechanism, scram.message(), &mut first)?;
+        self.send(&first).await?;
+        let Message::AuthenticationSaslContinue(body) = self.next().await? else {
+            return Err(unexpected());
+        };
+        scram.update(body.data())?;
+        let mut proof = BytesMut::new();
+        frontend::sasl_response(scram.message(), &mut proof)?;
+        self.send(&proof).await?;
+        let Message::AuthenticationSaslFinal(body) = self.next().await? else {
+            return Err(unexpected());
+        };
+        Ok(scram.finish(body.data())?)
+    }
+
+    /// Reads on until the server waits for a command.
+    async fn ready(&mut self) -> Result<Standing, StartupError> {
+        let mut told: Vec<ParameterStatusBody> = Vec::new();
+        loop {
+            let message = self.next().await?;
+            if let Message::ReadyForQuery(_) = message {
+                break;
+            }
+            if let Message::ParameterStatus(body) = message {
+                told.push(body);
+            }
+        }
+        Ok(Standing::read(|name| {
+            let found = told.iter().find(|body| body.name().ok() == Some(name));
+            found.and_then(|body| body.value().ok())
+        }))
+    }
+
+    async fn send(&mut self, message: &[u8]) -> Result<(), StartupError> {
+        self.link.write_all(message).await?;
+        Ok(self.link.flush().await?)
+    }
+
+    /// The next message; what the server refuses is an error.
+    async fn next(&mut self) -> Result<Message, StartupError> {
+        loop {
+            match Message::parse(&mut self.read)? {
+                Some(Message::ErrorResponse(body)) => return Err(refusal(&body)),
+                Some(Message::NoticeResponse(_)) => {}
+                Some(message) => return Ok(message),
+                None if self.link.read_buf(&mut self.read).await? == 0 => {
+                    return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+fn refusal(body: &ErrorResponseBody) -> StartupError {
+    let (mut message, mut state) = (String::new(), String::new());
+    let mut fields = body.fields();
+    while let Ok(Some(field)) = fields.next() {
+        let text = String::from_utf8_lossy(field.value_bytes()).into_owned();
+        match field.type_() {
+            b'M' => message = text,
+            b'C' => state = text,
+            _ => {}
+        }
+    }
+    StartupError::Server { message, state }
+}
+
+fn unexpected() -> StartupError {
+    let error = io::Error::new(
+        io::ErrorKind::InvalidData,
+        "an unexpected message came while logging in",
+    );
+    StartupError::Broken(error)
+}

@@ -1,0 +1,7 @@
+//! Connections as users have them, against real servers: TLS, certificates, password files,
+//! services, several hosts.
+
+mod authority;
+mod files;
+mod hosts;
+mod tls;

@@ -1,0 +1,83 @@
+//! The servers of a run: their names, settings and versions, and which shard lives where.
+
+use super::{ADMIN_DATABASE, Disk, Home};
+use crate::error::DemoError;
+use crate::options::{Operation, Options, Servers};
+use crate::shop::DATABASE;
+use cluster::{Cluster, ClusterError};
+use std::sync::Arc;
+
+/// The servers by name, and who lives where: the source's is the first, the target's the second. Not apart, the store
+/// is a database beside shards.
+pub(super) fn places(
+    options: &Options,
+    shards: &[&'static str],
+) -> (Vec<&'static str>, Vec<Home>, Home) {
+    let apart = options.apart();
+    let home = |(index, shard): (usize, &&'static str)| Home {
+        shard,
+        server: server_of(index, options),
+        database: match apart {
+            true => DATABASE.to_owned(),
+            false => format!("{DATABASE}_{shard}"),
+        },
+    };
+    let homes = shards.iter().enumerate().map(home).collect();
+    let store = |server| Home {
+        shard: "store",
+        server,
+        database: ADMIN_DATABASE.to_owned(),
+    };
+    match apart {
+        true => (vec!["source", "target", "store"], homes, store(2)),
+        false => (vec!["left", "right"], homes, store(1)),
+    }
+}
+
+/// The server of a shard by its place; those that a merge empties are on the first, the one that it fills is on the
+/// second.
+fn server_of(index: usize, options: &Options) -> usize {
+    match options.task.operation {
+        Operation::Merge if options.task.into_live => usize::from(index == 0),
+        Operation::Merge => index / 2,
+        Operation::Split
+        | Operation::Move
+        | Operation::Isolate
+        | Operation::Drain
+        | Operation::Rebalance => index % 2,
+    }
+}
+
+/// Starts servers with these names, in this order.
+pub(super) async fn launch(
+    names: &[&'static str],
+    versions: Servers,
+    settings: impl Fn(&'static str) -> cluster::Options,
+) -> Result<Vec<Arc<Cluster>>, DemoError> {
+    let mut launching = Vec::new();
+    for name in names.iter().copied() {
+        let mut settings = settings(name);
+        settings.binaries = versions.programs(name)?;
+        launching.push(tokio::task::spawn_blocking(move || {
+            Cluster::launch(settings)
+        }));
+    }
+    let launched = futures::future::join_all(launching).await;
+    let started = |joined: Result<Result<Cluster, ClusterError>, tokio::task::JoinError>| {
+        let joined = joined.map_err(std::io::Error::other);
+        Ok(Arc::new(joined.map_err(DemoError::io("start a server"))??))
+    };
+    launched.into_iter().map(started).collect()
+}
+
+pub(super) fn settings(name: &str, keep: bool, disk: Option<&Disk>) -> cluster::Options {
+    let mut options = cluster::Options::temporary(&format!("demo-{name}"));
+    if let Some(disk) = disk {
+        options.dir = disk.path().to_owned();
+    }
+    let options = options
+        .setting("shared_buffers", "128MB")
+        .setting("max_wal_size", "4GB")
+        .setting("checkpoint_timeout", "15min");
+    if keep { options.keep() } else { options }
+}

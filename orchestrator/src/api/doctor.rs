@@ -1,0 +1,15 @@
+//! What stands in the way of moves.
+
+use super::{ApiError, json_or_default};
+use crate::controller::{Controller, Diagnosis};
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+
+/// Has agents examine the fleet, or what the body names; changes nothing.
+pub(super) async fn examine(
+    State(controller): State<Controller>,
+    body: Bytes,
+) -> Result<Json<Diagnosis>, ApiError> {
+    Ok(Json(controller.doctor(json_or_default(&body)?).await?))
+}

@@ -1,0 +1,252 @@
+//! The doctor: what would stand in the way of a move, of the whole fleet, of a shard or a map, or of a request.
+//!
+//! Order: each shard by itself, side by side; for a request also each of its moves, as a plan surveys them.
+//! A shard that cannot be looked at is named beside what was found on the others.
+//! Absent: judging; the rows of `plans::doctor` say how grave a finding is.
+
+use super::dispatch::shard_ref;
+use super::planning::{AT_ONCE, Look};
+use super::{ControlError, Controller};
+use futures::stream::StreamExt;
+use plans::doctor::{DoctorTask, Examined, MapTables, count, sort};
+use plans::failure::{Finding, Severity};
+use plans::id::{MapName, ShardName};
+use plans::inspection::{Inspected, Inspection};
+use plans::planner::MoveOutline;
+use plans::request::{Mode, Request};
+use plans::shard_map::{MapSettings, ShardMap};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What to examine; nothing named: every shard with every map.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DoctorAsk {
+    /// This shard only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardName>,
+    /// The shards of this map, and its tables only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map: Option<MapName>,
+    /// The shards and the moves of this request, in YAML or JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+}
+
+/// Everything that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// Findings that refuse a move.
+    pub refused: usize,
+    /// Findings that may hurt.
+    pub warnings: usize,
+    /// Findings that are worth knowing.
+    pub notes: usize,
+    /// Shards by name.
+    pub shards: Vec<Examined>,
+    /// The moves of a request, with what its two shards alone do not show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<MoveExamined>,
+    /// What could not be looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<Unexamined>,
+}
+
+/// What two shards show together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MoveExamined {
+    /// Where the keys are.
+    pub source: ShardName,
+    /// Where they go.
+    pub target: ShardName,
+    /// The gravest first.
+    pub findings: Vec<Finding>,
+}
+
+/// Shards that could not be looked at, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unexamined {
+    /// One, or the two of a move.
+    pub shards: Vec<ShardName>,
+    /// What the agent says.
+    pub message: String,
+    /// What mends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Diagnosis {
+    fn new(shards: Vec<Examined>, moves: Vec<MoveExamined>, failed: Vec<Unexamined>) -> Self {
+        let all = |severity| {
+            let shards: usize = shards.iter().map(|s| count(&s.findings, severity)).sum();
+            let moves: usize = moves.iter().map(|m| count(&m.findings, severity)).sum();
+            shards + moves
+        };
+        Self {
+            refused: all(Severity::Refused),
+            warnings: all(Severity::Warning),
+            notes: all(Severity::Note),
+            shards,
+            moves,
+            failed,
+        }
+    }
+}
+
+impl Controller {
+    /// Has agents examine what is asked for; everything that is found, at once.
+    ///
+    /// # Errors
+    /// A shard, map or request that does not exist or cannot be read, or no agent to look.
+    pub async fn doctor(&self, ask: DoctorAsk) -> Result<Diagnosis, ControlError> {
+        if let Some(text) = &ask.request {
+            if ask.shard.is_some() || ask.map.is_some() {
+                let what = "a request names its map and its shards by itself".to_owned();
+                return Err(ControlError::Invalid { what });
+            }
+            return self.doctor_request(&Request::parse(text)?).await;
+        }
+        let mut maps = Vec::new();
+        for map in self.inner.store.maps().await? {
+            if ask.map.as_ref().is_none_or(|wanted| wanted == &map.name) {
+                maps.push(self.map(&map.name).await?);
+            }
+        }
+        if let (Some(name), true) = (&ask.map, maps.is_empty()) {
+            return Err(ControlError::missing("map", name.as_str()));
+        }
+        let shards = self.inner.store.shards().await?;
+        if let Some(name) = &ask.shard
+            && !shards.iter().any(|shard| &shard.name == name)
+        {
+            return Err(ControlError::missing("shard", name.as_str()));
+        }
+        let mut tasks = Vec::new();
+        for shard in &shards {
+            let named = ask
+                .shard
+                .as_ref()
+                .is_none_or(|wanted| wanted == &shard.name);
+            let here = maps.iter().filter(|map| holds(map, &shard.name));
+            let here: Vec<MapTables> = here.map(|map| tables(map, &map.settings)).collect();
+            let of_map = ask.map.is_none() || ask.shard.is_some() || !here.is_empty();
+            if named && of_map {
+                tasks.push(DoctorTask {
+                    shard: shard_ref(&shards, &shard.name)?,
+                    maps: here,
+                    mode: Mode::Online,
+                });
+            }
+        }
+        let (examined, failed) = self.examine(tasks).await?;
+        Ok(Diagnosis::new(examined, Vec::new(), failed))
+    }
+
+    /// The shards of a request with the tables that it names, and its moves.
+    async fn doctor_request(&self, request: &Request) -> Result<Diagnosis, ControlError> {
+        let outlined = self.outlined(request).await?;
+        let (map, moves) = (&outlined.map, &outlined.outline.moves);
+        let mut names: Vec<&ShardName> =
+            moves.iter().flat_map(|m| [&m.source, &m.target]).collect();
+        names.sort();
+        names.dedup();
+        let mut tasks = Vec::new();
+        for name in names {
+            let own = moves
+                .iter()
+                .filter(|m| &m.source == name || &m.target == name);
+            let online = own.clone().any(|m| m.mode == Mode::Online);
+            let maps = holds(map, name).then(|| tables(map, &outlined.settings));
+            tasks.push(DoctorTask {
+                shard: shard_ref(&outlined.shards, name)?,
+                maps: maps.into_iter().collect(),
+                mode: if online { Mode::Online } else { Mode::Offline },
+            });
+        }
+        let (examined, mut failed) = self.examine(tasks).await?;
+        let reachable = moves.iter().filter(|m| {
+            let gone = |name: &ShardName| failed.iter().any(|f| f.shards.contains(name));
+            !gone(&m.source) && !gone(&m.target)
+        });
+        let reachable: Vec<&MoveOutline> = reachable.collect();
+        let surveys = reachable.iter().map(|outlined_move| {
+            let look = Look::new(outlined_move);
+            self.survey(look, outlined.settings.clone(), map, &outlined.shards)
+        });
+        let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());
+        let surveys: Vec<_> = surveys.buffered(AT_ONCE).collect().await;
+        let mut found = Vec::new();
+        for (m, survey) in reachable.into_iter().zip(surveys) {
+            match survey {
+                Ok(survey) => found.push(between(m, survey.findings, &examined)),
+                Err(error) => {
+                    failed.push(unexamined(vec![m.source.clone(), m.target.clone()], error)?)
+                }
+            }
+        }
+        Ok(Diagnosis::new(examined, found, failed))
+    }
+
+    /// Asks agents, shard by shard.
+    async fn examine(
+        &self,
+        tasks: Vec<DoctorTask>,
+    ) -> Result<(Vec<Examined>, Vec<Unexamined>), ControlError> {
+        let asked = tasks.into_iter().map(|task| async move {
+            let name = task.shard.name.clone();
+            let asked = self.inspect(Inspection::Doctor(task), Duration::ZERO).await;
+            let seen = match asked {
+                Ok(Inspected::Doctor(examined)) => Ok(examined),
+                Ok(_) => Err(ControlError::OtherAnswer),
+                Err(error) => Err(error),
+            };
+            (name, seen)
+        });
+        let asked = futures::stream::iter(asked.collect::<Vec<_>>());
+        let (mut examined, mut failed) = (Vec::new(), Vec::new());
+        for (name, seen) in asked.buffered(AT_ONCE).collect::<Vec<_>>().await {
+            match seen {
+                Ok(seen) => examined.push(seen),
+                Err(error) => failed.push(unexamined(vec![name], error)?),
+            }
+        }
+        examined.sort_by(|a, b| a.shard.cmp(&b.shard));
+        Ok((examined, failed))
+    }
+}
+
+fn holds(map: &ShardMap, shard: &ShardName) -> bool {
+    !map.owned_by(shard).is_empty()
+}
+
+fn tables(map: &ShardMap, settings: &MapSettings) -> MapTables {
+    MapTables {
+        map: map.name.clone(),
+        settings: settings.clone(),
+        key: map.key.clone(),
+    }
+}
+
+/// What the survey of a move found that the examinations of its shards did not.
+fn between(m: &MoveOutline, found: Vec<Finding>, examined: &[Examined]) -> MoveExamined {
+    let known = |finding: &Finding| examined.iter().any(|e| e.findings.contains(finding));
+    let mut findings: Vec<Finding> = found.into_iter().filter(|f| !known(f)).collect();
+    sort(&mut findings);
+    MoveExamined {
+        source: m.source.clone(),
+        target: m.target.clone(),
+        findings,
+    }
+}
+
+/// What an agent could not look at; anything else ends the whole question.
+fn unexamined(shards: Vec<ShardName>, error: ControlError) -> Result<Unexamined, ControlError> {
+    let ControlError::Inspection(failure) = error else {
+        return Err(error);
+    };
+    Ok(Unexamined {
+        shards,
+        message: failure.message,
+        hint: failure.hint,
+    })
+}

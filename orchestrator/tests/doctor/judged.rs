@@ -1,0 +1,219 @@
+//! Every finding on every schema is one that the file beside it expects and calls true.
+
+use crate::fleet::Fleet;
+use demo::shop::{Shop, TABLES};
+use plans::key_set::KeySet;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use tokio::process::Command;
+
+/// A schema, how an operator would shard it, and what is to be found.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    /// A file in `schemas/`; none: the demo's.
+    schema: Option<String>,
+    /// A file that is run after it, from here.
+    then: Option<String>,
+    /// Statements after that.
+    rows: Option<String>,
+    mode: String,
+    /// The type of the key.
+    key: String,
+    /// Keys from here on are to move.
+    at: Value,
+    /// The settings of the map.
+    settings: Value,
+    findings: Vec<Judged>,
+}
+
+/// What is found of some objects.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Judged {
+    code: String,
+    /// Without the shard.
+    objects: Vec<String>,
+    /// Whether it would really go wrong, or is worth knowing.
+    verdict: bool,
+    why: String,
+}
+
+/// Code and object.
+type Found = BTreeSet<(String, String)>;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/doctor")
+}
+
+/// All cases by name.
+fn cases() -> Vec<(String, Case)> {
+    let files = std::fs::read_dir(folder().join("judged")).unwrap();
+    let mut cases: Vec<(String, Case)> = files
+        .map(|file| {
+            let path = file.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let case = serde_saphyr::from_str(&text);
+            (
+                name,
+                case.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+            )
+        })
+        .collect();
+    cases.sort_by(|(a, _), (b, _)| a.cmp(b));
+    cases
+}
+
+/// The two shards of a case; a test's names live as long as the test.
+fn shards(name: &str) -> [&'static str; 2] {
+    ["a", "b"].map(|side| &*format!("{name}_{side}").leak())
+}
+
+impl Case {
+    /// Makes the schema on the first shard; the second one stays empty.
+    async fn make(&self, fleet: &Fleet, shard: &str) {
+        match &self.schema {
+            Some(file) => load(fleet, shard, &folder().join("schemas").join(file)).await,
+            None => demo(fleet, shard).await,
+        }
+        if let Some(file) = &self.then {
+            load(fleet, shard, &folder().join(file)).await;
+        }
+        if let Some(rows) = &self.rows {
+            fleet
+                .sql(shard, &format!("set search_path = public; {rows}"))
+                .await;
+        }
+    }
+
+    /// What is found for a split that takes the keys from `at` on to the second shard.
+    async fn found(&self, fleet: &Fleet, name: &str) -> Found {
+        let [from, to] = shards(name);
+        let map = json!({
+            "name": name, "strategy": "range", "key": [self.key],
+            "mappings": [{"keys": {"range": [{}]}, "shard": from}],
+            "settings": self.settings,
+        });
+        fleet.map(map).await;
+        let request = json!({
+            "operation": "split", "map": name, "source": from,
+            "into": [
+                {"shard": from, "keys": {"to": self.at}},
+                {"shard": to, "keys": {"from": self.at}},
+            ],
+            "options": {"mode": self.mode},
+        });
+        doctor(fleet, &[&fleet.request(&request.to_string())]).await
+    }
+
+    fn judged(&self) -> Found {
+        let judged = self.findings.iter().flat_map(|judged| {
+            let objects = judged.objects.iter();
+            objects.map(|object| (judged.code.clone(), object.clone()))
+        });
+        judged.collect()
+    }
+}
+
+/// Runs a file as its author would: with psql.
+async fn load(fleet: &Fleet, shard: &str, file: &Path) {
+    let server = fleet.server();
+    let password = std::fs::read_to_string(server.password_file()).unwrap();
+    let mut psql = Command::new(server.binaries().path("psql"));
+    psql.args([
+        "-X",
+        "-q",
+        "-v",
+        "ON_ERROR_STOP=1",
+        "-U",
+        "postgres",
+        "-d",
+        shard,
+        "-h",
+        server.host(),
+    ]);
+    psql.args(["-p", &server.port().to_string()])
+        .arg("-f")
+        .arg(file);
+    let output = psql
+        .env("PGPASSWORD", password.trim())
+        .output()
+        .await
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said}", file.display());
+}
+
+async fn demo(fleet: &Fleet, shard: &str) {
+    let dsn = connect::Dsn::parse(&fleet.server().dsn(shard, "postgres")).unwrap();
+    let all = KeySet::range(None, None);
+    Shop::new(0.0001, 1).load(&dsn, &all, None).await.unwrap();
+}
+
+/// What the doctor finds beside what is said of the server of the tests itself: it does without fsync.
+pub(crate) async fn doctor(fleet: &Fleet, what: &[&str]) -> Found {
+    let output = fleet.run(&[&["doctor", "-o", "json"], what].concat()).await;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
+    assert_eq!(answer.get("failed"), None, "{answer}");
+    let parts =
+        ["shards", "moves"].map(|part| answer[part].as_array().cloned().unwrap_or_default());
+    let findings = parts
+        .iter()
+        .flatten()
+        .flat_map(|part| part["findings"].as_array().unwrap());
+    let mut found: Found = findings
+        .map(|finding| {
+            let text = |field: &str| finding[field].as_str().unwrap().to_owned();
+            let object = text("object");
+            let object = object
+                .split_once(", ")
+                .map_or(&*object, |(_, object)| object);
+            (text("code"), object.to_owned())
+        })
+        .collect();
+    assert!(found.remove(&("server.fsync".to_owned(), "setting fsync".to_owned())));
+    found
+}
+
+#[tokio::test]
+async fn every_finding_on_every_schema_is_judged_and_none_is_false() {
+    let cases = cases();
+    let names: Vec<&'static str> = cases.iter().flat_map(|(name, _)| shards(name)).collect();
+    let fleet = Fleet::start("schemas", &names).await;
+    fleet.sql(names[0], "create role app").await;
+    let mut wrong = Vec::new();
+    for (name, case) in &cases {
+        case.make(&fleet, shards(name)[0]).await;
+        let (found, judged) = (case.found(&fleet, name).await, case.judged());
+        for (code, object) in found.difference(&judged) {
+            wrong.push(format!("{name}: nobody judged {code} of {object}"));
+        }
+        for (code, object) in judged.difference(&found) {
+            wrong.push(format!("{name}: not found: {code} of {object}"));
+        }
+        for judged in &case.findings {
+            if !judged.verdict || judged.why.trim().is_empty() {
+                wrong.push(format!("{name}: {} is false: {}", judged.code, judged.why));
+            }
+        }
+        println!("{name}: {} findings, all of them judged true", found.len());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_demos_tables_are_those_of_its_file() {
+    let cases = cases();
+    let (_, demo) = cases.iter().find(|(name, _)| name == "demo").unwrap();
+    let listed: BTreeSet<&str> = demo.settings["tables"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(listed, TABLES.into_iter().collect());
+}

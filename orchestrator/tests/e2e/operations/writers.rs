@@ -1,0 +1,133 @@
+//! Writers with a ledger of their own: what each tenant's rows must be, after every commit that was acknowledged.
+//!
+//! A writer knows two shards and asks the other one when its shard gives the key away, as an application does that
+//! has no map. Its transactions are the test's: statements, and what they make of the expected rows.
+
+use crate::fleet::Fleet;
+use connect::Connected;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
+use tokio::time::{Interval, MissedTickBehavior};
+
+const LIMIT: Duration = Duration::from_secs(60);
+/// Between two transactions of a writer.
+const BETWEEN: Duration = Duration::from_millis(5);
+
+/// The rows of one tenant, by number, in the form that the test reads them back.
+pub(crate) type Rows = BTreeMap<i64, String>;
+
+/// The transaction of a turn: statements for a tenant, given its number, and the rows as they are afterwards.
+pub(crate) type Turn = fn(tenant: i64, turn: u64, rows: &mut Rows) -> String;
+
+/// The pace of one writer: a load that two cores bear beside the rest.
+pub(crate) fn pace() -> Interval {
+    let mut pace = tokio::time::interval(BETWEEN);
+    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    pace
+}
+
+/// A writer for each tenant.
+pub(crate) struct Writers {
+    stop: Arc<AtomicBool>,
+    tasks: Vec<(i64, Arc<AtomicU64>, JoinHandle<Rows>)>,
+}
+
+impl Writers {
+    /// Starts writing for `tenants`, each of which `shards` know; the first one has them now.
+    pub(crate) async fn start(
+        fleet: &Fleet,
+        shards: [&str; 2],
+        tenants: &[i64],
+        turn: Turn,
+    ) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut tasks = Vec::new();
+        for tenant in tenants.iter().copied() {
+            let done = Arc::new(AtomicU64::new(0));
+            let writer = Writer {
+                sessions: [
+                    fleet.session(shards[0]).await,
+                    fleet.session(shards[1]).await,
+                ],
+                at: 0,
+                tenant,
+                turn,
+                done: Arc::clone(&done),
+                stop: Arc::clone(&stop),
+            };
+            tasks.push((tenant, done, tokio::spawn(writer.write())));
+        }
+        Self { stop, tasks }
+    }
+
+    /// Waits until each tenant has so many more acknowledged transactions.
+    pub(crate) async fn more(&self, transactions: u64) {
+        let begun = Instant::now();
+        for (tenant, done, _) in &self.tasks {
+            let goal = done.load(Ordering::Relaxed) + transactions;
+            while done.load(Ordering::Relaxed) < goal {
+                assert!(begun.elapsed() < LIMIT, "tenant {tenant} does not write");
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        }
+    }
+
+    /// Ends writing; what was acknowledged, tenant by tenant.
+    pub(crate) async fn end(self) -> BTreeMap<i64, Rows> {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut all = BTreeMap::new();
+        for (tenant, _, task) in self.tasks {
+            all.insert(tenant, task.await.unwrap());
+        }
+        all
+    }
+}
+
+struct Writer {
+    sessions: [Connected; 2],
+    /// The shard that took the last write.
+    at: usize,
+    tenant: i64,
+    turn: Turn,
+    done: Arc<AtomicU64>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Writer {
+    async fn write(mut self) -> Rows {
+        let mut rows = Rows::new();
+        let mut turn = 0;
+        let mut next = pace();
+        while !self.stop.load(Ordering::Relaxed) {
+            next.tick().await;
+            let mut after = rows.clone();
+            let statements = (self.turn)(self.tenant, turn, &mut after);
+            self.commit(&format!("begin; {statements}; commit")).await;
+            rows = after;
+            turn += 1;
+            self.done.store(turn, Ordering::Relaxed);
+        }
+        rows
+    }
+
+    /// Repeats the whole transaction until one of the shards has taken it.
+    async fn commit(&mut self, transaction: &str) {
+        let begun = Instant::now();
+        loop {
+            let session = &self.sessions[self.at];
+            let Err(error) = session.batch_execute(transaction).await else {
+                return;
+            };
+            let state = error.code().map(|code| code.code().to_owned());
+            let elsewhere = matches!(state.as_deref(), Some("SM001" | "SM002"));
+            assert!(elsewhere, "{transaction}: {error:?}");
+            assert!(begun.elapsed() < LIMIT, "nobody takes {transaction}");
+            session.batch_execute("rollback").await.unwrap();
+            self.at = 1 - self.at;
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The registry in itself: no number and no name twice, and every row says something.
+
+use super::{Code, GROUPS, find};
+
+fn all() -> impl Iterator<Item = &'static Code> {
+    GROUPS.iter().flat_map(|group| group.codes)
+}
+
+#[test]
+fn numbers_rise_and_a_group_shares_its_first_two_digits() {
+    let numbers: Vec<&str> = all().map(|code| code.sw).collect();
+    assert!(
+        numbers.is_sorted_by(|a, b| a < b),
+        "out of order: {numbers:?}"
+    );
+    for group in GROUPS {
+        let first = &group.codes[0].sw[..4];
+        for code in group.codes {
+            assert!(code.sw.starts_with(first), "{}", code.sw);
+            assert!(
+                code.sw.len() == 6 && code.sw[2..].bytes().all(|b| b.is_ascii_digit()),
+                "{}",
+                code.sw
+            );
+        }
+    }
+}
+
+#[test]
+fn a_name_is_found_by_itself_and_by_its_number() {
+    for code in all() {
+        assert_eq!(find(code.name), Some(code));
+        assert_eq!(find(code.sw), Some(code));
+        let (noun, reason) = code.name.split_once('.').expect("noun.reason");
+        let plain = |text: &str| text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        assert!(plain(noun) && plain(reason), "{}", code.name);
+    }
+    assert_eq!(find("no.such"), None);
+}
+
+#[test]
+fn every_row_says_what_goes_wrong_and_what_mends_it() {
+    for code in all() {
+        for text in [code.title, code.wrong, code.mend] {
+            assert!(
+                !text.trim().is_empty() && text == text.trim(),
+                "{}",
+                code.sw
+            );
+        }
+        assert!(code.wrong.ends_with('.'), "{}", code.sw);
+    }
+}

@@ -1,0 +1,227 @@
+//! In which form a table's rows go over the wire, and why: binary where both servers are known to read it
+//! alike, text otherwise.
+//!
+//! Text is exact for every type under the settings of our sessions. Binary is quicker, but the form of
+//! composites and of arrays of user types holds numbers that differ from database to database, that of
+//! an extension's type is the extension's own, and some forms mean something else in another major version.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::MovingTable;
+
+/// The form of values on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// As the type's output function prints them.
+    #[default]
+    Text,
+    /// As the type's send function makes them.
+    Binary,
+}
+
+impl Format {
+    /// The name in COPY and in plans.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Binary => "binary",
+        }
+    }
+}
+
+/// What is known of the binary form of a column's type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BinaryForm {
+    /// The same in every version from 15 on.
+    Stable,
+    /// The same in all servers of one major version.
+    SameMajor,
+    /// Not known to be the same on two servers, because of this.
+    Unfit(String),
+}
+
+/// The form that a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CopyFormat {
+    /// Binary for the tables where it is safe, text for the others.
+    #[default]
+    Auto,
+    /// Text for all.
+    Text,
+}
+
+/// Major versions of the two servers of a move; 0: unknown.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Majors {
+    /// Of the source.
+    pub source: i32,
+    /// Of the target.
+    pub target: i32,
+}
+
+/// Decides in which form the rows of `table` are copied, and why.
+#[must_use]
+pub fn copy_format(table: &MovingTable, majors: Majors, wish: CopyFormat) -> (Format, String) {
+    if wish == CopyFormat::Text {
+        return (Format::Text, "`copy_format: text`".to_owned());
+    }
+    let reason = table
+        .written_columns()
+        .find_map(|column| match &column.binary {
+            BinaryForm::Stable => None,
+            BinaryForm::SameMajor if majors.source == majors.target => None,
+            BinaryForm::SameMajor => Some(format!(
+                "column {} is {}, whose binary form is not that of PostgreSQL {} in {}",
+                column.name, column.data_type, majors.source, majors.target
+            )),
+            BinaryForm::Unfit(why) => Some(format!(
+                "column {} is {}, {why}",
+                column.name, column.data_type
+            )),
+        });
+    match reason {
+        Some(why) => (Format::Text, why),
+        None => (
+            Format::Binary,
+            "both servers have the same binary form of its columns".to_owned(),
+        ),
+    }
+}
+
+/// Types of primary key columns whose binary form the apply can read.
+const READ: [&str; 6] = ["smallint", "integer", "bigint", "uuid", "text", "name"];
+
+/// In which form the captured changes of `tables`, which go through one stream, arrive, and why.
+///
+/// Binary takes that every table is copied so, and keys that the apply can read: it must tell rows apart.
+#[must_use]
+pub fn stream_format(tables: &[MovingTable]) -> (Format, String) {
+    let text = tables.iter().find_map(|table| {
+        if table.format == Format::Text {
+            return Some(format!("table {} is copied in text", table.table));
+        }
+        if table.identity.is_empty() {
+            return Some(format!(
+                "rows of table {} are told apart as a whole",
+                table.table
+            ));
+        }
+        let key = |name: &String| table.columns.iter().find(|column| &column.name == name);
+        let mut keys = table.identity.iter().filter_map(key);
+        keys.find(|column| !is_read(&column.data_type)).map(|key| {
+            format!(
+                "rows of table {} are told apart by a column of type {}",
+                table.table, key.data_type
+            )
+        })
+    });
+    match text {
+        Some(why) => (Format::Text, why),
+        None => (Format::Binary, "every table is copied in binary".to_owned()),
+    }
+}
+
+/// Whether the apply can read a key of the type that `format_type` prints so.
+fn is_read(data_type: &str) -> bool {
+    READ.contains(&data_type) || data_type.starts_with("character varying")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Column, CopyBy, TableKey, TableName};
+
+    fn table(columns: &[(&str, BinaryForm)]) -> MovingTable {
+        let column = |(at, (data_type, binary)): (usize, &(&str, BinaryForm))| Column {
+            name: format!("c{at}"),
+            data_type: (*data_type).to_owned(),
+            generated: false,
+            binary: binary.clone(),
+        };
+        MovingTable {
+            table: TableName::parse("t"),
+            partition_of: None,
+            key: TableKey::Reference,
+            identity: vec!["c0".to_owned()],
+            columns: columns.iter().enumerate().map(column).collect(),
+            rows: 1,
+            bytes: 1,
+            order: None,
+            copy_by: CopyBy::Blocks,
+            copy_why: String::new(),
+            format: Format::Binary,
+            format_why: String::new(),
+        }
+    }
+
+    const SAME: Majors = Majors {
+        source: 15,
+        target: 15,
+    };
+    const OTHER: Majors = Majors {
+        source: 15,
+        target: 18,
+    };
+
+    #[test]
+    fn one_column_decides_for_its_table_and_is_named() {
+        let unfit = BinaryForm::Unfit("an enum".to_owned());
+        let key = ("bigint", BinaryForm::Stable);
+        let span = ("interval", BinaryForm::SameMajor);
+        let plain = table(std::slice::from_ref(&key));
+        let spans = table(&[key.clone(), span.clone()]);
+        let moods = table(&[key, span, ("mood", unfit)]);
+        let auto = CopyFormat::Auto;
+        assert_eq!(copy_format(&plain, OTHER, auto).0, Format::Binary);
+        assert_eq!(copy_format(&spans, SAME, auto).0, Format::Binary);
+        let (format, why) = copy_format(&spans, OTHER, auto);
+        assert_eq!(format, Format::Text);
+        assert!(why.contains("c1 is interval"), "{why}");
+        let (format, why) = copy_format(&moods, SAME, auto);
+        assert_eq!(
+            (format, why.as_str()),
+            (Format::Text, "column c2 is mood, an enum")
+        );
+        assert_eq!(copy_format(&plain, SAME, CopyFormat::Text).0, Format::Text);
+    }
+
+    #[test]
+    fn a_generated_column_is_not_sent_and_decides_nothing() {
+        let mut mixed = table(&[
+            ("bigint", BinaryForm::Stable),
+            ("mood", BinaryForm::Unfit("an enum".to_owned())),
+        ]);
+        mixed.columns[1].generated = true;
+        assert_eq!(
+            copy_format(&mixed, SAME, CopyFormat::Auto).0,
+            Format::Binary
+        );
+    }
+
+    #[test]
+    fn a_stream_is_binary_only_when_every_table_is_and_its_keys_can_be_read() {
+        let key = |data_type| table(&[(data_type, BinaryForm::Stable)]);
+        let text = MovingTable {
+            format: Format::Text,
+            ..key("bigint")
+        };
+        for (tables, format) in [
+            (
+                vec![key("bigint"), key("character varying(9)")],
+                Format::Binary,
+            ),
+            (vec![key("bigint"), key("numeric(9,2)")], Format::Text),
+            (vec![key("bigint"), text], Format::Text),
+        ] {
+            let (found, why) = stream_format(&tables);
+            assert_eq!(found, format, "{why}");
+        }
+    }
+}
