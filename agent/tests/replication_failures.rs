@@ -239,7 +239,7 @@ async fn a_wrong_password_is_permanent_and_a_stopped_server_transient() {
             }
         }
     };
-    let error = tokio::time::timeout(Duration::from_secs(30), fails)
+    let error = tokio::time::timeout(Duration::from_secs(60), fails)
         .await
         .expect("in time");
     assert_eq!(error.class(), Class::Transient, "{error}");

@@ -34,7 +34,7 @@ async fn until_known(map: &Map, version: MapVersion) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let limit = Duration::from_secs(30);
+    let limit = Duration::from_secs(60);
     tokio::time::timeout(limit, known).await.unwrap();
 }
 

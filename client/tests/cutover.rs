@@ -202,7 +202,7 @@ async fn the_keys_in_use_are_reported_on_request() {
         assert_eq!(map.shard_for(key).unwrap(), "a".into());
     }
     assert!(map.shard_for("seven").is_err());
-    let counters = tokio::time::timeout(Duration::from_secs(30), server.counters(3))
+    let counters = tokio::time::timeout(Duration::from_secs(60), server.counters(3))
         .await
         .expect("in time");
     assert_eq!(counters, [(7, 2), (8, 1)].into());
@@ -215,7 +215,7 @@ async fn until(condition: impl Fn() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), all)
+    tokio::time::timeout(Duration::from_secs(60), all)
         .await
         .expect("in time");
 }

@@ -102,7 +102,7 @@ async fn the_journal_and_the_view_are_pushed() {
 }
 
 async fn next(feed: &mut reqwest::Response) -> String {
-    let chunk = tokio::time::timeout(Duration::from_secs(10), feed.chunk()).await;
+    let chunk = tokio::time::timeout(Duration::from_secs(60), feed.chunk()).await;
     String::from_utf8(chunk.unwrap().unwrap().unwrap().to_vec()).unwrap()
 }
 

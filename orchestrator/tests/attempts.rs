@@ -277,13 +277,15 @@ async fn a_store_that_crashes_between_seal_and_flip_ends_the_attempt() {
 
 #[tokio::test]
 async fn a_sealed_row_does_not_stall_heartbeats_or_reads() {
-    let server = Server::start().await;
+    let mut settings = quick();
+    settings.lease = Duration::from_secs(600);
+    let server = Server::with(settings).await;
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "cutover: automatic").await;
     let cutover = agent.run_to("cutover").await;
     let attempt = agent.begin(&cutover, Direction::Forward).await;
     agent.cutover(&cutover, seal(attempt)).await;
-    let limit = Duration::from_millis(900);
+    let limit = Duration::from_secs(60);
     let beat = tokio::time::timeout(limit, agent.beat(&cutover)).await;
     assert_eq!(beat.unwrap(), Action::Continue);
     assert_eq!(server.view(&id).await["ownership"], "fencing");
@@ -299,7 +301,7 @@ async fn a_sealed_row_does_not_stall_heartbeats_or_reads() {
 #[tokio::test]
 async fn a_seal_that_is_too_old_is_dropped_and_never_flipped() {
     let mut settings = quick();
-    settings.lease = Duration::from_secs(1);
+    settings.lease = Duration::from_secs(3);
     let server = Server::with(settings).await;
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "cutover: automatic").await;

@@ -120,7 +120,7 @@ async fn an_abort_unwinds_under_a_new_epoch_and_is_retried_for_ever() {
 #[tokio::test]
 async fn a_lost_agent_loses_its_step_to_another_under_a_new_epoch() {
     let mut settings = quick();
-    settings.lease = Duration::from_secs(1);
+    settings.lease = Duration::from_secs(3);
     let server = Server::with(settings).await;
     let (x, y) = (server.agent("x", "x1"), server.agent("y", "y1"));
     let id = server.apply(&x, "").await;
@@ -263,7 +263,7 @@ async fn a_pause_keeps_owner_and_epoch() {
 #[tokio::test]
 async fn a_migration_that_waits_is_given_to_an_agent_that_keeps_it_going() {
     let mut settings = quick();
-    settings.lease = Duration::from_secs(1);
+    settings.lease = Duration::from_secs(3);
     let server = Server::with(settings).await;
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "").await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use plans::id::{Epoch, MigrationId};
 
@@ -71,16 +71,12 @@ async fn a_take_over_passes_busy_lanes_and_a_zombie_that_reconnects() {
 
     let new = bench.shard(&bench.source, Epoch(2));
     let session = new.session("register").await.expect("a session");
-    let begun = Instant::now();
-    epoch::take_over(&session, &bench.token_of(2), "s")
+    let limit = Duration::from_secs(60);
+    tokio::time::timeout(limit, epoch::take_over(&session, &bench.token_of(2), "s"))
         .await
+        .expect("it passes the others")
         .expect("taken");
     seen.taken.store(true, Ordering::SeqCst);
-    assert!(
-        begun.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        begun.elapsed()
-    );
     for task in running {
         task.await.expect("no lane was accepted afterwards");
     }

@@ -221,7 +221,7 @@ async fn a_stream_that_is_to_stop_does_so_at_its_marker_even_after_a_restart() {
     app.batch_execute(&insert(2)).await.expect("after");
     let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
     arrived.await.expect("in time").expect("reached");
-    let ended = tokio::time::timeout(Duration::from_secs(10), stream.ended());
+    let ended = tokio::time::timeout(Duration::from_secs(60), stream.ended());
     ended.await.expect("it ends by itself");
     let target = bench.ours(&bench.target).await;
     assert_eq!(bench.rows(&target).await.len(), 1, "exactly at the marker");

@@ -104,7 +104,7 @@ impl Fleet {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(30), all)
+        tokio::time::timeout(Duration::from_secs(60), all)
             .await
             .expect("in time");
     }
@@ -188,7 +188,7 @@ impl Fleet {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(30), heard)
+        tokio::time::timeout(Duration::from_secs(60), heard)
             .await
             .expect("in time");
     }
@@ -316,7 +316,7 @@ async fn commits_that_were_done_and_not_acknowledged_are_no_violations() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), stuck)
+    tokio::time::timeout(Duration::from_secs(60), stuck)
         .await
         .expect("in time");
     let end = "select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'";
