@@ -10,12 +10,14 @@ use demo::Leftovers;
 use plans::id::ShardName;
 use plans::plan::Plan;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 use tokio::process::{Child, Command};
 
 const LIMIT: Duration = Duration::from_secs(60);
+/// What controller and agent say.
+const LOGS: [&str; 2] = ["controller.log", "agent.log"];
 
 /// Shards by name; each is a database.
 pub(crate) struct Fleet {
@@ -75,7 +77,10 @@ impl Fleet {
             agent.env("SHARDWRIGHT_PG_BIN", launched[0].binaries().dir());
         }
         let fleet = Self {
-            _programs: vec![background(serve), background(agent)],
+            _programs: vec![
+                background(serve, &folder.join(LOGS[0])),
+                background(agent, &folder.join(LOGS[1])),
+            ],
             servers: launched,
             shards: shards.to_vec(),
             url,
@@ -232,7 +237,8 @@ impl Fleet {
             let said = String::from_utf8_lossy(&output.stderr);
             let shown = self.run(&["report", id]).await;
             let shown = String::from_utf8_lossy(&shown.stdout);
-            panic!("{said}\n{shown}");
+            let logs = LOGS.map(|log| std::fs::read_to_string(self.folder.join(log)).unwrap());
+            panic!("{said}\n{shown}\n{}", logs.join("\n"));
         }
     }
 
@@ -279,20 +285,11 @@ async fn launch(test: &str, major: Option<u32>) -> Cluster {
     launched.await.unwrap()
 }
 
-fn background(mut command: Command) -> Child {
+/// Starts a program; what it says goes to a file.
+fn background(mut command: Command, log: &Path) -> Child {
+    let log = std::fs::File::create(log).unwrap();
     command.kill_on_drop(true).stdin(Stdio::null());
-    command
-        .stderr(
-            std::fs::File::create(format!(
-                "/tmp/fleetlog.{}",
-                std::time::SystemTime::now()
-                    .duration_since(std::time::UNIX_EPOCH)
-                    .unwrap()
-                    .as_nanos()
-            ))
-            .unwrap(),
-        )
-        .stdout(Stdio::null());
+    command.stdout(Stdio::null()).stderr(log);
     command.spawn().unwrap()
 }
 
