@@ -1,0 +1,162 @@
+//! Where everything is measured: two servers of shards, the control store's, a controller and two agents.
+
+use super::place::Place;
+use anyhow::{Context, bail};
+use cluster::Cluster;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long the programs have to start.
+const START_LIMIT: Duration = Duration::from_secs(60);
+/// Agents, which share the moves.
+const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
+
+/// The ground. Dropping it ends the programs and removes the servers.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    // Dropped in this order.
+    programs: Programs,
+    pub(crate) source: Arc<Cluster>,
+    pub(crate) target: Arc<Cluster>,
+    _store: Arc<Cluster>,
+    folder: PathBuf,
+    url: String,
+    binaries: PathBuf,
+}
+
+#[derive(Debug, Default)]
+struct Programs(Vec<Child>);
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        for program in &mut self.0 {
+            let _ = program.kill();
+            let _ = program.wait();
+        }
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Ground {
+    /// Starts servers and programs; the programs lie in `binaries`.
+    pub(crate) fn start(binaries: &Path) -> anyhow::Result<Self> {
+        cluster::sweep(&cluster::temporary_base())?;
+        let folder = std::env::temp_dir().join(format!("shardwright-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?
+            .local_addr()?
+            .port();
+        let mut ground = Self {
+            programs: Programs::default(),
+            source: launch("source")?,
+            target: launch("target")?,
+            _store: launch("store")?,
+            folder,
+            url: format!("http://127.0.0.1:{port}"),
+            binaries: binaries.to_owned(),
+        };
+        ground.start_programs(port)?;
+        Ok(ground)
+    }
+
+    fn start_programs(&mut self, port: u16) -> anyhow::Result<()> {
+        let store = Place::new(&self._store, "postgres")?.dsn();
+        let listen = format!("127.0.0.1:{port}");
+        self.spawn(
+            "shardwright",
+            &["serve", "--listen", &listen, "--store", &store],
+            "controller",
+        )?;
+        let url = self.url.clone();
+        for agent in AGENTS {
+            let args = ["--name", agent, "--controller", &url];
+            self.spawn("shardwright-agent", &args, agent)?;
+        }
+        let begun = Instant::now();
+        while self.shardwright(&["shard", "list"]).is_err() {
+            if begun.elapsed() > START_LIMIT {
+                bail!(
+                    "the controller does not answer; see {}",
+                    self.folder.display()
+                );
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+
+    fn spawn(&mut self, program: &str, args: &[&str], name: &str) -> anyhow::Result<()> {
+        let path = self.binaries.join(program);
+        let log = std::fs::File::create(self.folder.join(format!("{name}.log")))?;
+        let child = Command::new(&path)
+            .args(args)
+            .env("SHARDWRIGHT_SPOOL_DIR", self.folder.join(name))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .with_context(|| format!("start {}", path.display()))?;
+        self.programs.0.push(child);
+        Ok(())
+    }
+
+    /// Files of the run.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Runs a command of ours; what it prints.
+    pub(crate) fn shardwright(&self, args: &[&str]) -> anyhow::Result<String> {
+        let output = Command::new(self.binaries.join("shardwright"))
+            .args(args)
+            .env("SHARDWRIGHT_CONTROLLER", &self.url)
+            .stdin(Stdio::null())
+            .output()?;
+        if !output.status.success() {
+            bail!("{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    /// Plans and submits a request; the operation's id.
+    pub(crate) fn submit(&self, request: &str) -> anyhow::Result<String> {
+        let (file, plan) = (
+            self.folder.join("request.yaml"),
+            self.folder.join("plan.json"),
+        );
+        std::fs::write(&file, request)?;
+        let (file, plan) = (file.to_string_lossy(), plan.to_string_lossy());
+        self.shardwright(&["plan", &file, "-o", &plan])?;
+        Ok(self.shardwright(&["apply", &plan])?.trim().to_owned())
+    }
+
+    /// Waits until an operation is in `state`; the migration as JSON.
+    pub(crate) fn wait(&self, id: &str, state: &str) -> anyhow::Result<Value> {
+        self.shardwright(&["wait", id, "--for", state])?;
+        self.show(id)
+    }
+
+    /// The migration as JSON.
+    pub(crate) fn show(&self, id: &str) -> anyhow::Result<Value> {
+        let shown = self.shardwright(&["show", id, "-o", "json"])?;
+        Ok(serde_json::from_str(&shown)?)
+    }
+}
+
+fn launch(name: &str) -> anyhow::Result<Arc<Cluster>> {
+    let options = cluster::Options::temporary(&format!("bench-{name}"))
+        .setting("shared_buffers", "1GB")
+        .setting("max_wal_size", "8GB")
+        .setting("checkpoint_timeout", "30min")
+        .setting("max_logical_replication_workers", "8")
+        .setting("maintenance_work_mem", "256MB");
+    Ok(Arc::new(Cluster::launch(options)?))
+}

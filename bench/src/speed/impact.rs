@@ -1,0 +1,153 @@
+//! What an application on keys that stay feels of a migration: an open-loop load at a fixed rate, whose latencies
+//! count from the moment at which a transaction was due.
+
+use super::figures::Samples;
+use super::ground::Ground;
+use super::ours;
+use super::place::Place;
+use anyhow::{Context, bail};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Share of the most that the source can do.
+const LOAD: f64 = 0.5;
+const CLIENTS: &str = "8";
+const PROBE_SECONDS: u32 = 5;
+
+/// One transaction of pgbench's log.
+struct Transaction {
+    /// When it ended, microseconds since 1970.
+    at: u128,
+    /// From when it was due, microseconds.
+    latency: f64,
+}
+
+/// The load, as pgbench makes it.
+pub(crate) struct Load<'a> {
+    source: &'a Place,
+    folder: &'a Path,
+    script: PathBuf,
+}
+
+impl<'a> Load<'a> {
+    /// Writes pgbench's script: a tenant that stays reads the items of an order and changes an account.
+    pub(crate) fn new(source: &'a Place, folder: &'a Path, items: u64) -> anyhow::Result<Self> {
+        let first = ours::LAST_MOVING + 1;
+        let (accounts, orders) = (items / 20 / 1000 - 1, items / 5 / 1000 - 1);
+        let script = folder.join("load.sql");
+        let text = format!(
+            "\\set t random({first}, 1000)\n\
+             \\set a :t - 1 + 1000 * random(0, {accounts})\n\\set o :t - 1 + 1000 * random(0, {orders})\n\
+             begin;\nselect sum(price) from order_items where tenant_id = :t and order_id = :o;\n\
+             update accounts set email = 'at ' || now() where tenant_id = :t and id = :a;\nend;\n"
+        );
+        std::fs::write(&script, text)?;
+        Ok(Self {
+            source,
+            folder,
+            script,
+        })
+    }
+
+    /// Transactions a second at most, in a closed loop.
+    pub(crate) fn most(&self) -> anyhow::Result<f64> {
+        let seconds = PROBE_SECONDS.to_string();
+        let mut pgbench = self.pgbench(&seconds);
+        let output = pgbench.output()?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = said.lines().find_map(|line| line.strip_prefix("tps = "));
+        let number = line.and_then(|line| line.split(' ').next());
+        let number = number.with_context(|| format!("pgbench: {said}"))?;
+        Ok(number.parse()?)
+    }
+
+    fn pgbench(&self, seconds: &str) -> std::process::Command {
+        let mut pgbench = self.source.program("pgbench");
+        pgbench
+            .args(["-n", "-M", "prepared", "-c", CLIENTS, "-T", seconds, "-f"])
+            .arg(&self.script);
+        pgbench
+    }
+
+    fn start(&self, rate: f64, seconds: u32, name: &str) -> anyhow::Result<Child> {
+        let mut pgbench = self.pgbench(&seconds.to_string());
+        pgbench
+            .args(["--rate", &rate.to_string(), "--log", "--log-prefix"])
+            .arg(self.folder.join(name))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        Ok(pgbench.spawn()?)
+    }
+
+    /// The transactions that a run logged.
+    fn logged(&self, name: &str, pid: u32) -> anyhow::Result<Vec<Transaction>> {
+        let text = std::fs::read_to_string(self.folder.join(format!("{name}.{pid}")))?;
+        let line = |line: &str| {
+            let fields: Vec<&str> = line.split(' ').collect();
+            let number = |at: usize| fields.get(at)?.parse::<u128>().ok();
+            Some(Transaction {
+                at: number(4)? * 1_000_000 + number(5)?,
+                latency: fields.get(2)?.parse().ok()?,
+            })
+        };
+        text.lines()
+            .map(|text| line(text).with_context(|| format!("pgbench's log: {text}")))
+            .collect()
+    }
+}
+
+/// A round: the load alone, then beside a whole migration of the other half, which is taken back.
+pub(crate) fn round(
+    ground: &Ground,
+    load: &Load<'_>,
+    seconds: u32,
+    samples: &mut Samples,
+) -> anyhow::Result<()> {
+    let rate = load.most()? * LOAD;
+    samples.add("impact.rate", rate);
+    let mut alone = load.start(rate, seconds, "alone")?;
+    let pid = alone.id();
+    if !alone.wait()?.success() {
+        bail!("pgbench failed");
+    }
+    let alone = load.logged("alone", pid)?;
+    let mut beside = load.start(rate, seconds, "beside")?;
+    let pid = beside.id();
+    let from = now();
+    let (id, _) = ours::copy_and_verify(ground, &ours::half())?;
+    let to = now();
+    if beside.try_wait()?.is_some() {
+        eprintln!("  the migration took longer than the load: give it more seconds");
+    }
+    beside.wait()?;
+    ours::take_back(ground, &id)?;
+    let mut beside = load.logged("beside", pid)?;
+    beside.retain(|transaction| (from..to).contains(&transaction.at));
+    let span = Duration::from_micros(u64::try_from(to - from)?).as_secs_f64();
+    let span = span.min(f64::from(seconds));
+    samples.add("impact.seconds", span);
+    let goodput = |all: &[Transaction], seconds: f64| all.len() as f64 / seconds;
+    let before = goodput(&alone, f64::from(seconds));
+    samples.add("impact.goodput_loss", 1.0 - goodput(&beside, span) / before);
+    for (name, share) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
+        let (before, during) = (quantile(&alone, share)?, quantile(&beside, share)?);
+        samples.add(&format!("impact.{name}_alone_ms"), before / 1000.0);
+        samples.add(&format!("impact.{name}_beside_ms"), during / 1000.0);
+    }
+    Ok(())
+}
+
+/// Microseconds since 1970.
+fn now() -> u128 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_micros()
+}
+
+fn quantile(all: &[Transaction], share: f64) -> anyhow::Result<f64> {
+    let mut latencies: Vec<f64> = all.iter().map(|transaction| transaction.latency).collect();
+    latencies.sort_by(f64::total_cmp);
+    let at = (latencies.len() as f64 * share) as usize;
+    let at = latencies.get(at.min(latencies.len().saturating_sub(1)));
+    at.copied().context("no transaction was logged")
+}

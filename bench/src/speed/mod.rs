@@ -1,0 +1,206 @@
+//! Speed beside its limits: raw PostgreSQL, its own replication, peers and Shardwright in turn, on one machine.
+//!
+//! Order: servers and programs ([`ground`]), the data set (`data.sql`), then rounds in which every contender does the
+//! same work once, and at the end medians and ratios ([`figures`]).
+
+mod figures;
+mod ground;
+mod impact;
+mod native;
+mod ours;
+mod pgcopydb;
+mod place;
+mod raw;
+
+use clap::Parser;
+use figures::{Figure, Goal, Report, Samples};
+use ground::Ground;
+use place::Place;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Measures Shardwright beside the limits of the machine
+#[derive(Debug, Clone, Parser)]
+#[command(name = "bench")]
+pub struct Options {
+    /// A form of a few minutes
+    #[arg(long)]
+    pub quick: bool,
+    /// Writes every figure and sample to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Rows of the largest table; of all tables 1.41 times as many [default: 4000000, quick: 600000]
+    #[arg(long)]
+    pub items: Option<u64>,
+    /// Interleaved rounds [default: 5, quick: 3]
+    #[arg(long)]
+    pub rounds: Option<u32>,
+    /// Seconds of load in a round, with and again without a migration [default: 60, quick: 15]
+    #[arg(long)]
+    pub load_seconds: Option<u32>,
+    /// Where shardwright and shardwright-agent are
+    #[arg(long, default_value = "target/release")]
+    pub programs: PathBuf,
+    /// What `cargo bench` adds
+    #[arg(long, hide = true)]
+    pub bench: bool,
+}
+
+impl Options {
+    fn items(&self) -> u64 {
+        self.items
+            .unwrap_or(if self.quick { 600_000 } else { 4_000_000 })
+    }
+
+    fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 3 } else { 5 })
+    }
+
+    fn load_seconds(&self) -> u32 {
+        self.load_seconds
+            .unwrap_or(if self.quick { 15 } else { 60 })
+    }
+}
+
+/// Runs everything, prints the table, writes the file.
+///
+/// # Errors
+/// What failed first: a server, a program, a statement.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let ground = Ground::start(&options.programs)?;
+    let source = Place::new(&ground.source, "bench")?;
+    let ours = Place::new(&ground.target, "ours")?;
+    eprintln!("making {} rows", options.items() * 141 / 100);
+    source.remake()?;
+    ours.remake()?;
+    source.script(include_str!("data.sql"), &[("items", options.items())])?;
+    ours::register(&ground, &source, &ours)?;
+    let mut report = Report::default();
+    let rounds = options.rounds();
+    for round in 1..=rounds {
+        eprintln!("round {round} of {rounds}: half of the database");
+        half(&ground, &source, &ours, &mut report.samples)?;
+        eprintln!("round {round} of {rounds}: the whole database");
+        whole(&ground, &source, &mut report.samples)?;
+    }
+    let load = impact::Load::new(&source, ground.folder(), options.items())?;
+    for round in 1..=rounds {
+        eprintln!("round {round} of {rounds}: an application beside a migration");
+        impact::round(&ground, &load, options.load_seconds(), &mut report.samples)?;
+    }
+    judge(&mut report, options);
+    println!("{}", report.text());
+    if let Some(path) = &options.json {
+        std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;
+    }
+    Ok(())
+}
+
+/// Half of the tenants: raw pipes, a subscription, a migration up to its cutover.
+fn half(
+    ground: &Ground,
+    source: &Place,
+    ours: &Place,
+    samples: &mut Samples,
+) -> anyhow::Result<()> {
+    let predicate = format!("tenant_id <= {}", ours::LAST_MOVING);
+    let other = ours.beside("other");
+    other.remake()?;
+    raw::make_tables(source, &other)?;
+    samples.time("raw.copy", || raw::copy(source, &other, &predicate))?;
+    samples.time("raw.build", || raw::build(source, &other))?;
+    other.remake()?;
+    raw::make_tables(source, &other)?;
+    samples.time("native.copy", || native::copy(source, &other, &predicate))?;
+    native::end(&other)?;
+    samples.time("native.build", || raw::build(source, &other))?;
+    other.remake()?;
+    let (id, took) = ours::copy_and_verify(ground, &ours::half())?;
+    samples.add("ours.copy", took.copy);
+    samples.add("ours.build", took.database - took.copy);
+    samples.add("ours.verify", took.verify);
+    samples.time("raw.digest", || raw::digest([source, ours], &predicate))?;
+    ours::take_back(ground, &id)
+}
+
+/// All tenants with every index and foreign key.
+fn whole(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Result<()> {
+    if pgcopydb::is_installed() {
+        let other = Place::new(&ground.target, "other")?;
+        other.remake()?;
+        samples.time("pgcopydb.whole", || {
+            pgcopydb::clone(source, &other, ground.folder())
+        })?;
+        other.remake()?;
+    }
+    let (id, took) = ours::copy_and_verify(ground, &ours::whole())?;
+    samples.add("ours.whole", took.database);
+    samples.add("ours.whole_verify", took.verify);
+    ours::take_back(ground, &id)
+}
+
+/// Figures beside their goals.
+fn judge(report: &mut Report, options: &Options) {
+    let samples = &report.samples;
+    let sum = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| samples.median(name))
+            .sum::<Option<f64>>()
+    };
+    let quotient = |above: Option<f64>, below: Option<f64>| Some(above? / below?);
+    report.figures = vec![
+        Figure {
+            key: "copy_ratio",
+            value: samples.ratio("raw.copy", "ours.copy"),
+            goal: Goal::AtLeast(0.95),
+            about: "rows a second / raw pipes",
+        },
+        Figure {
+            key: "copy_index_verify_ratio",
+            value: quotient(
+                sum(&["ours.copy", "ours.build", "ours.verify"]),
+                sum(&["raw.copy", "raw.build"]),
+            ),
+            goal: Goal::AtMost(1.15),
+            about: "copy, indexes, keys and full verification / raw pipes and indexes",
+        },
+        Figure {
+            key: "verify_ratio",
+            value: samples.ratio("raw.digest", "ours.verify"),
+            goal: Goal::AtLeast(0.85),
+            about: "rows a second / digest of all rows on both servers",
+        },
+        Figure {
+            key: "whole_database_ratio",
+            value: samples.ratio("ours.whole", "pgcopydb.whole"),
+            goal: Goal::AtMost(1.0),
+            about: "whole database with indexes and foreign keys / pgcopydb with 4 jobs",
+        },
+        Figure {
+            key: "impact.goodput_loss",
+            value: samples.median("impact.goodput_loss"),
+            goal: Goal::AtMost(0.005),
+            about: "share of transactions at half load that were not done in time",
+        },
+        Figure {
+            key: "impact.p99_ratio",
+            value: samples.ratio("impact.p99_beside_ms", "impact.p99_alone_ms"),
+            goal: Goal::AtMost(1.10),
+            about: "99th percentile of latency beside a migration / alone",
+        },
+        Figure {
+            key: "impact.p999_ratio",
+            value: samples.ratio("impact.p999_beside_ms", "impact.p999_alone_ms"),
+            goal: Goal::AtMost(1.25),
+            about: "99.9th percentile of latency beside a migration / alone",
+        },
+    ];
+    let peers = json!({
+        "native": {"copy_s": samples.median("native.copy"), "build_s": samples.median("native.build")},
+        "pgcopydb": {"whole_s": samples.median("pgcopydb.whole")},
+    });
+    report.more.insert("peers".to_owned(), peers);
+    let run = json!({"items": options.items(), "rounds": options.rounds(), "quick": options.quick});
+    report.more.insert("run".to_owned(), run);
+}

@@ -1,0 +1,44 @@
+//! PostgreSQL's own logical replication: the initial copy of a subscription.
+
+use super::place::Place;
+use super::raw;
+use anyhow::bail;
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(1800);
+
+/// Subscribes to the rows that match and waits until all tables are copied.
+pub(crate) fn copy(source: &Place, target: &Place, predicate: &str) -> anyhow::Result<()> {
+    let tables = raw::TABLES.map(|table| format!("{table} where ({predicate})"));
+    source.run(&[
+        "drop publication if exists bench_native",
+        &format!(
+            "create publication bench_native for table {}",
+            tables.join(", ")
+        ),
+    ])?;
+    target.run(&[&format!(
+        "create subscription bench_native connection '{}' publication bench_native",
+        source.uri()
+    )])?;
+    until_zero(
+        target,
+        "select count(*) from pg_subscription_rel where srsubstate <> 'r'",
+    )
+}
+
+/// Ends it, so that the target can be dropped.
+pub(crate) fn end(target: &Place) -> anyhow::Result<()> {
+    target.run(&["drop subscription bench_native"]).map(|_| ())
+}
+
+fn until_zero(place: &Place, count: &str) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    while place.number(count)? > 0.0 {
+        if begun.elapsed() > LIMIT {
+            bail!("not done in {LIMIT:?}: {count}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}

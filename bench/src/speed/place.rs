@@ -1,0 +1,140 @@
+//! A database on one of the servers, used through psql.
+
+use anyhow::{Context, bail};
+use cluster::Cluster;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+
+/// Every server's superuser, who measures.
+const USER: &str = "postgres";
+
+/// A database.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) server: Arc<Cluster>,
+    pub(crate) name: String,
+    password: String,
+}
+
+impl Place {
+    /// The database `name`, which need not exist yet.
+    pub(crate) fn new(server: &Arc<Cluster>, name: &str) -> anyhow::Result<Self> {
+        let password = std::fs::read_to_string(server.password_file())?;
+        Ok(Self {
+            server: Arc::clone(server),
+            name: name.to_owned(),
+            password: password.trim().to_owned(),
+        })
+    }
+
+    /// Another database of the same server.
+    pub(crate) fn beside(&self, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// What Shardwright's programs connect by.
+    pub(crate) fn dsn(&self) -> String {
+        self.server.dsn(&self.name, USER)
+    }
+
+    /// What PostgreSQL's programs and servers connect by.
+    pub(crate) fn uri(&self) -> String {
+        let (host, port) = (self.server.host(), self.server.port());
+        let password = &self.password;
+        format!("postgresql://{USER}:{password}@{host}:{port}/{}", self.name)
+    }
+
+    /// A program of PostgreSQL's, with the connection in its environment.
+    pub(crate) fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(self.server.binaries().path(name));
+        command
+            .env("PGHOST", self.server.host())
+            .env("PGPORT", self.server.port().to_string())
+            .env("PGUSER", USER)
+            .env("PGPASSWORD", &self.password)
+            .env("PGDATABASE", &self.name)
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn psql(&self) -> Command {
+        let mut command = self.program("psql");
+        command.args(["-XAtq", "-v", "ON_ERROR_STOP=1"]);
+        command
+    }
+
+    /// Runs statements, each by itself; what they print.
+    pub(crate) fn run(&self, statements: &[&str]) -> anyhow::Result<String> {
+        let mut command = self.psql();
+        for statement in statements {
+            command.args(["-c", statement]);
+        }
+        let output = succeeded(command.output()?, statements.first().unwrap_or(&""))?;
+        Ok(output.trim().to_owned())
+    }
+
+    /// A number that a query yields.
+    pub(crate) fn number(&self, query: &str) -> anyhow::Result<f64> {
+        let text = self.run(&[query])?;
+        text.parse().with_context(|| format!("{query}: {text}"))
+    }
+
+    /// Runs a script with variables.
+    pub(crate) fn script(&self, script: &str, variables: &[(&str, u64)]) -> anyhow::Result<()> {
+        let mut command = self.psql();
+        for (name, value) in variables {
+            command.args(["-v", &format!("{name}={value}")]);
+        }
+        let mut running = command
+            .args(["-f", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut stdin) = running.stdin.take() {
+            std::io::Write::write_all(&mut stdin, script.as_bytes())?;
+        }
+        succeeded(running.wait_with_output()?, "a script").map(|_| ())
+    }
+
+    /// Starts a statement whose output another one takes.
+    pub(crate) fn produce(&self, statement: &str) -> anyhow::Result<Child> {
+        let mut command = self.psql();
+        command.args(["-c", statement]).stdout(Stdio::piped());
+        Ok(command.spawn()?)
+    }
+
+    /// Runs a statement that takes another one's output.
+    pub(crate) fn consume(&self, statement: &str, producer: Child) -> anyhow::Result<()> {
+        let mut producer = producer;
+        let from = producer.stdout.take().context("no output")?;
+        let mut command = self.psql();
+        command.args(["-c", statement]).stdin(Stdio::from(from));
+        succeeded(command.output()?, statement)?;
+        let produced = producer.wait()?;
+        if !produced.success() {
+            bail!("the other end of {statement}: {produced}");
+        }
+        Ok(())
+    }
+
+    /// Makes the database anew, empty.
+    pub(crate) fn remake(&self) -> anyhow::Result<()> {
+        let (drop, create) = (
+            format!("drop database if exists {} with (force)", self.name),
+            format!("create database {}", self.name),
+        );
+        self.beside(USER).run(&[&drop, &create, "checkpoint"])?;
+        Ok(())
+    }
+}
+
+fn succeeded(output: Output, what: &str) -> anyhow::Result<String> {
+    if !output.status.success() {
+        bail!("{what}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,105 @@
+//! The limit: what plain PostgreSQL does when nobody watches, proves or resumes anything.
+
+use super::place::Place;
+use anyhow::bail;
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+/// Pipes, and sessions that build, side by side: as many as copy streams.
+const STREAMS: usize = 2;
+/// Tables by size, the largest first, so that both pipes end at about the same time.
+pub(crate) const TABLES: [&str; 5] = ["order_items", "events", "orders", "accounts", "tenants"];
+
+const INDEXES: &str = "select case when c.oid is null then pg_get_indexdef(i.indexrelid) \
+      else format('alter table %s add constraint %I %s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) end \
+    from pg_index i left join pg_constraint c on c.conindid = i.indexrelid and c.contype in ('p', 'u') \
+    where i.indrelid::regclass::text in ('order_items', 'events', 'orders', 'accounts', 'tenants') \
+    order by pg_relation_size(i.indrelid) desc, c.oid is null, i.indexrelid";
+const FOREIGN_KEYS: &str = "select format('alter table %s add constraint %I %s not valid', conrelid::regclass, conname, \
+      pg_get_constraintdef(oid)) || '|' || format('alter table %s validate constraint %I', conrelid::regclass, conname) \
+    from pg_constraint where contype = 'f' order by pg_relation_size(conrelid) desc";
+
+/// Makes the tables of the source on the target, without keys and indexes.
+pub(crate) fn make_tables(source: &Place, target: &Place) -> anyhow::Result<()> {
+    let output = source
+        .program("pg_dump")
+        .args(["--schema-only", "--section=pre-data", "--no-owner"])
+        .output()?;
+    if !output.status.success() {
+        bail!("pg_dump: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    target.script(&String::from_utf8(output.stdout)?, &[])
+}
+
+/// Copies the rows that match, a pipe for each table, two at a time.
+pub(crate) fn copy(source: &Place, target: &Place, predicate: &str) -> anyhow::Result<()> {
+    side_by_side(TABLES.map(str::to_owned).into(), |table| {
+        let out = format!(
+            "copy (select * from only {table} where {predicate}) to stdout (format binary)"
+        );
+        let into = format!("copy {table} from stdin (format binary)");
+        target.consume(&into, source.produce(&out)?)
+    })
+}
+
+/// Builds what the source has on the target: keys and indexes, then foreign keys.
+pub(crate) fn build(source: &Place, target: &Place) -> anyhow::Result<()> {
+    let indexes = source.run(&[INDEXES])?;
+    let one = |statement: String| target.run(&[&statement]).map(|_| ());
+    side_by_side(indexes.lines().map(str::to_owned).collect(), one)?;
+    let keys = source.run(&[FOREIGN_KEYS])?;
+    let keys: Vec<(&str, &str)> = keys
+        .lines()
+        .filter_map(|line| line.split_once('|'))
+        .collect();
+    for (add, _) in &keys {
+        target.run(&[add])?;
+    }
+    side_by_side(
+        keys.iter().map(|(_, check)| (*check).to_owned()).collect(),
+        one,
+    )
+}
+
+/// Digests every row that matches, on both servers at once.
+pub(crate) fn digest(places: [&Place; 2], predicate: &str) -> anyhow::Result<()> {
+    let scan = |place: &Place| {
+        for table in TABLES {
+            place.run(&[&format!(
+                "select count(*), sum(('x' || left(md5(t::text), 16))::bit(64)::bigint::numeric) from only {table} t where {predicate}"
+            )])?;
+        }
+        anyhow::Ok(())
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| scan(places[1]));
+        scan(places[0])?;
+        joined(other.join())
+    })
+}
+
+/// Works through a queue on as many threads as there are streams.
+fn side_by_side(
+    queue: VecDeque<String>,
+    work: impl Fn(String) -> anyhow::Result<()> + Sync,
+) -> anyhow::Result<()> {
+    let queue = Mutex::new(queue);
+    let next = || queue.lock().ok().and_then(|mut queue| queue.pop_front());
+    let lane = || {
+        while let Some(item) = next() {
+            work(item)?;
+        }
+        anyhow::Ok(())
+    };
+    std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..STREAMS).map(|_| scope.spawn(lane)).collect();
+        lanes.into_iter().try_for_each(|lane| joined(lane.join()))
+    })
+}
+
+fn joined(ended: std::thread::Result<anyhow::Result<()>>) -> anyhow::Result<()> {
+    match ended {
+        Ok(done) => done,
+        Err(_) => bail!("a thread panicked"),
+    }
+}
