@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-matrix operations lint fmt demo demo-pgbench torture clean
+.PHONY: help setup build test test-matrix operations lint fmt demo demo-pgbench torture bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,11 @@ torture: ## strike every component at every step, RUNS= at most, for SECONDS= at
 	cargo build --release --locked --bins
 	target/release/shardwright torture $(if $(RUNS),--runs $(RUNS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 	  --commit "$$(git rev-parse HEAD 2>/dev/null || echo unknown)" --json $(or $(JSON),torture.json) $(ARGS)
+
+bench: ## measure beside raw PostgreSQL and peers: make bench ARGS="--quick --json FILE"
+	@scripts/setup bench
+	cargo build --release --locked --bins
+	cargo run --release --locked --example speed -- $(ARGS)
 
 clean: ## remove what was built
 	cargo clean

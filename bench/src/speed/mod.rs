@@ -41,9 +41,6 @@ pub struct Options {
     /// Where shardwright and shardwright-agent are
     #[arg(long, default_value = "target/release")]
     pub programs: PathBuf,
-    /// What `cargo bench` adds
-    #[arg(long, hide = true)]
-    pub bench: bool,
 }
 
 impl Options {

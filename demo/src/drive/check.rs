@@ -12,7 +12,7 @@ use plans::id::ShardName;
 use std::time::{Duration, Instant};
 
 const LEVEL_LIMIT: Duration = Duration::from_secs(60);
-const SESSIONS_LIMIT: Duration = Duration::from_secs(15);
+const SESSIONS_LIMIT: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Stops the writers for a moment and waits until the former owner's rows equal the owner's.

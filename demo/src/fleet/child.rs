@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::Command;
 
-const STOP_LIMIT: Duration = Duration::from_secs(10);
+const STOP_LIMIT: Duration = Duration::from_secs(60);
 const TAIL_LINES: usize = 25;
 
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Sessions of ours may take a moment to end, and agents to look for spools that are over.
-const LEFT_LIMIT: Duration = Duration::from_secs(20);
+const LEFT_LIMIT: Duration = Duration::from_secs(60);
 /// The outcome of a migration that failed, as a fault may lead to.
 pub(super) const FAILED: &str = "failed";
 const LOOK_EVERY: Duration = Duration::from_millis(200);

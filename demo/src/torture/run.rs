@@ -45,10 +45,10 @@ const DEADLINE: Duration = Duration::from_secs(400);
 /// Until the application has written enough, once the migration has ended.
 const ENOUGH_LIMIT: Duration = Duration::from_secs(90);
 /// Sessions of ours may take a moment to end.
-const SESSIONS_LIMIT: Duration = Duration::from_secs(15);
+const SESSIONS_LIMIT: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// For a place that lies behind the end of the operator's way.
-const ARRIVAL_LIMIT: Duration = Duration::from_secs(5);
+const ARRIVAL_LIMIT: Duration = Duration::from_secs(20);
 
 /// What all runs of a sitting have in common.
 #[derive(Debug, Clone)]
