@@ -1,7 +1,7 @@
 //! Applies captured row changes on the other shard.
 //!
 //! Order: [`Applier`] turns what the stream carries into changes; an [`Executor`] executes pieces of them inside the
-//! caller's transaction: by sets, what the changes of a key come to ([ADR 23](../../../../docs/adr/0023-changes-are-applied-by-sets.md)),
+//! caller's transaction: by sets, what the changes of a row come to (ADR 23),
 //! and one by one in commit order where sets will not do.
 //! Either way each change must touch exactly one row: one that touches none, or that lacks a value, halts the move,
 //! because both sides would differ.

@@ -64,11 +64,16 @@ impl Native {
         let app = bench.source.session().await;
         let slot = format!("select pg_create_logical_replication_slot('{name}', 'pgoutput')");
         app.batch_execute(&slot).await.expect("a slot");
-        let dsn = bench.source.dsn();
+        let cluster = &bench.source.cluster;
+        let password = std::fs::read_to_string(cluster.password_file()).expect("a password");
+        let row = app.query_one("select current_database()", &[]).await;
         let subscribe = format!(
-            "create subscription {name} connection '{}' publication native
+            "create subscription {name} connection 'host={} port={} user=postgres dbname={} password={}' publication native
              with (connect = false, slot_name = {name}, binary = {binary}, enabled = false)",
-            dsn.expose()
+            cluster.host(),
+            cluster.port(),
+            row.expect("read").get::<_, String>(0),
+            password.trim(),
         );
         there.batch_execute(&subscribe).await.expect("subscribed");
         let refresh =
