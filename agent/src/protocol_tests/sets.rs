@@ -159,7 +159,9 @@ async fn a_set_that_meets_a_foreign_or_missing_row_halts_the_stream() {
     let update = "update public.item set v = 'x'";
     let delete = "delete from public.item";
     let insert = "insert into public.item select 150, g, g + 1000 from generate_series(1, 100) g";
-    let pass = format!("{insert}; delete from public.item where tenant_id = 150");
+    let pass = format!(
+        "{insert}; delete from public.item where tenant_id = 150; insert into public.item values (151, 1, 9000)"
+    );
     let again = format!("{delete}; {FILL}");
     let gone = "delete from public.item where id = 7";
     let come = "insert into public.item values (150, 7, 5000)";
