@@ -8,6 +8,7 @@ mod shard;
 
 mod ahead;
 mod apply;
+mod apply_figures;
 mod away;
 mod bench;
 mod brought;
@@ -35,6 +36,7 @@ mod recovery;
 mod register;
 mod reverse;
 mod schema;
+mod sets;
 mod snapshots;
 mod spool;
 mod standbys;

@@ -7,6 +7,7 @@
 
 mod batch;
 mod capture;
+mod lane;
 mod recopy;
 mod retained;
 mod run;

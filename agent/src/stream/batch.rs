@@ -1,52 +1,66 @@
 //! A batch: whole source transactions that become one transaction on the destination.
+//!
+//! Its changes are executed in pieces. While the server works on one, the next is gathered; so pieces grow with what
+//! the stream has to tell, and changes of the same rows meet in them.
+
+use std::time::Duration;
 
 use plans::names::Direction;
+use tokio::time::Instant;
 
 use super::StreamSpec;
+use super::lane::{Lane, Piece};
 use crate::error::StepError;
-use crate::pg::apply::{Applier, RowChange};
+use crate::pg::apply::{Applier, Executor, RowChange};
 use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::Marker;
 use crate::pg::progress::{self, Progress};
-use connect::Connected;
 
-/// Changes that are sent to the destination at once.
-const PIPELINE: usize = 500;
+/// Changes that are sent to the destination at once, if it has nothing else to do.
+const PIECE: usize = 500;
+/// So many are sent in any case, as soon as it has done what it was sent before.
+const LARGEST_PIECE: usize = 10_000;
+/// The same in bytes: memory does not grow with the size of rows.
+const HEAVIEST_PIECE: usize = 4 << 20;
 /// Changes after which a batch is closed at the next commit.
-const FULL: u64 = 2000;
+const FULL: u64 = 20_000;
+/// The same while commits wait for it.
+const FULL_PROMPT: u64 = 2000;
+/// A batch that has been gathered for so long is closed at the next commit.
+const OLD: Duration = Duration::from_millis(200);
 
 /// The destination's side of a stream.
-#[derive(Debug)]
 pub(super) struct Batch {
-    session: Connected,
+    lane: Lane,
     applier: Applier,
     /// Durable progress.
     pub(super) progress: Progress,
     /// Whether a transaction is open on the destination.
     open: bool,
-    pending: Vec<RowChange>,
-    dirty: Vec<(String, String)>,
+    pending: Piece,
     /// What the progress will be once this batch commits.
     next: Progress,
     rows: u64,
-    /// Those of them that are of moving tables, not of reference tables.
+    /// When its first change came.
+    since: Option<Instant>,
+    /// Those of its rows that are of moving tables, not of reference tables.
     moving: u64,
     /// Markers whose transactions are in this batch, with the rows before each.
     pub(super) markers: Vec<(Marker, u64)>,
 }
 
 impl Batch {
-    pub(super) fn new(session: Connected, applier: Applier, progress: Progress) -> Self {
+    pub(super) fn new(executor: Executor, applier: Applier, progress: Progress) -> Self {
         Self {
-            session,
+            lane: Lane::Idle(executor),
             applier,
             progress,
             open: false,
-            pending: Vec::new(),
-            dirty: Vec::new(),
+            pending: Piece::default(),
             next: progress,
             rows: 0,
+            since: None,
             moving: 0,
             markers: Vec::new(),
         }
@@ -67,12 +81,17 @@ impl Batch {
 
     /// Nothing of it would be lost.
     pub(super) fn is_empty(&self) -> bool {
-        self.next == self.progress && self.pending.is_empty() && !self.open
+        self.next == self.progress && self.pending.changes.is_empty() && !self.open
     }
 
     /// It should be closed at the next commit.
-    pub(super) fn is_full(&self) -> bool {
-        self.rows >= FULL
+    pub(super) fn is_full(&self, spec: &StreamSpec) -> bool {
+        let full = if spec.dual_write.is_some() {
+            FULL_PROMPT
+        } else {
+            FULL
+        };
+        self.rows >= full || self.since.is_some_and(|since| since.elapsed() >= OLD)
     }
 
     /// Moving rows in this batch so far.
@@ -93,16 +112,18 @@ impl Batch {
         // Reference tables are written to all the time, also inside the cutover: they are never dirty.
         if dirty && !table.is_reference() {
             let relation = table.table.to_string();
-            let keys = change
-                .keys
-                .iter()
-                .map(|key| (relation.clone(), key.clone()));
-            self.dirty.extend(keys);
+            let keys = change.keys().into_iter();
+            let keys = keys.map(|key| (relation.clone(), key));
+            self.pending.dirty.extend(keys);
         }
-        self.pending.push(change);
+        self.since.get_or_insert_with(Instant::now);
         self.rows += 1;
         self.moving += u64::from(!table.is_reference());
-        if self.pending.len() >= PIPELINE {
+        self.pending.bytes += change.size();
+        self.pending.changes.push(change);
+        let gathered = self.pending.changes.len();
+        let much = gathered >= LARGEST_PIECE || self.pending.bytes >= HEAVIEST_PIECE;
+        if much || (gathered.is_multiple_of(PIECE) && self.lane.is_idle().await?) {
             self.send(spec, commit_lsn).await?;
         }
         Ok(())
@@ -127,47 +148,43 @@ impl Batch {
             return Ok(());
         }
         let shard = spec.destination.name.as_str();
-        let lsn = self.next.lsn;
+        let (lsn, next) = (self.next.lsn, self.next);
         self.send(spec, lsn).await?;
         self.begin(spec).await?;
-        progress::write(&self.session, &spec.token, spec.direction, self.next, shard).await?;
+        let session = self.lane.settle().await?.session();
+        progress::write(session, &spec.token, spec.direction, next, shard).await?;
         if spec.direction == Direction::Forward {
             fail_point::hit("catch_up.batch_applied").await?;
         }
         epoch::commit(
-            &self.session,
+            session,
             &format!("shard {shard}: committing applied changes"),
         )
         .await?;
         self.open = false;
         self.progress = self.next;
         self.rows = 0;
+        self.since = None;
         self.moving = 0;
         Ok(())
     }
 
     async fn begin(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
         if !self.open {
-            epoch::begin(&self.session, &spec.token, &spec.destination.name).await?;
+            let session = self.lane.settle().await?.session();
+            epoch::begin(session, &spec.token, &spec.destination.name).await?;
             self.open = true;
         }
         Ok(())
     }
 
+    /// Has what was gathered executed, after what was sent before.
     async fn send(&mut self, spec: &StreamSpec, commit_lsn: Lsn) -> Result<(), StepError> {
-        if self.pending.is_empty() {
+        if self.pending.changes.is_empty() {
             return Ok(());
         }
         self.begin(spec).await?;
-        let pending = std::mem::take(&mut self.pending);
-        self.applier.execute(&self.session, &pending).await?;
-        if !self.dirty.is_empty() {
-            let mut keys = std::mem::take(&mut self.dirty);
-            keys.sort_unstable();
-            keys.dedup();
-            let shard = spec.destination.name.as_str();
-            progress::mark_dirty(&self.session, &spec.token, &keys, commit_lsn, shard).await?;
-        }
-        Ok(())
+        let piece = std::mem::take(&mut self.pending);
+        self.lane.start(spec, piece, commit_lsn).await
     }
 }

@@ -157,17 +157,17 @@ impl Run {
             Change::Relation(relation) => self.relation(shared, relation).await?,
             Change::Insert { relation, new } => {
                 if self.wanted() && !self.held(relation, &new)? {
-                    self.insert(shared, relation, &new).await?;
+                    self.insert(shared, relation, new).await?;
                 }
             }
             Change::Update { relation, old, new } => {
                 if self.wanted() {
-                    self.update(shared, relation, &old, &new).await?;
+                    self.update(shared, relation, old, new).await?;
                 }
             }
             Change::Delete { relation, old } => {
                 if self.wanted() && !self.held_old(relation, &old)? {
-                    let change = self.batch.applier().delete(relation, &old)?;
+                    let change = self.batch.applier_ref().delete(relation, old)?;
                     self.push(shared, change).await?;
                 }
             }
@@ -200,14 +200,14 @@ impl Run {
         &mut self,
         shared: &Shared,
         relation: u32,
-        new: &Tuple,
+        new: Tuple,
     ) -> Result<(), StepError> {
         let applier = self.batch.applier_ref();
-        if applier.is_complete(relation, new)? {
+        if applier.is_complete(relation, &new)? {
             let change = applier.insert(relation, new)?;
             return self.push(shared, change).await;
         }
-        let (table, key) = applier.key(relation, new)?;
+        let (table, key) = applier.key(relation, &new)?;
         let xid = self.arriving.as_ref().map_or(0, |tx| tx.begin.xid);
         let at = match &shared.halt {
             Some(Halt::Before(at, _)) => Some(at),
@@ -216,7 +216,7 @@ impl Run {
         let read = self.recopied.read(&shared.spec, at, (table, &key), xid);
         match read.await? {
             Some(values) => {
-                let change = self.batch.applier_ref().insert_read(table, key, values);
+                let change = self.batch.applier().insert_read(table, values)?;
                 self.push(shared, change).await
             }
             None => Ok(()),
@@ -228,20 +228,23 @@ impl Run {
         &mut self,
         shared: &Shared,
         relation: u32,
-        old: &OldRow,
-        new: &Tuple,
+        old: OldRow,
+        new: Tuple,
     ) -> Result<(), StepError> {
-        let whole = self.batch.applier_ref().complete(relation, old, new)?;
+        let applier = self.batch.applier_ref();
+        let whole = applier.complete(relation, &old, &new)?;
         let to = self.held(relation, &whole)?;
-        let from = match old {
+        let from = match &old {
             OldRow::Absent => to,
             OldRow::Key(row) | OldRow::Full(row) => self.held(relation, row)?,
         };
-        let applier = self.batch.applier_ref();
         let change = match (from, to) {
             (false, false) => applier.update(relation, old, new)?,
             (false, true) => applier.delete(relation, old)?,
-            (true, false) => return self.insert(shared, relation, &whole).await,
+            (true, false) => {
+                let whole = whole.into_owned();
+                return self.insert(shared, relation, whole).await;
+            }
             (true, true) => return Ok(()),
         };
         self.push(shared, change).await
@@ -376,7 +379,7 @@ impl Run {
         self.batch
             .markers
             .extend(arriving.markers.into_iter().map(|marker| (marker, before)));
-        if marked || self.batch.is_full() {
+        if marked || self.batch.is_full(&shared.spec) {
             self.commit(shared, feed).await?;
         }
         Ok(shared

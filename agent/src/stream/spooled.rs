@@ -14,7 +14,7 @@ use super::visible::Visible;
 use super::{Shared, StreamSpec, pause};
 use crate::dual_write;
 use crate::error::StepError;
-use crate::pg::apply::Applier;
+use crate::pg::apply::{Applier, Executor};
 use crate::pg::lsn::Lsn;
 use crate::pg::progress;
 use crate::pg::replication::Pace;
@@ -90,7 +90,8 @@ async fn open(spec: &StreamSpec) -> Result<Run, StepError> {
         Direction::Reverse => None,
     };
     let applier = Applier::prepare(&session, &spec.tables, shard).await?;
-    Ok(Run::new(Batch::new(session, applier, progress), visible))
+    let executor = Executor::new(session, shard).await?;
+    Ok(Run::new(Batch::new(executor, applier, progress), visible))
 }
 
 fn is_passing(error: &StepError) -> bool {

@@ -5,8 +5,9 @@
 
 use std::borrow::Cow;
 
-use plans::table::{MovingTable, quote_ident};
+use plans::table::{Format, MovingTable, TableName, quote_ident};
 
+use super::known::Known;
 use super::param::{Param, sent};
 use crate::error::StepError;
 use crate::pg::decode::{OldRow, Relation, Tuple, Value};
@@ -16,6 +17,7 @@ use crate::pg::decode::{OldRow, Relation, Tuple, Value};
 pub(super) struct Target {
     /// Index of the table among the move's tables.
     pub(super) table: usize,
+    pub(super) name: TableName,
     /// Position in the tuple of each column that a row is found by: of the identity, or all that are carried.
     pub(super) key: Vec<usize>,
     /// Only the whole row is an identity; the columns of the shard key, which narrow the search, are these.
@@ -24,18 +26,25 @@ pub(super) struct Target {
     pub(super) carried: Vec<bool>,
     /// Columns of the tuple that an UPDATE may set.
     pub(super) settable: Vec<bool>,
+    /// Columns of the tuple that no UPDATE may set, and that rows are not found by.
+    pub(super) fixed: Vec<usize>,
+    /// What the destination knows of each column of the tuple.
+    pub(super) known: Vec<Option<Known>>,
+    /// Its changes may be executed by sets.
+    pub(super) by_sets: bool,
     pub(super) relation: Relation,
 }
 
 impl Target {
-    /// Maps `relation` to the table `plan`, which is the one at index `table`.
+    /// Maps `relation` to the table `plan`, which is the one at index `table`; values arrive in this format.
     ///
     /// # Errors
     /// `schema.drift` when it lacks a column of the identity.
     pub(super) fn new(
         (table, plan): (usize, &MovingTable),
         relation: Relation,
-        is_always: impl Fn(&str) -> bool,
+        columns: &[Known],
+        format: Format,
     ) -> Result<Self, StepError> {
         let found: Vec<&str> = relation.columns.iter().map(|c| c.name.as_str()).collect();
         let positions = |names: &[&str]| -> Vec<usize> {
@@ -57,16 +66,30 @@ impl Target {
             ));
         }
         let carried: Vec<bool> = found.iter().map(|name| written.contains(name)).collect();
-        let settable = found.iter().zip(&carried);
-        let settable = settable
-            .map(|(name, carried)| *carried && !is_always(name))
-            .collect();
+        let there = |name: &&str| columns.iter().find(|known| known.name == *name).cloned();
+        let known: Vec<Option<Known>> = found.iter().map(there).collect();
+        let settable = known.iter().zip(&carried).map(|(known, carried)| {
+            let always = known.as_ref().is_some_and(|known| known.always);
+            *carried && !always
+        });
+        let settable: Vec<bool> = settable.collect();
+        let fixed =
+            (0..found.len()).filter(|at| carried[*at] && !settable[*at] && !key.contains(at));
+        let fixed = fixed.collect();
+        let by_sets = known.iter().zip(&carried).all(|(known, carried)| {
+            let fits = known.as_ref().is_some_and(|known| known.fits(format));
+            !carried || fits
+        });
         Ok(Self {
             table,
+            name: plan.table.clone(),
+            settable,
+            fixed,
+            by_sets: by_sets && !whole,
+            known,
             whole: whole.then(|| positions(&plan.key_names())),
             key,
             carried,
-            settable,
             relation,
         })
     }
@@ -102,13 +125,29 @@ impl Target {
         Some(serde_json::json!(key).to_string())
     }
 
-    /// The condition that finds `row` in the table that SQL calls `table`; `None` when the row does not say.
-    pub(super) fn condition(
-        &self,
-        table: &str,
-        row: &Tuple,
-        params: &mut Vec<Param>,
-    ) -> Option<String> {
+    /// Whether the row says what it is found by.
+    pub(super) fn is_identified(&self, row: &Tuple) -> bool {
+        self.key.iter().all(|index| match row.0.get(*index) {
+            Some(Value::Text(_)) => true,
+            Some(Value::Null) => self.whole.is_some(),
+            Some(Value::UnchangedToast | Value::Binary(_)) | None => false,
+        })
+    }
+
+    /// A change lacks values that identify its row, or that it is made of.
+    pub(super) fn incomplete(&self) -> StepError {
+        StepError::refused(
+            "capture.incomplete_row",
+            format!(
+                "table {}: a change came without values that identify its row, or that it is made of",
+                self.name
+            ),
+            "set REPLICA IDENTITY FULL on the table, then abort and plan again",
+        )
+    }
+
+    /// The condition that finds `row`; `None` when the row does not say.
+    pub(super) fn condition(&self, row: &Tuple, params: &mut Vec<Param>) -> Option<String> {
         let mut terms = Vec::with_capacity(self.key.len());
         let equal = |index: &usize, params: &mut Vec<Param>| {
             params.push(row.0.get(*index).and_then(sent)?);
@@ -132,7 +171,8 @@ impl Target {
             ));
         }
         Some(format!(
-            "ctid = (select ctid from only {table} where {} limit 1)",
+            "ctid = (select ctid from only {} where {} limit 1)",
+            self.name.sql(),
             terms.join(" and ")
         ))
     }

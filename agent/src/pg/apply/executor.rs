@@ -1,0 +1,201 @@
+//! Executes changes inside the caller's transaction: by sets where that is known to come to the same.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Poll;
+
+use connect::Connected;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Statement};
+
+use super::change::RowChange;
+use super::net::Net;
+use super::rows;
+use super::sets::{self, SetStatement};
+use crate::error::{At, StepError};
+
+/// Fewer changes are not worth a set.
+const FEW: usize = 16;
+/// A change that touches another number of rows than one.
+const MISCOUNTED: &str = "apply.count";
+
+/// A statement on its way; its output is the number of rows it touched.
+type Execution<'a> = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'a>>;
+
+/// The session in which changes are applied.
+#[derive(Debug)]
+pub(crate) struct Executor {
+    session: Connected,
+    shard: String,
+    statements: HashMap<String, Statement>,
+}
+
+impl Executor {
+    /// Takes a session over.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub(crate) async fn new(session: Connected, shard: &str) -> Result<Self, StepError> {
+        // Rows are looked up by their keys, however many at once: reading a table to join it grows with the table.
+        let settings = "set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; set jit = off";
+        session
+            .batch_execute(settings)
+            .await
+            .at(format_args!("shard {shard}: preparing to apply"))?;
+        Ok(Self {
+            session,
+            shard: shard.to_owned(),
+            statements: HashMap::new(),
+        })
+    }
+
+    pub(crate) fn session(&self) -> &Connected {
+        &self.session
+    }
+
+    /// Executes changes, inside the caller's transaction, to the effect that they have one after the other.
+    ///
+    /// # Errors
+    /// `apply.count` when a change touches another number of rows than one; what the server says.
+    pub(crate) async fn execute(&mut self, changes: &[RowChange]) -> Result<(), StepError> {
+        let net = (changes.len() >= FEW).then(|| Net::of(changes)).flatten();
+        let Some(net) = net else {
+            return self.one_by_one(changes.iter()).await;
+        };
+        let statements: Option<Vec<_>> = net.sets.iter().map(sets::statement).collect();
+        match statements {
+            Some(statements) if !statements.is_empty() => {
+                self.by_sets(changes, &net, &statements).await
+            }
+            Some(_) | None => self.one_by_one(changes.iter()).await,
+        }
+    }
+
+    /// Whatever gives reason to doubt the sets is decided by the changes one by one: it may lie in the order alone.
+    async fn by_sets(
+        &mut self,
+        changes: &[RowChange],
+        net: &Net<'_>,
+        statements: &[SetStatement<'_>],
+    ) -> Result<(), StepError> {
+        let done = match self.sets(statements).await {
+            Ok(()) => self.one_by_one(net.rows.iter().copied()).await,
+            Err(error) => Err(error),
+        };
+        match done {
+            Ok(()) => self.savepoint("release savepoint sets").await,
+            Err(error) if is_of_data(&error) => {
+                tracing::debug!(%error, "changes are applied one by one");
+                self.savepoint("rollback to savepoint sets; release savepoint sets")
+                    .await?;
+                self.one_by_one(changes.iter()).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn savepoint(&self, sql: &str) -> Result<(), StepError> {
+        let what = format!("shard {}: applying changes", self.shard);
+        self.session.batch_execute(sql).await.at(what)
+    }
+
+    /// Executes sets in their order behind a savepoint, pipelined.
+    async fn sets(&self, statements: &[SetStatement<'_>]) -> Result<(), StepError> {
+        let client: &Client = &self.session;
+        let mut begin: Pin<Box<_>> = Box::pin(client.batch_execute("savepoint sets"));
+        let begun = futures::poll!(begin.as_mut());
+        let params: Vec<Vec<(&(dyn ToSql + Sync), Type)>> =
+            statements.iter().map(SetStatement::params).collect();
+        let mut running: Vec<Execution<'_>> = Vec::with_capacity(statements.len());
+        for (statement, params) in statements.iter().zip(&params) {
+            running.push(sent(Box::pin(client.execute_typed(&statement.sql, params))).await);
+        }
+        let what = format!("shard {}: applying changes", self.shard);
+        match begun {
+            Poll::Ready(done) => done,
+            Poll::Pending => begin.await,
+        }
+        .at(what)?;
+        for (execution, statement) in running.into_iter().zip(statements) {
+            let what = format!("shard {}: applying {}", self.shard, statement.what);
+            let count = execution.await.at(&what)?;
+            if count != statement.expected {
+                let wanted = statement.expected;
+                return Err(StepError::refused(
+                    MISCOUNTED,
+                    format!("{what}: touched {count} rows instead of {wanted}"),
+                    "",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes changes in their order, pipelined.
+    async fn one_by_one<'a>(
+        &mut self,
+        changes: impl Iterator<Item = &'a RowChange>,
+    ) -> Result<(), StepError> {
+        let mut ready = Vec::new();
+        for change in changes {
+            let (sql, params) = rows::statement(change)?;
+            if !self.statements.contains_key(&sql) {
+                let what = format!(
+                    "shard {}: preparing a change of {}",
+                    self.shard, change.target.name
+                );
+                let statement = self.session.prepare(&sql).await.at(what)?;
+                self.statements.insert(sql.clone(), statement);
+            }
+            ready.push((change, self.statements[&sql].clone(), params));
+        }
+        let mut running: Vec<Execution<'_>> = Vec::with_capacity(ready.len());
+        for (_, statement, params) in &ready {
+            let execution = self.session.execute_raw(statement, params.iter());
+            running.push(sent(Box::pin(execution)).await);
+        }
+        let mut wrong = None;
+        for (execution, (change, ..)) in running.into_iter().zip(&ready) {
+            let what = format!(
+                "shard {}: applying a change of {}",
+                self.shard, change.target.name
+            );
+            let count = execution.await.at(what)?;
+            if count != 1 && wrong.is_none() {
+                wrong = Some((count, *change));
+            }
+        }
+        match wrong {
+            None => Ok(()),
+            Some((count, change)) => Err(self.miscounted(count, change)),
+        }
+    }
+
+    fn miscounted(&self, count: u64, change: &RowChange) -> StepError {
+        StepError::refused(
+            MISCOUNTED,
+            format!(
+                "shard {}: a replayed {} of {} touched {count} rows instead of one: the copies differ",
+                self.shard,
+                change.verb(),
+                change.target.name
+            ),
+            "something else wrote to the moving rows there; abort the migration and plan it again",
+        )
+    }
+}
+
+/// Hands the statement to the connection, so the order of calls is the order there.
+async fn sent(mut execution: Execution<'_>) -> Execution<'_> {
+    match futures::poll!(execution.as_mut()) {
+        Poll::Ready(done) => Box::pin(std::future::ready(done)),
+        Poll::Pending => execution,
+    }
+}
+
+/// The rows or their values are why it failed: another number of them, or a constraint.
+fn is_of_data(error: &StepError) -> bool {
+    let code = error.failure().map_or("", |failure| failure.code.as_str());
+    code == MISCOUNTED || code.starts_with("sql.22") || code.starts_with("sql.23")
+}

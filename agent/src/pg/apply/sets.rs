@@ -1,0 +1,236 @@
+//! One statement for all rows of a set: each column is an array, which the server makes rows of.
+//!
+//! Values stay in the form in which they arrived: text becomes a value by the type's own input function
+//! (an explicit cast from text), binary ones travel as arrays of their type.
+
+use std::borrow::Cow;
+use std::error::Error;
+
+use bytes::{BufMut, BytesMut};
+use plans::table::quote_ident;
+use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
+
+use super::net::{Set, Verb};
+use super::target::Target;
+use crate::pg::decode::{Tuple, Value};
+
+/// A set as a statement.
+#[derive(Debug)]
+pub(super) struct SetStatement<'a> {
+    pub(super) sql: String,
+    columns: Vec<ArrayOf<'a>>,
+    /// How many rows it must touch.
+    pub(super) expected: u64,
+    /// For messages.
+    pub(super) what: String,
+}
+
+impl SetStatement<'_> {
+    pub(super) fn params(&self) -> Vec<(&(dyn ToSql + Sync), Type)> {
+        let columns = self.columns.iter();
+        columns
+            .map(|array| (array as &(dyn ToSql + Sync), array.kind.clone()))
+            .collect()
+    }
+}
+
+/// The statement of a set; `None` when its values do not fit into arrays.
+pub(super) fn statement<'a>(set: &'a Set<'a>) -> Option<SetStatement<'a>> {
+    let target = set.target;
+    let mut made = Columns {
+        target,
+        rows: &set.rows,
+        arrays: Vec::new(),
+    };
+    let table = target.name.sql();
+    let sql = match set.verb {
+        Verb::Insert => made.insert(&table)?,
+        Verb::Update => made.update(&table)?,
+        Verb::Delete => {
+            let found = made.found()?;
+            format!(
+                "delete from {table} as t using {} where {found}",
+                made.from()
+            )
+        }
+        Verb::Miss => {
+            let found = made.found()?;
+            format!("select 1 from {table} as t, {} where {found}", made.from())
+        }
+    };
+    let rows = set.rows.len();
+    Some(SetStatement {
+        sql,
+        columns: made.arrays,
+        expected: match set.verb {
+            Verb::Miss => 0,
+            Verb::Insert | Verb::Update | Verb::Delete => u64::try_from(rows).ok()?,
+        },
+        what: format!("{:?} to {rows} rows of {}", set.verb, target.name),
+    })
+}
+
+/// The columns that a statement takes, in the order of its parameters.
+struct Columns<'a> {
+    target: &'a Target,
+    rows: &'a [Cow<'a, Tuple>],
+    arrays: Vec<ArrayOf<'a>>,
+}
+
+impl Columns<'_> {
+    /// Takes a column; the expression of its value.
+    fn take(&mut self, index: usize) -> Option<String> {
+        let known = self.target.known.get(index)?.as_ref()?;
+        let column = |row: &Cow<'_, Tuple>| row.0.get(index).map(form);
+        let mut forms = self.rows.iter().map(column);
+        let form = forms.try_fold(Form::Null, |one, other| one.and(other?))?;
+        let number = self.arrays.len() + 1;
+        let (kind, value) = match form {
+            Form::Null | Form::Text => {
+                let value = format!("(u.c{number})::{}", known.type_name);
+                (Type::TEXT_ARRAY, value)
+            }
+            Form::Binary => (known.array.clone()?, format!("u.c{number}")),
+        };
+        self.arrays.push(ArrayOf {
+            rows: self.rows,
+            index,
+            kind,
+        });
+        Some(value)
+    }
+
+    /// Takes a column of the table; the condition that its value is the row's.
+    fn equal(&mut self, index: usize) -> Option<String> {
+        let value = self.take(index)?;
+        Some(format!("t.{} = {value}", self.target.column(index)))
+    }
+
+    /// Takes what rows are found by; the condition that finds them.
+    fn found(&mut self) -> Option<String> {
+        let target = self.target;
+        let terms: Option<Vec<_>> = target.key.iter().map(|index| self.equal(*index)).collect();
+        Some(terms?.join(" and "))
+    }
+
+    /// What was taken so far, as a table.
+    fn from(&self) -> String {
+        let numbers = 1..=self.arrays.len();
+        let names: Vec<_> = numbers.clone().map(|n| format!("c{n}")).collect();
+        let places: Vec<_> = numbers.map(|n| format!("${n}")).collect();
+        format!("unnest({}) as u ({})", places.join(", "), names.join(", "))
+    }
+
+    fn insert(&mut self, table: &str) -> Option<String> {
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for index in 0..self.target.relation.columns.len() {
+            if self.target.carried[index] {
+                columns.push(self.target.column(index));
+                values.push(self.take(index)?);
+            }
+        }
+        Some(format!(
+            "insert into {table} ({}) overriding system value select {} from {}",
+            columns.join(", "),
+            values.join(", "),
+            self.from()
+        ))
+    }
+
+    /// Sets every column that the rows have, and compares those that no UPDATE may set.
+    fn update(&mut self, table: &str) -> Option<String> {
+        let target = self.target;
+        let (mut set, mut found) = (Vec::new(), vec![self.found()?]);
+        for index in 0..target.relation.columns.len() {
+            let lacks = |row: &Cow<'_, Tuple>| row.0[index] == Value::UnchangedToast;
+            let is_key = target.key.contains(&index);
+            // All rows of a set lack the same.
+            if is_key || !target.carried[index] || self.rows.first().is_some_and(lacks) {
+                continue;
+            }
+            if target.settable[index] {
+                let value = self.take(index)?;
+                let column = quote_ident(&target.relation.columns[index].name);
+                set.push(format!("{column} = {value}"));
+            } else {
+                found.push(self.equal(index)?);
+            }
+        }
+        let (from, found) = (self.from(), found.join(" and "));
+        Some(if set.is_empty() {
+            format!("select 1 from {table} as t, {from} where {found} for update of t")
+        } else {
+            format!(
+                "update {table} as t set {} from {from} where {found}",
+                set.join(", ")
+            )
+        })
+    }
+}
+
+/// In which form the values of a column arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Null,
+    Text,
+    Binary,
+}
+
+impl Form {
+    /// `None`: values of both forms do not fit into one array.
+    fn and(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Null, form) | (form, Self::Null) => Some(form),
+            (one, other) => (one == other).then_some(one),
+        }
+    }
+}
+
+fn form(value: &Value) -> Form {
+    match value {
+        Value::Null | Value::UnchangedToast => Form::Null,
+        Value::Text(_) => Form::Text,
+        Value::Binary(_) => Form::Binary,
+    }
+}
+
+/// One column of a set's rows as an array in binary form.
+#[derive(Debug)]
+struct ArrayOf<'a> {
+    rows: &'a [Cow<'a, Tuple>],
+    index: usize,
+    kind: Type,
+}
+
+impl ToSql for ArrayOf<'_> {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        let Kind::Array(member) = ty.kind() else {
+            return Err(format!("{ty} is no array").into());
+        };
+        out.put_i32(1); // dimensions
+        out.put_i32(1); // there may be nulls
+        out.put_u32(member.oid());
+        out.put_i32(i32::try_from(self.rows.len())?);
+        out.put_i32(1); // number of the first
+        for row in self.rows {
+            match row.0.get(self.index) {
+                Some(Value::Text(bytes) | Value::Binary(bytes)) => {
+                    out.put_i32(i32::try_from(bytes.len())?);
+                    out.put_slice(bytes);
+                }
+                Some(Value::Null | Value::UnchangedToast) | None => out.put_i32(-1),
+            }
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
