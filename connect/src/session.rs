@@ -3,11 +3,14 @@
 //! Order: resolve the references, find the right server, start the connection's task, send all
 //! settings in one batch. Nothing that a role or a database has set by default survives here.
 
+use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinHandle;
 use tokio_postgres::config::{self, SslNegotiation};
-use tokio_postgres::{Client, Connection};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Connection, Row, Statement};
 
 use crate::dial::{Established, Link};
 use crate::resolved::{ChannelBinding, Host, Resolved};
@@ -74,6 +77,8 @@ impl Session {
 #[derive(Debug)]
 pub struct Connected {
     client: Client,
+    /// By their text; they end with the session.
+    statements: Mutex<HashMap<String, Statement>>,
     task: JoinHandle<()>,
     server: String,
 }
@@ -82,6 +87,33 @@ impl Connected {
     /// The server as `host:port/dbname`, for messages: the one of the list that the session is on.
     pub fn server(&self) -> &str {
         &self.server
+    }
+
+    /// As [`Client::query`], with the statement kept for the next time, which then takes a single round trip.
+    ///
+    /// # Errors
+    /// As [`Client::query`].
+    pub async fn query_prepared(
+        &self,
+        text: &str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        let known = self.statements().get(text).cloned();
+        let statement = match known {
+            Some(statement) => statement,
+            None => {
+                let statement = self.client.prepare(text).await?;
+                self.statements().insert(text.to_owned(), statement.clone());
+                statement
+            }
+        };
+        self.client.query(&statement, params).await
+    }
+
+    fn statements(&self) -> MutexGuard<'_, HashMap<String, Statement>> {
+        self.statements
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the session and waits until the server was told.
@@ -209,6 +241,7 @@ async fn enter(
     let standing = Standing::read(|name| connection.parameter(name));
     let entered = Connected {
         client,
+        statements: Mutex::default(),
         task: tokio::spawn(run(connection, server.to_owned())),
         server: server.to_owned(),
     };

@@ -20,7 +20,7 @@ pub mod torture;
 pub mod workload;
 
 pub use api::ApiError;
-pub use drive::run;
+pub use drive::{Spread, WriteStops, run, write_stops};
 pub use error::DemoError;
 pub use leftovers::{Leftovers, LeftoversError, Standing};
 pub use options::{

@@ -5,6 +5,7 @@
 //! not there, the guard of keys that were given away. Closing only ever refuses: whoever comes late with it
 //! finds a shard that was told of a newer version, or closes what the next look reports.
 
+use connect::Connected;
 use plans::id::{Epoch, MapVersion};
 use plans::inspection::reconcile::{CloseTask, Closing};
 use plans::inspection::sweep::Swept;
@@ -94,7 +95,7 @@ async fn still_older(
 }
 
 async fn guards_stand(
-    session: &Client,
+    session: &Connected,
     token: &Token,
     closing: &Closing,
     shard: &str,

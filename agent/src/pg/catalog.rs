@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use connect::Connected;
 use plans::inspection::check::Fact;
 use plans::key::KeyType;
 use plans::table::{MovingTable, RowOrder, TableKey, TableName, quote_literal};
@@ -320,7 +321,7 @@ fn quoted<'a>(tables: impl IntoIterator<Item = &'a TableName>) -> Vec<String> {
 /// A hash over everything about the moving tables that a move relies on; not over reference tables, which
 /// only some moves carry.
 pub(crate) async fn fingerprint(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
     shard: &str,
 ) -> Result<String, StepError> {
@@ -328,8 +329,8 @@ pub(crate) async fn fingerprint(
         .iter()
         .filter(|table| table.key != TableKey::Reference);
     let names = quoted(sharded.map(|table| &table.table));
-    let row = client
-        .query_one(
+    let rows = client
+        .query_prepared(
             &format!(
                 "select pg_catalog.md5(coalesce(pg_catalog.string_agg(fact, E'\\n' order by fact collate \"C\"), ''))
                  from (select pg_catalog.concat_ws('|', name, what, definition) as fact from ({FACTS}) facts) lines"
@@ -338,7 +339,7 @@ pub(crate) async fn fingerprint(
         )
         .await
         .at(format_args!("shard {shard}: reading the schema's fingerprint"))?;
-    Ok(row.get(0))
+    Ok(rows[0].get(0))
 }
 
 /// Where the rows of each table lie, and which numbers its columns have.
@@ -346,13 +347,13 @@ pub(crate) async fn fingerprint(
 /// Both change where an ALTER TABLE writes other values without a change that a stream could tell, also when the
 /// definition is the same afterwards: `ALTER COLUMN .. TYPE .. USING`, a column that goes and comes again.
 pub(crate) async fn storage(
-    client: &Client,
+    client: &Connected,
     tables: impl Iterator<Item = &MovingTable>,
     shard: &str,
 ) -> Result<BTreeMap<String, String>, StepError> {
     let names = quoted(tables.map(|table| &table.table));
     let rows = client
-        .query(
+        .query_prepared(
             "select given.name, pg_catalog.concat_ws(' ', c.relfilenode,
                       (select pg_catalog.string_agg(a.attnum || ' ' || a.attname::text, ',' order by a.attnum)
                        from pg_catalog.pg_attribute a

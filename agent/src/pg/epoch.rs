@@ -3,18 +3,25 @@
 //! Workers take the advisory lock shared and read the epoch row in a second statement; register
 //! writes and take-over take it exclusively, whose queue is fair, so that workers cannot starve them.
 
+mod transact;
+
+pub(crate) use transact::{Proof, transact};
+
 use std::time::Duration;
 
 use plans::id::{Epoch, MapVersion, MigrationId};
 use plans::names::{BYPASS_SETTING, SQLSTATE_SUPERSEDED};
 use plans::table::quote_literal;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use crate::error::{At, StepError};
 
 /// How often a take-over ends the old owner's sessions and asks again.
 const TAKE_OVER_TRIES: u32 = 60;
+
+/// What the server says to an owner that is none any more.
+const SUPERSEDED: &str = "a newer owner has taken the migration";
 
 /// What an owner shows.
 #[derive(Debug, Clone)]
@@ -31,36 +38,47 @@ pub(crate) fn lock_key(migration: &MigrationId) -> String {
     format!("pg_catalog.hashtextextended('shardwright:{migration}', 0)")
 }
 
-/// Opens a transaction of ours, which guards let pass, behind the migration's lock.
-async fn lock(client: &Client, token: &Token, how: &str) -> Result<(), tokio_postgres::Error> {
+/// Opens a transaction of ours, which guards let pass, behind the migration's lock, and runs `proof` in it as a later
+/// statement with a snapshot of its own: all in one round trip. The row that the proof returns.
+async fn prove(
+    client: &Client,
+    token: &Token,
+    how: &str,
+    proof: &str,
+) -> Result<Option<SimpleQueryRow>, tokio_postgres::Error> {
     let key = lock_key(&token.migration);
-    client
-        .batch_execute(&format!(
-            "begin; set local {BYPASS_SETTING} = 'on'; select pg_catalog.{how}({key})"
+    let messages = client
+        .simple_query(&format!(
+            "begin; set local {BYPASS_SETTING} = 'on'; select pg_catalog.{how}({key}); {proof}"
         ))
-        .await
+        .await?;
+    Ok(last_row(messages))
+}
+
+/// The row of the last statement that may return one.
+fn last_row(messages: Vec<SimpleQueryMessage>) -> Option<SimpleQueryRow> {
+    let later = |row, message| match message {
+        SimpleQueryMessage::RowDescription(_) => None,
+        SimpleQueryMessage::Row(found) => Some(found),
+        SimpleQueryMessage::CommandComplete(_) | _ => row,
+    };
+    messages.into_iter().fold(None, later)
 }
 
 /// Opens a transaction of a worker and proves the epoch; our guards let its writes pass.
 pub(crate) async fn begin(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
     let what = format!("shard {shard}: proving the epoch");
-    lock(client, token, "pg_advisory_xact_lock_shared")
+    let proof = format!(
+        "select 1 from shardwright.move
+         where migration = {} and epoch = {} and coalesce(flipped, 0) <= {}",
+        quote_literal(&token.migration.0),
+        token.epoch,
+        token.until.0
+    );
+    let row = prove(client, token, "pg_advisory_xact_lock_shared", &proof)
         .await
         .at(&what)?;
-    let row = client
-        .query_opt(
-            "select coalesce(flipped, 0) <= $3 from shardwright.move where migration = $1 and epoch = $2",
-            &[&token.migration.0, &token.epoch.0, &token.until.0],
-        )
-        .await
-        .at(&what)?;
-    match row {
-        Some(row) if row.get(0) => Ok(()),
-        _ => {
-            rollback(client).await;
-            Err(StepError::superseded(shard))
-        }
-    }
+    proven(client, row, shard).await.map(|_| ())
 }
 
 /// Runs `sql` in a transaction of its own that proves the epoch first, all in one batch: for DDL.
@@ -87,8 +105,7 @@ pub(crate) fn proof_sql(token: &Token) -> String {
         "select pg_catalog.pg_advisory_xact_lock_shared({key});
          do $proof$ begin
            if not exists (select from shardwright.move where migration = {id} and epoch = {epoch}) then
-             raise exception using errcode = '{SQLSTATE_SUPERSEDED}',
-               message = 'a newer owner has taken the migration';
+             raise exception using errcode = '{SQLSTATE_SUPERSEDED}', message = '{SUPERSEDED}';
            end if;
          end $proof$",
         key = lock_key(&token.migration),
@@ -146,25 +163,27 @@ pub(crate) async fn begin_next(
     shard: &str,
 ) -> Result<i64, StepError> {
     let what = format!("shard {shard}: locking the register");
-    lock(client, token, "pg_advisory_xact_lock")
+    let proof = format!("{} returning attempt", next_count(token, number));
+    let row = prove(client, token, "pg_advisory_xact_lock", &proof)
         .await
         .at(&what)?;
-    let row = client
-        .query_opt(
-            "update shardwright.move set attempt = greatest(attempt + 1, $3)
-             where migration = $1 and epoch = $2 and attempt < $4
-             returning attempt",
-            &[
-                &token.migration.0,
-                &token.epoch.0,
-                &first_count(number),
-                &(first_count(number + 1) - 1),
-            ],
-        )
-        .await
-        .at(&what)?;
-    proven(client, u64::from(row.is_some()), shard).await?;
-    Ok(row.map_or(0, |row| row.get(0)))
+    count(proven(client, row, shard).await?, &what)
+}
+
+fn next_count(token: &Token, number: i64) -> String {
+    format!(
+        "update shardwright.move set attempt = greatest(attempt + 1, {first})
+         where migration = {id} and epoch = {epoch} and attempt < {last}",
+        first = first_count(number),
+        id = quote_literal(&token.migration.0),
+        epoch = token.epoch,
+        last = first_count(number + 1) - 1
+    )
+}
+
+fn count(row: SimpleQueryRow, what: &str) -> Result<i64, StepError> {
+    let count = row.get(0).and_then(|text| text.parse().ok());
+    count.ok_or_else(|| StepError::passing("epoch.count", format!("{what}: no count came back")))
 }
 
 /// The counts that one cutover attempt may use on a shard: its own, then its releases and recoveries.
@@ -191,31 +210,14 @@ pub(crate) fn first_count(number: i64) -> i64 {
     number * COUNTS_PER_ATTEMPT
 }
 
-/// As [`begin_next`], within what has begun with `attempt`: it must still be the current count.
-pub(crate) async fn continue_exclusive(
+/// The row by which a transaction has proved its epoch; without one it is over.
+async fn proven(
     client: &Client,
-    token: &Token,
-    attempt: i64,
+    row: Option<SimpleQueryRow>,
     shard: &str,
-) -> Result<(), StepError> {
-    let what = format!("shard {shard}: locking the register");
-    lock(client, token, "pg_advisory_xact_lock")
-        .await
-        .at(&what)?;
-    let rows = client
-        .query(
-            "select 1 from shardwright.move
-             where migration = $1 and epoch = $2 and attempt = $3 for update",
-            &[&token.migration.0, &token.epoch.0, &attempt],
-        )
-        .await
-        .at(&what)?;
-    proven(client, rows.len() as u64, shard).await
-}
-
-async fn proven(client: &Client, rows: u64, shard: &str) -> Result<(), StepError> {
-    if rows == 1 {
-        return Ok(());
+) -> Result<SimpleQueryRow, StepError> {
+    if let Some(row) = row {
+        return Ok(row);
     }
     rollback(client).await;
     Err(StepError::superseded(shard))

@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::id::{MapName, MigrationId};
 use plans::key_set::KeySet;
 use plans::names::{
@@ -329,12 +330,12 @@ pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Res
 
 /// What stands on the tables: each guard trigger's table, name, state and definition (R10).
 pub(crate) async fn standing(
-    client: &Client,
+    client: &Connected,
     migration: &MigrationId,
     shard: &str,
 ) -> Result<Vec<String>, StepError> {
     let rows = client
-        .query(
+        .query_prepared(
             "select pg_catalog.format('%s %s %s', t.tgrelid::regclass, t.tgenabled, pg_catalog.pg_get_triggerdef(t.oid))
              from pg_catalog.pg_trigger t
              where not t.tgisinternal and t.tgname like $1
@@ -378,7 +379,7 @@ pub(crate) async fn missing(
 
 /// Refuses unless every moving table has its triggers, all `ENABLE ALWAYS`.
 pub(crate) async fn check(
-    client: &Client,
+    client: &Connected,
     migration: &MigrationId,
     tables: &[MovingTable],
     shard: &str,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use super::epoch::{self, Token};
+use super::epoch::{self, Proof, Token};
 use crate::error::{At, StepError};
 use plans::names::MARKER_PREFIX;
 use plans::table::quote_literal;
@@ -66,8 +66,10 @@ impl Marker {
         token: &Token,
         shard: &str,
     ) -> Result<(), StepError> {
-        epoch::begin(client, token, shard).await?;
-        self.write_and_commit(client, shard).await
+        let what = format!("shard {shard}: writing a marker");
+        epoch::transact(client, token, Proof::Work, &self.sql(), (&what, shard))
+            .await
+            .map(|_| ())
     }
 
     /// Writes the marker into a transaction that has proved its epoch, and commits it.
@@ -77,12 +79,16 @@ impl Marker {
         shard: &str,
     ) -> Result<(), StepError> {
         let what = format!("shard {shard}: writing a marker");
-        let content = quote_literal(&serde_json::json!(self).to_string());
         client
-            .batch_execute(&format!(
-                "select pg_catalog.pg_logical_emit_message(true, '{MARKER_PREFIX}', {content}::text); commit"
-            ))
+            .batch_execute(&format!("{}; commit", self.sql()))
             .await
             .at(&what)
+    }
+
+    fn sql(&self) -> String {
+        let content = quote_literal(&serde_json::json!(self).to_string());
+        format!(
+            "select pg_catalog.pg_logical_emit_message(true, '{MARKER_PREFIX}', {content}::text)"
+        )
     }
 }

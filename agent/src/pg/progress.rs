@@ -1,5 +1,6 @@
 //! Durable progress of a change stream: it commits with the data that it speaks of (I3).
 
+use connect::Connected;
 use plans::names::Direction;
 use tokio_postgres::Client;
 
@@ -73,14 +74,14 @@ pub(crate) async fn read_settled(
 
 /// Writes the progress row inside the caller's transaction, which has proved its epoch.
 pub(crate) async fn write(
-    client: &Client,
+    client: &Connected,
     token: &Token,
     direction: Direction,
     progress: Progress,
     shard: &str,
 ) -> Result<(), StepError> {
     client
-        .execute(
+        .query_prepared(
             "insert into shardwright.progress as p (migration, direction, lsn, opened, transactions, changes)
              values ($1, $2, $3, $4, $5, $6)
              on conflict (migration, direction) do update

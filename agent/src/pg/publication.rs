@@ -4,6 +4,7 @@
 //! stream. One that was altered leaves changes out on every version. So what was made is recorded with it, and
 //! compared when keys change hands: as long as it is the same, nothing before that moment was left out.
 
+use connect::Connected;
 use plans::names::Direction;
 use plans::table::quote_literal;
 use tokio_postgres::Client;
@@ -43,7 +44,7 @@ pub(crate) async fn create(
 
 /// Refuses unless the publication is there as it was made.
 pub(crate) async fn check(
-    client: &Client,
+    client: &Connected,
     token: &Token,
     direction: Direction,
     shard: &str,
@@ -52,11 +53,11 @@ pub(crate) async fn check(
     let sql = format!(
         "select coalesce((select published from shardwright.move where migration = $1) = ({FORM}$2), false)"
     );
-    let row = client
-        .query_one(&sql, &[&token.migration.0, &name])
+    let rows = client
+        .query_prepared(&sql, &[&token.migration.0, &name])
         .await
         .at(format_args!("shard {shard}: reading publication {name}"))?;
-    if row.get(0) {
+    if rows[0].get(0) {
         return Ok(());
     }
     Err(StepError::refused(

@@ -9,7 +9,7 @@ use plans::names::SCHEMA;
 use plans::table::{quote_ident, quote_literal};
 use tokio_postgres::Client;
 
-use super::epoch::{self, Token};
+use super::epoch::{self, Proof, Token};
 use crate::error::{At, StepError};
 
 /// What a register is set to.
@@ -29,16 +29,18 @@ pub(crate) async fn set(
     setting: Setting,
     shard: &str,
 ) -> Result<(), StepError> {
-    epoch::continue_exclusive(client, token, count, shard).await?;
-    write_and_commit(client, token, setting, shard).await
+    write(client, token, Proof::Count(count), setting, shard)
+        .await
+        .map(|_| ())
 }
 
-async fn write_and_commit(
+async fn write(
     client: &Client,
     token: &Token,
+    proof: Proof,
     setting: Setting,
     shard: &str,
-) -> Result<(), StepError> {
+) -> Result<i64, StepError> {
     let what = format!("shard {shard}: setting the register to {setting:?}");
     let value = match setting {
         Setting::Open => "0".to_owned(),
@@ -55,12 +57,8 @@ async fn write_and_commit(
         Setting::Closed | Setting::FencedFor(_) => String::new(),
     };
     let register = quote_ident(&token.migration.register());
-    client
-        .batch_execute(&format!(
-            "{owns}select pg_catalog.setval('{SCHEMA}.{register}', {value}); commit"
-        ))
-        .await
-        .at(&what)
+    let sql = format!("{owns}select pg_catalog.setval('{SCHEMA}.{register}', {value})");
+    epoch::transact(client, token, proof, &sql, (&what, shard)).await
 }
 
 /// Whether a shard's register and `flipped` column show that it does not own the keys.
@@ -110,9 +108,7 @@ pub(crate) async fn begin_and_set(
     setting: Setting,
     shard: &str,
 ) -> Result<i64, StepError> {
-    let count = epoch::begin_next(client, token, number, shard).await?;
-    write_and_commit(client, token, setting, shard).await?;
-    Ok(count)
+    write(client, token, Proof::Next(number), setting, shard).await
 }
 
 /// Whether the migration's register is on the shard; it goes last, once nothing depends on it any more.
@@ -159,14 +155,9 @@ pub(crate) async fn tell_flipped(
     shard: &str,
 ) -> Result<i64, StepError> {
     let what = format!("shard {shard}: telling it of map version {version}");
-    let count = epoch::begin_next(client, token, number, shard).await?;
-    client
-        .execute(
-            "update shardwright.move set flipped = $2, owns = false where migration = $1",
-            &[&token.migration.0, &version],
-        )
-        .await
-        .at(&what)?;
-    epoch::commit(client, &what).await?;
-    Ok(count)
+    let sql = format!(
+        "update {SCHEMA}.move set flipped = {version}, owns = false where migration = {}",
+        quote_literal(token.migration.as_str())
+    );
+    epoch::transact(client, token, Proof::Next(number), &sql, (&what, shard)).await
 }

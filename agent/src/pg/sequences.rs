@@ -4,11 +4,12 @@
 //! Stride: a shard's sequences count by 64 and keep the shard's number as the remainder. Block: a shard's
 //! sequences stay in a block of 2^40 of its own. Keep: only the margin stands between the two sides.
 
+use connect::Connected;
 use plans::shard_map::Sequences;
 use plans::table::{MovingTable, quote_ident, quote_literal};
 use tokio_postgres::Client;
 
-use super::epoch::Token;
+use super::epoch::{self, Proof, Token};
 use super::guard;
 use crate::error::{At, StepError};
 
@@ -138,7 +139,7 @@ pub(crate) async fn behind(
 
 /// Where each sequence stands and its step; those that are not there are left out.
 pub(crate) async fn values(
-    client: &Client,
+    client: &Connected,
     names: &[String],
     shard: &str,
 ) -> Result<Vec<(String, i64, i64)>, StepError> {
@@ -155,7 +156,7 @@ pub(crate) async fn values(
         })
         .collect();
     let rows = client
-        .query(&parts.join(" union all "), &[])
+        .query_prepared(&parts.join(" union all "), &[])
         .await
         .at(format_args!("shard {shard}: reading sequences"))?;
     Ok(rows
@@ -164,10 +165,11 @@ pub(crate) async fn values(
         .collect())
 }
 
-/// Sets each sequence past the given value with a margin, within the shard's share and never backwards;
-/// inside the caller's transaction.
+/// Sets each sequence past the given value with a margin, within the shard's share and never backwards; within the
+/// attempt that has begun on this shard with `count`.
 pub(crate) async fn advance(
     client: &Client,
+    (token, count): (&Token, i64),
     values: &[(String, i64, i64)],
     share: Share,
     shard: &str,
@@ -192,8 +194,11 @@ pub(crate) async fn advance(
             )
         })
         .collect();
-    client
-        .batch_execute(&parts.join("; "))
+    let (sql, what) = (
+        parts.join("; "),
+        format!("shard {shard}: setting sequences"),
+    );
+    epoch::transact(client, token, Proof::Count(count), &sql, (&what, shard))
         .await
-        .at(format_args!("shard {shard}: setting sequences"))
+        .map(|_| ())
 }

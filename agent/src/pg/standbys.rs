@@ -3,6 +3,7 @@
 //! A receiver that never says how far it is on disk counts as behind: nothing can be known of it.
 //! From PostgreSQL 17 on standbys can keep copies of slots. That changes nothing of what a promotion means (I10).
 
+use connect::Connected;
 use plans::table::quote_literal;
 use tokio_postgres::Client;
 
@@ -24,23 +25,23 @@ pub(crate) async fn keep_slots(client: &Client, shard: &str) -> Result<bool, Ste
 }
 
 /// How far the shard's own log is on its disk.
-pub(crate) async fn flushed(client: &Client, shard: &str) -> Result<Lsn, StepError> {
-    let row = client
-        .query_one("select pg_catalog.pg_current_wal_flush_lsn()", &[])
+pub(crate) async fn flushed(client: &Connected, shard: &str) -> Result<Lsn, StepError> {
+    let rows = client
+        .query_prepared("select pg_catalog.pg_current_wal_flush_lsn()", &[])
         .await
         .at(format_args!("shard {shard}: reading its log position"))?;
-    Ok(row.get(0))
+    Ok(rows[0].get(0))
 }
 
 /// A sentence for each standby that has not `flushed` that much, besides those that the request names.
 pub(crate) async fn behind(
-    client: &Client,
+    client: &Connected,
     flushed: Lsn,
     ignored: &[String],
     shard: &str,
 ) -> Result<Vec<String>, StepError> {
     let rows = client
-        .query(
+        .query_prepared(
             "select r.application_name::text, r.state::text,
                     pg_catalog.pg_wal_lsn_diff($1, r.flush_lsn)::bigint
              from pg_catalog.pg_stat_replication r

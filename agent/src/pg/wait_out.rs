@@ -7,23 +7,25 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use connect::Connected;
 use plans::table::MovingTable;
 use tokio::time::Instant;
-use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
 
-const POLL: Duration = Duration::from_millis(2);
+/// Pause after the first look at writers that have not ended; each one after that is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_micros(250);
+const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
 /// Writers on the moving tables right now, by virtual transaction id; sessions of ours are excepted.
 pub(crate) async fn writers(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
     shard: &str,
 ) -> Result<BTreeSet<String>, StepError> {
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let rows = client
-        .query(
+        .query_prepared(
             "select distinct l.virtualtransaction
              from pg_catalog.pg_locks l
              where l.locktype = 'relation' and l.granted
@@ -45,12 +47,13 @@ pub(crate) async fn writers(
 /// # Errors
 /// `wait_out.budget` when one of them is still there at `deadline`.
 pub(crate) async fn wait_out(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
     deadline: Instant,
     shard: &str,
 ) -> Result<(), StepError> {
     let mut remembered = writers(client, tables, shard).await?;
+    let mut pause = FIRST_PAUSE;
     while !remembered.is_empty() {
         if Instant::now() >= deadline {
             return Err(StepError::not_yet(
@@ -61,7 +64,8 @@ pub(crate) async fn wait_out(
                 ),
             ));
         }
-        tokio::time::sleep(POLL).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
         let now = writers(client, tables, shard).await?;
         remembered.retain(|writer| now.contains(writer));
     }

@@ -8,6 +8,7 @@
 //! were given away, and only then is it looked whether rows of the moving keys are there.
 //! A second run takes back what the first one did and begins again: the copy has not begun, or is void.
 
+use connect::Connected;
 use plans::request::Schema::Existing;
 use plans::step::create_target::TargetCreated;
 use plans::table::MovingTable;
@@ -128,7 +129,7 @@ async fn is_live(context: &Context, session: &Client, shard: &str) -> Result<boo
 }
 
 /// Takes part in a live shard: nothing is created but our own register and guards.
-async fn join(context: &Context, session: &Client, shard: &str) -> Result<(), StepError> {
+async fn join(context: &Context, session: &Connected, shard: &str) -> Result<(), StepError> {
     let dispatch = &context.dispatch;
     context.say("putting guards on the target's tables");
     let found = catalog::fingerprint(session, &dispatch.tables, shard).await?;

@@ -7,6 +7,7 @@
 
 mod clear_way;
 pub(super) mod gate;
+mod last_look;
 mod offline;
 pub(super) mod spare;
 mod way_back;

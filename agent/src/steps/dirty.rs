@@ -10,6 +10,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use connect::Connected;
 use futures::future::try_join_all;
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -28,8 +29,8 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// The sessions of a comparison.
 pub(crate) struct Both<'a> {
-    pub(crate) origin: &'a Client,
-    pub(crate) destination: &'a Client,
+    pub(crate) origin: &'a Connected,
+    pub(crate) destination: &'a Connected,
 }
 
 /// Compares dirty keys while writes go on and forgets those that are equal; how many are left.
@@ -40,17 +41,34 @@ pub(crate) async fn recheck(
 ) -> Result<usize, StepError> {
     let mut left = 0;
     for moving in dirty_tables(context, sides, both).await? {
-        let mut after = String::new();
-        while let Some(page) = page(sides, both, &moving, &after).await? {
+        let mut after = Some(String::new());
+        while let Some(key) = after {
+            let page = page(sides, both, &moving, &key).await?;
             let (clean, rest): (Vec<DirtyRow>, Vec<DirtyRow>) =
                 judge(sides, both, &moving, &page).await?;
             left += rest.len();
             let relation = moving.table.table.to_string();
             forget(both.destination, sides, &relation, &clean).await?;
-            after = page.last().map(|row| row.key.clone()).unwrap_or_default();
+            after = last_of_full(&page);
         }
     }
     Ok(left)
+}
+
+/// Compares no more than a page of each table, and forgets nothing: the sessions know the statements then.
+pub(crate) async fn rehearse(
+    context: &Context,
+    sides: &Sides,
+    both: &Both<'_>,
+) -> Result<(), StepError> {
+    dirty_tables(context, sides, both).await?;
+    let tables = context.dispatch.tables.iter();
+    for table in tables.filter(|table| !table.is_reference()) {
+        let moving = Moving::new(table, &context.dispatch.keys);
+        let page = page(sides, both, &moving, "").await?;
+        judge(sides, both, &moving, &page).await?;
+    }
+    Ok(())
 }
 
 /// How many dirty keys differ while neither side changes, and how many were compared.
@@ -65,12 +83,13 @@ pub(crate) async fn differences(
     let tables = dirty_tables(context, sides, both).await?;
     let counts = tables.iter().map(|moving| async move {
         let (mut different, mut compared) = (0, 0);
-        let mut after = String::new();
-        while let Some(page) = page(sides, both, moving, &after).await? {
+        let mut after = Some(String::new());
+        while let Some(key) = after {
+            let page = page(sides, both, moving, &key).await?;
             let (clean, rest) = judge(sides, both, moving, &page).await?;
             different += rest.len();
             compared += clean.len() + rest.len();
-            after = page.last().map(|row| row.key.clone()).unwrap_or_default();
+            after = last_of_full(&page);
         }
         Ok::<_, StepError>((different, compared))
     });
@@ -94,20 +113,24 @@ async fn dirty_tables<'a>(
         .collect())
 }
 
-/// The next dirty keys behind `after` with the destination's rows; `None` when there are no more.
+/// Where the next page begins, if there may be one.
+fn last_of_full(page: &[DirtyRow]) -> Option<String> {
+    let full = i64::try_from(page.len()).is_ok_and(|rows| rows >= KEYS_AT_ONCE);
+    page.last().filter(|_| full).map(|row| row.key.clone())
+}
+
+/// The next dirty keys behind `after` with the destination's rows.
 async fn page(
     sides: &Sides,
     both: &Both<'_>,
     moving: &Moving<'_>,
     after: &str,
-) -> Result<Option<Vec<DirtyRow>>, StepError> {
+) -> Result<Vec<DirtyRow>, StepError> {
     let destination = Side {
         client: both.destination,
         shard: &sides.destination.name,
     };
-    let rows =
-        compare::rows_of_dirty(destination, &sides.token, moving, after, KEYS_AT_ONCE).await?;
-    Ok((!rows.is_empty()).then_some(rows))
+    compare::rows_of_dirty(destination, &sides.token, moving, after, KEYS_AT_ONCE).await
 }
 
 /// Those whose rows are equal on the origin, and the others.

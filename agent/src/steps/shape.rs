@@ -3,12 +3,12 @@
 //! Order: changes are refused from here on where the request wants that, guards that were dropped are put back
 //! before a comparison of everything, definitions are compared.
 
+use connect::Connected;
 use plans::names::Direction;
 use plans::request::Ddl;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::table::{MovingTable, TableName};
-use tokio_postgres::Client;
 
 use crate::controller::CleanupRecord;
 use crate::error::StepError;
@@ -18,8 +18,8 @@ use crate::pg::{catalog, ddl_guard, epoch, guard};
 
 /// Both shards, with a session on each.
 pub(super) struct Both<'a> {
-    pub(super) source: (&'a Client, &'a str),
-    pub(super) target: (&'a Client, &'a str),
+    pub(super) source: (&'a Connected, &'a str),
+    pub(super) target: (&'a Connected, &'a str),
 }
 
 /// Looks at both shards before the step does anything.
@@ -104,7 +104,8 @@ async fn adopt(
     bare: bool,
 ) -> Result<(), StepError> {
     let planned = &context.dispatch.tables;
-    let (tables, changes) = ddl::carried(planned, [both.source, both.target]).await?;
+    let sides = [both.source, both.target].map(|(session, shard)| (&**session, shard));
+    let (tables, changes) = ddl::carried(planned, sides).await?;
     // Indexes, constraints and triggers of a new target are compared once they are built.
     if bare && columns(&tables) == columns(planned) {
         return Ok(());
@@ -170,8 +171,8 @@ async fn put_guards_back(context: &Context, both: &Both<'_>) -> Result<(), StepE
 /// Both shards in the order of a cutover's two sides.
 pub(super) fn of_sides<'a>(
     direction: Direction,
-    losing: (&'a Client, &'a str),
-    gaining: (&'a Client, &'a str),
+    losing: (&'a Connected, &'a str),
+    gaining: (&'a Connected, &'a str),
 ) -> Both<'a> {
     match direction {
         Direction::Forward => Both {

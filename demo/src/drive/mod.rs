@@ -5,6 +5,7 @@
 
 mod balance;
 mod check;
+mod cutovers;
 mod follow;
 mod hand;
 mod migrate;
@@ -24,6 +25,7 @@ use crate::report::{Outcome, Report};
 use crate::scenario::Scenario;
 use crate::workload::{Mix, Settings, Workload};
 use client::{Map, ShardAccess};
+pub use cutovers::{Spread, WriteStops, write_stops};
 pub(crate) use follow::ready;
 use hand::Hand;
 use plans::id::ShardName;

@@ -11,9 +11,9 @@ pub struct Window {
     pub total: f64,
     /// Waiting for writers that were there before the fence, and again after the seal.
     pub wait_out: f64,
-    /// Marker to marker applied.
+    /// Marker to marker applied; sequences set meanwhile.
     pub drain: f64,
-    /// Dirty keys compared, sequences set.
+    /// Dirty keys compared.
     pub check: f64,
     /// Seal, second marker, guards and fingerprints read again.
     pub seal: f64,

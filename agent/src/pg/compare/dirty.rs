@@ -1,11 +1,10 @@
 //! Dirty keys with the rows behind them, read in pages that one statement makes.
 
-use tokio_postgres::Client;
-
 use super::{Moving, Side};
 use crate::error::{At, StepError};
 use crate::pg::epoch::Token;
 use crate::pg::lsn::Lsn;
+use connect::Connected;
 
 /// A dirty key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,13 +18,13 @@ pub(crate) struct DirtyRow {
 
 /// The relations that have dirty keys.
 pub(crate) async fn dirty_relations(
-    client: &Client,
+    client: &Connected,
     token: &Token,
     shard: &str,
 ) -> Result<Vec<String>, StepError> {
     // One step of the index for each relation, however many keys it has.
     let rows = client
-        .query(
+        .query_prepared(
             "with recursive dirty (relation) as (
                (select relation from shardwright.dirty where migration = $1 order by relation limit 1)
                union all
@@ -51,7 +50,7 @@ pub(crate) async fn rows_of_dirty(
 ) -> Result<Vec<DirtyRow>, StepError> {
     let rows = side
         .client
-        .query(
+        .query_prepared(
             &format!(
                 "with given as materialized (
                    select key as shardwright_text, lsn as shardwright_lsn, digest as shardwright_digest

@@ -205,7 +205,7 @@ pub(crate) async fn keyed_rows(
 ) -> Result<BTreeMap<String, String>, StepError> {
     let rows = side
         .client
-        .query(
+        .query_prepared(
             &format!(
                 "{GIVEN} select given.shardwright_text, {hash} from given {join} {grouped}",
                 hash = moving.hash(),

@@ -26,14 +26,14 @@ pub(crate) use record::{Chunk, Records, Storage, Sums};
 pub(crate) use repair::{delete_rows, insert_rows, values};
 pub(crate) use report::read_report;
 
+use connect::Connected;
 use plans::key_set::KeySet;
 use plans::table::{MovingTable, quote_ident};
-use tokio_postgres::Client;
 
 /// A session and the name of its shard.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a Connected,
     pub(crate) shard: &'a str,
 }
 

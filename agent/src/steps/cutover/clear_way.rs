@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::request::LongWriters;
 use plans::wire::{CutoverAnswer, CutoverAsk, LongWriter};
 use tokio::time::Instant;
-use tokio_postgres::Client;
 
 use super::{Parties, ask_until_answered, refused};
 use crate::error::StepError;
@@ -28,7 +28,7 @@ const CANCEL_PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Way<'a> {
     context: &'a Context,
     parties: &'a Parties,
-    losing: &'a Client,
+    losing: &'a Connected,
     /// Writers in the way, with the time when each was seen first.
     standing: Vec<(LongWriter, Instant)>,
     /// Writers whose statement was cancelled, and when.
@@ -38,7 +38,7 @@ pub(super) struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    pub(super) fn new(context: &'a Context, parties: &'a Parties, losing: &'a Client) -> Self {
+    pub(super) fn new(context: &'a Context, parties: &'a Parties, losing: &'a Connected) -> Self {
         Self {
             context,
             parties,

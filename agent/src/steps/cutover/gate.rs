@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::failure::{Failure, RetryClass};
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -83,8 +84,8 @@ pub(super) async fn share_out(
 pub(super) async fn facts(
     context: &Context,
     parties: &Parties,
-    losing: &Client,
-    gaining: &Client,
+    losing: &Connected,
+    gaining: &Connected,
 ) -> Result<Facts, StepError> {
     let tables = &context.dispatch.tables;
     let id = &context.dispatch.migration;
@@ -125,7 +126,7 @@ pub(super) async fn facts(
 async fn check_rewritten(
     context: &Context,
     parties: &Parties,
-    (losing, gaining): (&Client, &Client),
+    (losing, gaining): (&Connected, &Connected),
 ) -> Result<Storage, StepError> {
     let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
     let now = catalog::storage(losing, context.captured(parties.direction), &origin.name).await?;
@@ -190,7 +191,7 @@ fn rewritten(message: String) -> StepError {
 /// What the losing shard's stream sends is everything that it should; an offline move has none.
 pub(super) async fn check_stream(
     context: &Context,
-    losing: &Client,
+    losing: &Connected,
     parties: &Parties,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -204,7 +205,7 @@ pub(super) async fn check_stream(
 /// I10: the shard that a stream of this direction reads is the same server, on the same timeline, as at first.
 pub(in crate::steps) async fn check_identity(
     context: &Context,
-    session: &Client,
+    session: &Connected,
     shard: &str,
     direction: Direction,
 ) -> Result<(), StepError> {
@@ -227,9 +228,9 @@ pub(in crate::steps) async fn check_identity(
 }
 
 /// Which server a session is on, and its timeline.
-pub(super) async fn identity(session: &Client, shard: &str) -> Result<Identity, StepError> {
-    let row = session
-        .query_one(
+pub(super) async fn identity(session: &Connected, shard: &str) -> Result<Identity, StepError> {
+    let rows = session
+        .query_prepared(
             "select system_identifier::text,
                     pg_catalog.substring(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8)
              from pg_catalog.pg_control_system()",
@@ -237,9 +238,9 @@ pub(super) async fn identity(session: &Client, shard: &str) -> Result<Identity, 
         )
         .await
         .at(format_args!("shard {shard}: identifying the server"))?;
-    let timeline: String = row.get(1);
+    let timeline: String = rows[0].get(1);
     Ok(Identity {
-        system: row.get(0),
+        system: rows[0].get(0),
         timeline: i32::from_str_radix(&timeline, 16).unwrap_or(0),
     })
 }

@@ -3,10 +3,10 @@
 //! The slot is made when the gate has been passed, so that the source keeps no log for it while somebody is waited
 //! for. Its stream begins at the open marker of this roll back: what lies before it came from the target.
 
+use connect::Connected;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::preflight::{Identity, Preflighted};
-use tokio_postgres::Client;
 
 use super::gate;
 use crate::error::{At, StepError};
@@ -48,7 +48,11 @@ pub(super) async fn check(context: &Context) -> Result<(), StepError> {
     }
 }
 
-async fn same_server(session: &Client, shard: &Shard, known: &Identity) -> Result<(), StepError> {
+async fn same_server(
+    session: &Connected,
+    shard: &Shard,
+    known: &Identity,
+) -> Result<(), StepError> {
     let found = gate::identity(session, &shard.name).await?;
     if &found == known {
         return Ok(());

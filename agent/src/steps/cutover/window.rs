@@ -2,35 +2,49 @@
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::id::AttemptNo;
 use plans::names::Direction;
 use plans::step::cutover::{CutOver, Window};
 use plans::wire::{CutoverAnswer, CutoverAsk};
 use tokio::time::Instant;
-use tokio_postgres::Client;
 use uuid::Uuid;
 
-use super::gate::{self, Facts};
+use super::gate::Facts;
+use super::last_look::{last_look, standbys_flushed};
 use super::{
     Parties, ask_controller, ask_until_answered, follow, millis, open, refused, tell_former,
 };
-use crate::error::StepError;
+use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pg::epoch;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
-use crate::pg::{catalog, guard, sequences, standbys, wait_out};
+use crate::pg::{sequences, wait_out};
 use crate::steps::dirty::{self, Both};
-use crate::steps::verify;
+use crate::steps::verify::{self, Sides};
 use crate::stream::Stream;
 
 /// Sessions that are open before the fence, so that none is opened inside the window.
 struct Sessions {
-    losing: connect::Connected,
-    gaining: connect::Connected,
+    losing: Connected,
+    gaining: Connected,
 }
 
 impl Sessions {
+    /// A statement is planned once: inside the window it is only run.
+    async fn open(sides: &Sides) -> Result<Self, StepError> {
+        let (losing, gaining) = tokio::try_join!(
+            sides.origin.session("cutover"),
+            sides.destination.session("cutover")
+        )?;
+        for (session, shard) in [(&losing, &sides.origin), (&gaining, &sides.destination)] {
+            let set = session.batch_execute("set plan_cache_mode = force_generic_plan");
+            let what = format!("shard {}: setting up the session", shard.name);
+            set.await.at(what)?;
+        }
+        Ok(Self { losing, gaining })
+    }
+
     fn both(&self) -> Both<'_> {
         Both {
             origin: &self.losing,
@@ -51,11 +65,8 @@ pub(super) async fn attempt(
     attempt: AttemptNo,
     facts: &Facts,
 ) -> Result<CutOver, StepError> {
-    let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
-    let sessions = Sessions {
-        losing: origin.session("cutover").await?,
-        gaining: destination.session("cutover").await?,
-    };
+    let destination = &parties.sides.destination;
+    let sessions = Sessions::open(&parties.sides).await?;
     let token = &parties.sides.token;
     let version = parties.version.0;
     let witnessed = register::witness(
@@ -66,6 +77,7 @@ pub(super) async fn attempt(
         &destination.name,
     )
     .await?;
+    rehearse(context, parties, facts, &sessions).await?;
     for _ in 0..RECHECKS {
         let left = dirty::recheck(context, &parties.sides, &sessions.both()).await?;
         context.say(format!(
@@ -131,12 +143,8 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    fn losing(&self) -> (&Client, &str) {
+    fn losing(&self) -> (&Connected, &str) {
         (&self.sessions.losing, &self.parties.sides.origin.name)
-    }
-
-    fn gaining(&self) -> (&Client, &str) {
-        (&self.sessions.gaining, &self.parties.sides.destination.name)
     }
 
     /// C3 to C6; how many dirty keys were compared.
@@ -152,10 +160,14 @@ impl Attempt<'_> {
         self.window.wait_out = millis(waiting);
 
         let draining = Instant::now();
-        let (client, shard) = self.losing();
         let marker = Marker::new(token, self.number.0, Kind::Fenced);
-        marker.emit(client, token, shard).await?;
-        self.applied_at_fence = self.applied(marker.id).await?;
+        let drained = async {
+            let (client, shard) = self.losing();
+            marker.emit(client, token, shard).await?;
+            self.applied(marker.id).await
+        };
+        // Nobody writes to the moving keys any more, so their sequences are where they will stay.
+        (self.applied_at_fence, ()) = tokio::try_join!(drained, self.carry_sequences())?;
         self.window.drain = millis(draining);
 
         let checking = Instant::now();
@@ -191,9 +203,16 @@ impl Attempt<'_> {
         ))
     }
 
-    /// C6: dirty keys are equal on both sides; sequences are set past the losing shard's.
+    /// C6: sequences are set past the losing shard's.
+    async fn carry_sequences(&self) -> Result<(), StepError> {
+        let sessions = (&self.sessions.losing, &self.sessions.gaining);
+        let (context, parties) = (self.context, self.parties);
+        carry_sequences(context, parties, self.facts, sessions, self.witnessed).await
+    }
+
+    /// C6: dirty keys are equal on both sides.
     async fn check(&self) -> Result<i64, StepError> {
-        let ((losing, _), (gaining, _)) = (self.losing(), self.gaining());
+        let (losing, _) = self.losing();
         let sides = &self.parties.sides;
         let both = self.sessions.both();
         let (different, compared) = dirty::differences(self.context, sides, &both).await?;
@@ -211,14 +230,6 @@ impl Attempt<'_> {
                 "find out who wrote to the new shard; abort the migration and plan it again",
             ));
         }
-        carry_sequences(
-            self.context,
-            self.parties,
-            self.facts,
-            (losing, gaining),
-            self.witnessed,
-        )
-        .await?;
         Ok(i64::try_from(compared).unwrap_or(i64::MAX))
     }
 
@@ -246,18 +257,15 @@ impl Attempt<'_> {
         if let Some(stream) = self.context.owned.stream.lock().await.as_ref() {
             stream.stop_at(marker.id);
         }
-        marker.emit(client, token, shard).await?;
-        self.nothing_since_the_fence(self.applied(marker.id).await?)?;
+        let (context, parties) = (self.context, self.parties);
+        let drained = async {
+            marker.emit(client, token, shard).await?;
+            self.nothing_since_the_fence(self.applied(marker.id).await?)
+        };
+        let flushed = standbys_flushed(context, parties, client, self.deadline);
+        tokio::try_join!(drained, flushed)?;
         self.end_stream().await;
-        let (client, _) = self.losing();
-        last_look(
-            self.context,
-            self.parties,
-            client,
-            self.facts,
-            self.deadline,
-        )
-        .await?;
+        last_look(context, parties, client, self.facts).await?;
         self.window.wait_out += waited;
         self.window.seal = millis(sealing) - waited;
         Ok(())
@@ -288,6 +296,22 @@ impl Attempt<'_> {
     }
 }
 
+/// Asks once what will be asked inside the window: the sessions know it then, and what would end the attempt is found
+/// before anything is refused to anybody.
+async fn rehearse(
+    context: &Context,
+    parties: &Parties,
+    facts: &Facts,
+    sessions: &Sessions,
+) -> Result<(), StepError> {
+    let (losing, shard) = (&sessions.losing, parties.sides.origin.name.as_str());
+    wait_out::writers(losing, &context.keyed(), shard).await?;
+    dirty::rehearse(context, &parties.sides, &sessions.both()).await?;
+    sequences::values(losing, &facts.sequences, shard).await?;
+    standbys_flushed(context, parties, losing, Instant::now() + budget(context)).await?;
+    last_look(context, parties, losing, facts).await
+}
+
 fn fenced_point(direction: Direction) -> &'static str {
     match direction {
         Direction::Forward => "cutover.fenced",
@@ -300,67 +324,13 @@ pub(super) async fn carry_sequences(
     context: &Context,
     parties: &Parties,
     facts: &Facts,
-    (losing, gaining): (&Client, &Client),
+    (losing, gaining): (&Connected, &Connected),
     witnessed: i64,
 ) -> Result<(), StepError> {
     let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
     let values = sequences::values(losing, &facts.sequences, &origin.name).await?;
     let shard = destination.name.as_str();
-    epoch::continue_exclusive(gaining, &parties.sides.token, witnessed, shard).await?;
     let share = destination.share(context.dispatch.sequences);
-    sequences::advance(gaining, &values, share, shard).await?;
-    epoch::commit(gaining, &format!("shard {shard}: setting sequences")).await
-}
-
-/// The last act on the losing shard: nothing has changed since the gate (R10), standbys have it (R6).
-pub(super) async fn last_look(
-    context: &Context,
-    parties: &Parties,
-    losing: &Client,
-    facts: &Facts,
-    deadline: Instant,
-) -> Result<(), StepError> {
-    let shard = parties.sides.origin.name.as_str();
-    let ignored = &context.dispatch.options.ignore_standbys;
-    standbys_flushed(losing, ignored, shard, deadline).await?;
-    // One connection, five questions at once.
-    let (now, fingerprint, storage, (), ()) = tokio::try_join!(
-        guard::standing(losing, &context.dispatch.migration, shard),
-        catalog::fingerprint(losing, &context.dispatch.tables, shard),
-        catalog::storage(losing, context.captured(parties.direction), shard),
-        gate::check_identity(context, losing, shard, parties.direction),
-        gate::check_stream(context, losing, parties, shard),
-    )?;
-    if now != facts.guards || fingerprint != facts.fingerprint || storage != facts.storage {
-        return Err(StepError::not_yet(
-            "schema.changed",
-            format!("shard {shard}: guards or tables changed during the cutover"),
-        ));
-    }
-    Ok(())
-}
-
-/// A standby that lacks the seal could be promoted and take writes to the moved keys.
-async fn standbys_flushed(
-    client: &Client,
-    ignored: &[String],
-    shard: &str,
-    deadline: Instant,
-) -> Result<(), StepError> {
-    let flushed = standbys::flushed(client, shard).await?;
-    loop {
-        let behind = standbys::behind(client, flushed, ignored, shard).await?;
-        let Some(first) = behind.first() else {
-            return Ok(());
-        };
-        if Instant::now() >= deadline {
-            return Err(StepError::not_yet(
-                "standby.behind",
-                format!(
-                    "shard {shard}: a standby lacks the seal when the write-stop budget is over: {first}"
-                ),
-            ));
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let token = &parties.sides.token;
+    sequences::advance(gaining, (token, witnessed), &values, share, shard).await
 }

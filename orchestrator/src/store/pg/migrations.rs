@@ -267,19 +267,32 @@ pub(super) async fn insert_events(
     id: &MigrationId,
     events: &[NewEvent],
 ) -> Result<(), StoreError> {
-    for event in events {
-        sqlx::query(
-            "insert into event (migration, seq, at, actor, kind, step, data) \
-             select $1, coalesce(max(seq), 0) + 1, $2, $3, $4, $5, $6 from event where migration = $1",
-        )
-        .bind(id.as_str())
-        .bind(event.at)
-        .bind(&event.actor)
-        .bind(&event.kind)
-        .bind(event.step.as_ref().map(|step| step.as_str()))
-        .bind(&event.data)
-        .execute(&mut *session)
-        .await?;
+    if events.is_empty() {
+        return Ok(());
     }
+    let (mut at, mut actors, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut steps, mut data) = (Vec::new(), Vec::new());
+    for event in events {
+        at.push(event.at);
+        actors.push(event.actor.as_str());
+        kinds.push(event.kind.as_str());
+        steps.push(event.step.as_ref().map(|step| step.as_str()));
+        data.push(Json(&event.data));
+    }
+    sqlx::query(
+        "insert into event (migration, seq, at, actor, kind, step, data) \
+         select $1, (select coalesce(max(seq), 0) from event where migration = $1) + n, \
+                at, actor, kind, step, data \
+         from unnest($2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::jsonb[]) \
+              with ordinality as new (at, actor, kind, step, data, n)",
+    )
+    .bind(id.as_str())
+    .bind(at)
+    .bind(actors)
+    .bind(kinds)
+    .bind(steps)
+    .bind(data)
+    .execute(session)
+    .await?;
     Ok(())
 }

@@ -22,12 +22,9 @@ impl PgStore {
     /// `no key update`: rows that refer to the migration can still be written.
     pub(super) async fn hold_row(&self, id: &MigrationId) -> Result<Box<dyn Sealed>, StoreError> {
         let mut transaction = self.begin().await?;
-        sqlx::query("select from migration where id = $1 for no key update")
-            .bind(id.as_str())
-            .execute(&mut *transaction)
-            .await?;
         sqlx::query(
-            "select from map where name = (select map from migration where id = $1) for update",
+            "select from map where name = \
+             (select map from migration where id = $1 for no key update) for update",
         )
         .bind(id.as_str())
         .execute(&mut *transaction)

@@ -1,0 +1,187 @@
+//! Cutover after cutover of one migration while the application writes: how long each of them stopped the writes.
+//!
+//! Forward, back, forward again, each with everything that belongs to it; the figures are the agent's own.
+
+use super::follow::Follower;
+use super::{Run, load, migrate, progress, ready, register};
+use crate::api::Migration;
+use crate::error::DemoError;
+use crate::fleet::Fleet;
+use crate::ledger::Phase;
+use crate::options::Options;
+use crate::scenario::Scenario;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use plans::step::cutover::{CutOver, Window};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// So long the application writes undisturbed between two cutovers.
+const BETWEEN: Duration = Duration::from_millis(500);
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct WriteStops {
+    /// One for each cutover, in order: forward, back, forward.
+    pub windows: Vec<Window>,
+    /// Attempts that were given up and made again.
+    pub given_up: i64,
+    /// Transactions that the application had acknowledged.
+    pub acknowledged: u64,
+}
+
+/// Milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Half of them were not longer.
+    pub p50: f64,
+    /// Of a hundred, 99 were not longer.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+impl WriteStops {
+    /// The write stop and its parts, by name.
+    #[must_use]
+    pub fn spreads(&self) -> Vec<(&'static str, Spread)> {
+        let parts: [(&'static str, fn(&Window) -> f64); 7] = [
+            ("total", |w| w.total),
+            ("wait_out", |w| w.wait_out),
+            ("drain", |w| w.drain),
+            ("check", |w| w.check),
+            ("seal", |w| w.seal),
+            ("flip", |w| w.flip),
+            ("open", |w| w.open),
+        ];
+        let spread = |(name, part): (_, fn(&Window) -> f64)| {
+            let mut values: Vec<f64> = self.windows.iter().map(part).collect();
+            values.sort_by(f64::total_cmp);
+            (name, spread(&values))
+        };
+        parts.into_iter().map(spread).collect()
+    }
+}
+
+/// Of sorted values; by nearest rank.
+fn spread(sorted: &[f64]) -> Spread {
+    let at = |percent: usize| {
+        let rank = (sorted.len() * percent).div_ceil(100);
+        sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+    };
+    Spread {
+        p50: at(50),
+        p99: at(99),
+        max: at(100),
+    }
+}
+
+/// Makes so many cutovers of one plain split on a private fleet, with the options' shop and load.
+///
+/// # Errors
+/// [`DemoError`] when a cutover does not come to its end.
+pub async fn write_stops(options: &Options, cutovers: u32) -> Result<WriteStops, DemoError> {
+    options.check()?;
+    cluster::sweep(&cluster::temporary_base())?;
+    let scenario = Scenario::new(options, migrate::behaviour(options));
+    let fleet = Arc::new(Fleet::start(options, &scenario.shards).await?);
+    let measured = with_fleet(options, scenario, Arc::clone(&fleet), cutovers).await;
+    if measured.is_err() {
+        eprint!("{}", fleet.logs());
+    }
+    let stopped = fleet.stop_programs().await;
+    let measured = measured?;
+    stopped?;
+    Ok(measured)
+}
+
+async fn with_fleet(
+    options: &Options,
+    scenario: Scenario,
+    fleet: Arc<Fleet>,
+    cutovers: u32,
+) -> Result<WriteStops, DemoError> {
+    fleet.start_programs(&[]).await?;
+    let ledger = Arc::new(load(&scenario, &fleet).await?);
+    let api = crate::api::Api::new(fleet.urls());
+    ready(&api).await?;
+    let map = register(&api, &scenario, &fleet).await?;
+    let run = Run {
+        options,
+        mix: Arc::new(scenario.mix()),
+        scenario,
+        fleet,
+        api,
+        map,
+        ledger,
+    };
+    let workload = run.start_workload();
+    let _ticker = progress::ticker(Arc::clone(&run.ledger));
+    run.moving(Phase::Before, 20).await?;
+    let measured = run.back_and_forth(cutovers).await?;
+    workload
+        .stop()
+        .await
+        .map_err(DemoError::io("write the ledger"))?;
+    Ok(measured)
+}
+
+impl Run<'_> {
+    async fn back_and_forth(&self, cutovers: u32) -> Result<WriteStops, DemoError> {
+        let plan = self.api.plan(&self.scenario.request).await?;
+        self.ledger.enter(Phase::Copy);
+        let id = self.api.submit(&plan).await?;
+        let mut follower = Follower::new(&self.api, &self.ledger, id);
+        let gate = |m: &Migration| m.state == MigrationState::Waiting;
+        follower.until("the gate", gate).await?;
+        let mut measured = WriteStops::default();
+        for number in 0..cutovers {
+            tokio::time::sleep(BETWEEN).await;
+            let (verb, made, held) = match number % 2 {
+                0 => ("approve", StepKind::Cutover, StepKind::Hold),
+                _ => ("rollback", StepKind::Rollback, StepKind::HoldBack),
+            };
+            follower.command(verb).await?;
+            let held = |m: &Migration| {
+                m.step(held)
+                    .is_some_and(|step| step.state == StepState::Running)
+            };
+            let migration = follower.until("the end of the cutover", held).await?;
+            let cut: CutOver = migration.output(made).ok_or_else(|| DemoError::Stopped {
+                id: migration.id.clone(),
+                state: migration.state,
+                reason: migration.reason(),
+            })?;
+            measured.given_up = cut.attempt - i64::from(number) - 1;
+            measured.windows.push(cut.window);
+        }
+        measured.acknowledged = self.ledger.tally().acknowledged;
+        Ok(measured)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_values_that_were_measured() {
+        let windows = (1..=200).map(|total| Window {
+            total: f64::from(total),
+            ..Window::default()
+        });
+        let stops = WriteStops {
+            windows: windows.rev().collect(),
+            ..WriteStops::default()
+        };
+        let (name, total) = stops.spreads()[0];
+        let expected = Spread {
+            p50: 100.0,
+            p99: 198.0,
+            max: 200.0,
+        };
+        assert_eq!((name, total), ("total", expected));
+    }
+}
