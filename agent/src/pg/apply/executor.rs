@@ -194,8 +194,12 @@ async fn sent(mut execution: Execution<'_>) -> Execution<'_> {
     }
 }
 
-/// The rows or their values are why it failed: another number of them, or a constraint.
+/// Classes of SQLSTATEs that speak of a statement or its values, not of the server's state.
+const OF_STATEMENTS: [&str; 5] = ["sql.0A", "sql.22", "sql.23", "sql.42", "sql.54"];
+
+/// The rows, their values or the set's statement are why it failed: another number of them, a constraint, a type that
+/// does not allow what a set does with it.
 fn is_of_data(error: &StepError) -> bool {
     let code = error.failure().map_or("", |failure| failure.code.as_str());
-    code == MISCOUNTED || code.starts_with("sql.22") || code.starts_with("sql.23")
+    code == MISCOUNTED || OF_STATEMENTS.iter().any(|class| code.starts_with(class))
 }
