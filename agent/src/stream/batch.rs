@@ -53,7 +53,7 @@ pub(super) struct Batch {
 impl Batch {
     pub(super) fn new(executor: Executor, applier: Applier, progress: Progress) -> Self {
         Self {
-            lane: Lane::Idle(executor),
+            lane: Lane::Idle(Box::new(executor)),
             applier,
             progress,
             open: false,

@@ -22,8 +22,8 @@ pub(super) struct Piece {
 
 /// Executes one piece at a time, while the next one is gathered.
 pub(super) enum Lane {
-    Idle(Executor),
-    Busy(BoxFuture<'static, Result<Executor, StepError>>),
+    Idle(Box<Executor>),
+    Busy(BoxFuture<'static, Result<Box<Executor>, StepError>>),
     /// A piece has failed, and its transaction with it.
     Lost,
 }
@@ -76,7 +76,7 @@ impl Lane {
         }
     }
 
-    fn end(&mut self, done: Result<Executor, StepError>) -> Result<(), StepError> {
+    fn end(&mut self, done: Result<Box<Executor>, StepError>) -> Result<(), StepError> {
         *self = Self::Lost;
         *self = Self::Idle(done?);
         Ok(())
@@ -84,11 +84,11 @@ impl Lane {
 }
 
 async fn execute(
-    mut executor: Executor,
+    mut executor: Box<Executor>,
     spec: StreamSpec,
     piece: Piece,
     commit_lsn: Lsn,
-) -> Result<Executor, StepError> {
+) -> Result<Box<Executor>, StepError> {
     executor.execute(&piece.changes).await?;
     if !piece.dirty.is_empty() {
         let mut keys = piece.dirty;

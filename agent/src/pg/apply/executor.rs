@@ -86,7 +86,8 @@ impl Executor {
         match done {
             Ok(()) => self.savepoint("release savepoint sets").await,
             Err(error) if is_of_data(&error) => {
-                tracing::debug!(%error, "changes are applied one by one");
+                let code = error.failure().map(|failure| failure.code.as_str());
+                tracing::debug!(code, "changes are applied one by one");
                 self.savepoint("rollback to savepoint sets; release savepoint sets")
                     .await?;
                 self.one_by_one(changes.iter()).await
