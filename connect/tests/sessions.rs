@@ -77,6 +77,26 @@ async fn a_session_overrides_what_the_role_sets() {
 }
 
 #[tokio::test]
+async fn a_statement_is_prepared_once_in_a_session() {
+    let cluster = launch("prepared");
+    let dsn = Dsn::parse(&cluster.dsn("postgres", "postgres")).expect("parses");
+    let session = connect(&dsn, &Session::named("test"))
+        .await
+        .expect("connected");
+    for value in [1_i64, 2] {
+        let rows = session
+            .query_prepared("select $1::int8 + 1", &[&value])
+            .await
+            .expect("ran");
+        assert_eq!(rows[0].get::<_, i64>(0), value + 1);
+    }
+    let known =
+        "select from pg_catalog.pg_prepared_statements where statement = 'select $1::int8 + 1'";
+    let known = session.query(known, &[]).await.expect("listed");
+    assert_eq!(known.len(), 1);
+}
+
+#[tokio::test]
 async fn refusals_say_whether_to_try_again() {
     let cluster = launch("refusals");
     let good = Dsn::parse(&cluster.dsn("postgres", "postgres")).expect("parses");

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use plans::id::{Epoch, MigrationId};
+use plans::id::{Epoch, MapVersion, MigrationId};
 
-use super::bench::{Bench, ITEM, pid, state, until_blocked};
+use super::bench::{Bench, ITEM, VERSION, code, pid, state, until_blocked};
 use super::shard::until;
 use crate::error::StepError;
-use crate::pg::epoch::{self, Token};
+use crate::pg::epoch::{self, Proof, Token};
 use crate::pg::home;
+use crate::pg::register;
 use crate::pg::shard::Shard;
 
 /// What the sessions of the former owner have seen.
@@ -164,6 +165,52 @@ async fn definitions_of_a_former_owner_are_refused_too() {
     epoch::execute(&zombie, &bench.token_of(2), sql)
         .await
         .expect("the owner may");
+}
+
+#[tokio::test]
+async fn a_batch_runs_nothing_of_what_is_not_proven() {
+    let bench = Bench::new("batch", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    let (ours, token) = (bench.ours(&bench.source).await, &bench.token);
+    let write = format!(
+        "select setval('shardwright.{}', 5)",
+        token.migration.register()
+    );
+    let run = async |token: &Token, proof| {
+        let text = ("writing", "s");
+        epoch::transact(&ours, token, proof, &write, text).await
+    };
+    let begun = run(token, Proof::Next(2)).await.expect("the next attempt");
+    let told = register::tell_flipped(&ours, token, 2, VERSION + 1, "s");
+    let told = told.await.expect("told of the flip");
+    assert_eq!((begun, told), (2000, 2001));
+
+    let after = Token {
+        until: MapVersion(VERSION + 1),
+        ..token.clone()
+    };
+    let former = bench.token_of(0);
+    let wrong = [
+        (token, Proof::Work),
+        (&former, Proof::Work),
+        (token, Proof::Count(begun)),
+        (&former, Proof::Count(told)),
+        (token, Proof::Next(1)),
+        (&former, Proof::Next(3)),
+    ];
+    let reset = format!(
+        "select setval('shardwright.{}', 0)",
+        token.migration.register()
+    );
+    ours.batch_execute(&reset).await.expect("reset");
+    for (token, proof) in wrong {
+        assert_eq!(code(run(token, proof).await), "epoch.stale", "{proof:?}");
+        assert_eq!(bench.register(&ours).await, 0, "{proof:?}");
+    }
+    for proof in [Proof::Work, Proof::Count(told)] {
+        assert_eq!(run(&after, proof).await.expect("proven"), told);
+        assert_eq!(bench.register(&ours).await, 5);
+    }
 }
 
 #[tokio::test]
