@@ -43,11 +43,13 @@ pub struct Spread {
     pub max: f64,
 }
 
+type Part = fn(&Window) -> f64;
+
 impl WriteStops {
     /// The write stop and its parts, by name.
     #[must_use]
     pub fn spreads(&self) -> Vec<(&'static str, Spread)> {
-        let parts: [(&'static str, fn(&Window) -> f64); 7] = [
+        let parts: [(&'static str, Part); 7] = [
             ("total", |w| w.total),
             ("wait_out", |w| w.wait_out),
             ("drain", |w| w.drain),
@@ -56,7 +58,7 @@ impl WriteStops {
             ("flip", |w| w.flip),
             ("open", |w| w.open),
         ];
-        let spread = |(name, part): (_, fn(&Window) -> f64)| {
+        let spread = |(name, part): (_, Part)| {
             let mut values: Vec<f64> = self.windows.iter().map(part).collect();
             values.sort_by(f64::total_cmp);
             (name, spread(&values))
