@@ -11,6 +11,7 @@ mod ours;
 mod pgcopydb;
 mod place;
 mod raw;
+mod window;
 
 use clap::Parser;
 use figures::{Figure, Goal, Report, Samples};
@@ -38,6 +39,9 @@ pub struct Options {
     /// Seconds of load in a round, with and again without a migration [default: 60, quick: 15]
     #[arg(long)]
     pub load_seconds: Option<u32>,
+    /// Cutovers, forward and back [default: 1000, quick: 40]
+    #[arg(long)]
+    pub cutovers: Option<u32>,
     /// Where shardwright and shardwright-agent are
     #[arg(long, default_value = "target/release")]
     pub programs: PathBuf,
@@ -53,6 +57,10 @@ impl Options {
         self.rounds.unwrap_or(if self.quick { 3 } else { 5 })
     }
 
+    fn cutovers(&self) -> u32 {
+        self.cutovers.unwrap_or(if self.quick { 40 } else { 1000 })
+    }
+
     fn load_seconds(&self) -> u32 {
         self.load_seconds
             .unwrap_or(if self.quick { 15 } else { 60 })
@@ -64,6 +72,20 @@ impl Options {
 /// # Errors
 /// What failed first: a server, a program, a statement.
 pub fn run(options: &Options) -> anyhow::Result<()> {
+    let mut report = Report::default();
+    beside_peers(options, &mut report.samples)?;
+    judge(&mut report, options);
+    eprintln!("{} cutovers", options.cutovers());
+    window::measure(&options.programs, options.cutovers(), &mut report)?;
+    println!("{}", report.text());
+    if let Some(path) = &options.json {
+        std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;
+    }
+    Ok(())
+}
+
+/// Rounds on one data set: copies, then an application beside a migration.
+fn beside_peers(options: &Options, samples: &mut Samples) -> anyhow::Result<()> {
     let ground = Ground::start(&options.programs)?;
     let source = Place::new(&ground.source, "bench")?;
     let ours = Place::new(&ground.target, "ours")?;
@@ -72,23 +94,17 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     ours.remake()?;
     source.script(include_str!("data.sql"), &[("items", options.items())])?;
     ours::register(&ground, &source, &ours)?;
-    let mut report = Report::default();
     let rounds = options.rounds();
     for round in 1..=rounds {
         eprintln!("round {round} of {rounds}: half of the database");
-        half(&ground, &source, &ours, &mut report.samples)?;
+        half(&ground, &source, &ours, samples)?;
         eprintln!("round {round} of {rounds}: the whole database");
-        whole(&ground, &source, &mut report.samples)?;
+        whole(&ground, &source, samples)?;
     }
     let load = impact::Load::new(&source, ground.folder(), options.items())?;
     for round in 1..=rounds {
         eprintln!("round {round} of {rounds}: an application beside a migration");
-        impact::round(&ground, &load, options.load_seconds(), &mut report.samples)?;
-    }
-    judge(&mut report, options);
-    println!("{}", report.text());
-    if let Some(path) = &options.json {
-        std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;
+        impact::round(&ground, &load, options.load_seconds(), samples)?;
     }
     Ok(())
 }

@@ -1,0 +1,64 @@
+//! The write stop: cutover after cutover of one migration while the demo's application writes.
+
+use super::figures::{Figure, Goal, Report};
+use demo::WriteStops;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Transactions a second of the application.
+const RATE: f64 = 400.0;
+const SCALE: f64 = 0.1;
+
+/// Makes so many cutovers, forward and back, and adds what they say.
+pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> anyhow::Result<()> {
+    let options = demo::Options {
+        scale: SCALE,
+        rate: RATE,
+        programs: Some(programs.to_owned()),
+        ..demo::Options::default()
+    };
+    let runtime = tokio::runtime::Runtime::new()?;
+    let stops = runtime.block_on(demo::write_stops(&options, cutovers))?;
+    judge(&stops, report);
+    Ok(())
+}
+
+fn judge(stops: &WriteStops, report: &mut Report) {
+    let spreads = stops.spreads();
+    let total = spreads.iter().find(|(name, _)| *name == "total");
+    let total = total.map(|(_, spread)| *spread);
+    let figure = |key, value, limit, about| Figure {
+        key,
+        value,
+        goal: Goal::AtMost(limit),
+        about,
+    };
+    report.figures.extend([
+        figure(
+            "window_ms.p50",
+            total.map(|spread| spread.p50),
+            10.0,
+            "write stop of a cutover under load",
+        ),
+        figure(
+            "window_ms.p99",
+            total.map(|spread| spread.p99),
+            25.0,
+            "the same, of a hundred 99 are not longer",
+        ),
+        figure(
+            "window_ms.max",
+            total.map(|spread| spread.max),
+            100.0,
+            "the longest",
+        ),
+    ]);
+    let parts: serde_json::Map<String, Value> = spreads
+        .into_iter()
+        .map(|(name, spread)| (name.to_owned(), json!(spread)))
+        .collect();
+    let window = json!({
+        "n": stops.windows.len(), "given_up": stops.given_up, "acknowledged": stops.acknowledged, "parts": parts,
+    });
+    report.more.insert("window_ms".to_owned(), window);
+}
