@@ -1,10 +1,11 @@
--- Tables of a shop whose tenants lie interleaved in every table, as time mixes them. :items is the number of items.
+-- Tables of a shop whose tenants lie interleaved in every table, as time mixes them. :items is the number of items, a
+-- multiple of 20,000: then every reference stays within its tenant.
 create table tenants (
-  tenant_id integer primary key,
+  tenant_id bigint primary key,
   name text not null
 );
 create table accounts (
-  tenant_id integer not null references tenants,
+  tenant_id bigint not null references tenants,
   id bigint not null,
   name text not null,
   email text,
@@ -12,7 +13,7 @@ create table accounts (
   primary key (tenant_id, id)
 );
 create table orders (
-  tenant_id integer not null,
+  tenant_id bigint not null,
   id bigint not null,
   account_id bigint not null,
   status smallint not null,
@@ -23,7 +24,7 @@ create table orders (
   constraint orders_account foreign key (tenant_id, account_id) references accounts
 );
 create table order_items (
-  tenant_id integer not null,
+  tenant_id bigint not null,
   id bigint not null,
   order_id bigint not null,
   product_id integer not null,
@@ -33,7 +34,7 @@ create table order_items (
   constraint order_items_order foreign key (tenant_id, order_id) references orders
 );
 create table events (
-  tenant_id integer not null,
+  tenant_id bigint not null,
   id bigint not null,
   account_id bigint not null,
   kind text not null,
@@ -56,14 +57,14 @@ insert into accounts
          '2026-01-01'::timestamptz + n * interval '1 second'
   from generate_series(1, :items / 20) n;
 insert into orders
-  select 1 + n % 1000, n, 1 + n % (:items / 20), n % 5, n % 10000 / 100.0,
+  select 1 + n % 1000, n, 1 + (n - 1) % (:items / 20), n % 5, n % 10000 / 100.0,
          '2026-01-01'::timestamptz + n * interval '1 second', case when n % 3 = 0 then 'note ' || md5(n::text) end
   from generate_series(1, :items / 5) n;
 insert into order_items
-  select 1 + n % 1000, n, 1 + n % (:items / 5), n % 5000, 1 + n % 7, n % 1000 / 10.0
+  select 1 + n % 1000, n, 1 + (n - 1) % (:items / 5), n % 5000, 1 + n % 7, n % 1000 / 10.0
   from generate_series(1, :items) n;
 insert into events
-  select 1 + n % 1000, n, 1 + n % (:items / 20), (array['view', 'buy', 'sell'])[1 + n % 3],
+  select 1 + n % 1000, n, 1 + (n - 1) % (:items / 20), (array['view', 'buy', 'sell'])[1 + n % 3],
          jsonb_build_object('number', n, 'hash', md5(n::text), 'tags', jsonb_build_array(n % 7, n % 11)),
          '2026-01-01'::timestamptz + n * interval '1 second'
   from generate_series(1, :items * 3 / 20) n;

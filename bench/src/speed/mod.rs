@@ -13,7 +13,7 @@ mod place;
 mod raw;
 mod window;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use figures::{Figure, Goal, Report, Samples};
 use ground::Ground;
 use place::Place;
@@ -30,7 +30,8 @@ pub struct Options {
     /// Writes every figure and sample to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Rows of the largest table; of all tables 1.41 times as many [default: 4000000, quick: 600000]
+    /// Rows of the largest table, in steps of 20,000; of all tables 1.41 times as many [default: 4000000, quick:
+    /// 600000]
     #[arg(long)]
     pub items: Option<u64>,
     /// Interleaved rounds [default: 5, quick: 3]
@@ -42,15 +43,35 @@ pub struct Options {
     /// Cutovers, forward and back [default: 1000, quick: 40]
     #[arg(long)]
     pub cutovers: Option<u32>,
+    /// Only this part
+    #[arg(long, value_enum)]
+    pub only: Option<Part>,
     /// Where shardwright and shardwright-agent are
     #[arg(long, default_value = "target/release")]
     pub programs: PathBuf,
 }
 
+/// A part of the measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// Copies, indexes and verification beside raw PostgreSQL and peers
+    Copy,
+    /// An application beside a migration
+    Impact,
+    /// The write stop over many cutovers
+    Window,
+}
+
 impl Options {
+    fn wants(&self, part: Part) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
+
     fn items(&self) -> u64 {
-        self.items
-            .unwrap_or(if self.quick { 600_000 } else { 4_000_000 })
+        let items = self
+            .items
+            .unwrap_or(if self.quick { 600_000 } else { 4_000_000 });
+        items.max(20_000) / 20_000 * 20_000
     }
 
     fn rounds(&self) -> u32 {
@@ -73,10 +94,14 @@ impl Options {
 /// What failed first: a server, a program, a statement.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut report = Report::default();
-    beside_peers(options, &mut report.samples)?;
+    if options.wants(Part::Copy) || options.wants(Part::Impact) {
+        beside_peers(options, &mut report.samples)?;
+    }
     judge(&mut report, options);
-    eprintln!("{} cutovers", options.cutovers());
-    window::measure(&options.programs, options.cutovers(), &mut report)?;
+    if options.wants(Part::Window) {
+        eprintln!("{} cutovers", options.cutovers());
+        window::measure(&options.programs, options.cutovers(), &mut report)?;
+    }
     println!("{}", report.text());
     if let Some(path) = &options.json {
         std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;
@@ -94,17 +119,27 @@ fn beside_peers(options: &Options, samples: &mut Samples) -> anyhow::Result<()> 
     ours.remake()?;
     source.script(include_str!("data.sql"), &[("items", options.items())])?;
     ours::register(&ground, &source, &ours)?;
-    let rounds = options.rounds();
-    for round in 1..=rounds {
-        eprintln!("round {round} of {rounds}: half of the database");
+    let rounds = |part| {
+        if options.wants(part) {
+            options.rounds()
+        } else {
+            0
+        }
+    };
+    let copies = rounds(Part::Copy);
+    for round in 1..=copies {
+        eprintln!("round {round} of {copies}: half of the database");
         half(&ground, &source, &ours, samples)?;
-        eprintln!("round {round} of {rounds}: the whole database");
+        eprintln!("round {round} of {copies}: the whole database");
         whole(&ground, &source, samples)?;
     }
-    let load = impact::Load::new(&source, ground.folder(), options.items())?;
-    for round in 1..=rounds {
-        eprintln!("round {round} of {rounds}: an application beside a migration");
-        impact::round(&ground, &load, options.load_seconds(), samples)?;
+    let loads = rounds(Part::Impact);
+    if loads > 0 {
+        let load = impact::Load::new(&source, ground.folder(), options.items())?;
+        for round in 1..=loads {
+            eprintln!("round {round} of {loads}: an application beside a migration");
+            impact::round(&ground, &load, options.load_seconds(), samples)?;
+        }
     }
     Ok(())
 }

@@ -54,6 +54,10 @@ pub(crate) fn whole() -> String {
 pub(crate) fn copy_and_verify(ground: &Ground, request: &str) -> anyhow::Result<(String, Took)> {
     let id = ground.submit(request)?;
     let shown = ground.wait(&id, "waiting")?;
+    let kinds = ["create_target", "copy", "build_indexes", "verify"];
+    for kind in kinds {
+        eprintln!("  {kind}: {:.3}", seconds(&shown, kind)?);
+    }
     let took = Took {
         copy: step(&shown, "copy")?["output"]["seconds"]
             .as_f64()
