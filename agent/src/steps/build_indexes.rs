@@ -1,11 +1,12 @@
-//! Builds what the copy left out: secondary indexes side by side, then foreign keys, triggers and the rest.
+//! Builds what the copy left out: secondary indexes side by side, then triggers and the rest one by one, foreign keys
+//! that follow each other side by side again; at last the tables are analyzed.
 //!
 //! The statements lie on the target; each is done together with its mark, so a restart goes on.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use plans::table::one_of_each_top;
+use plans::table::{TableName, one_of_each_top};
 use plans::wire::TableProgress;
 use serde_json::{Value, json};
 use tokio_postgres::Client;
@@ -27,20 +28,20 @@ struct Pending {
     point: &'static str,
 }
 
+impl Pending {
+    /// By the label that pg_dump gives it, and we.
+    fn is_foreign_key(&self) -> bool {
+        self.label.starts_with("FK CONSTRAINT ")
+    }
+}
+
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     forget_comparison(context).await?;
     let built = build(context, "post").await?;
-    let target = context.target()?;
-    let session = target.session("analyze").await?;
     // With a partitioned table its leaves.
-    for table in one_of_each_top(&context.dispatch.tables) {
-        let table = table.top();
-        context.say(format!("analyzing {table}"));
-        session
-            .batch_execute(&format!("analyze {}", table.sql()))
-            .await
-            .at(format_args!("shard {}: analyzing {table}", target.name))?;
-    }
+    let tables = one_of_each_top(&context.dispatch.tables).into_iter();
+    let tables = Mutex::new(tables.map(|table| table.top().clone()).collect());
+    side_by_side(context, || analyze(context, &tables)).await?;
     Ok(json!({ "objects": built }))
 }
 
@@ -59,13 +60,52 @@ pub(super) async fn build(context: &Context, section: &str) -> Result<usize, Ste
     let pending = pending(context, &session, section, &target.name).await?;
     let total = pending.len();
     let (beside, after): (Vec<_>, Vec<_>) = pending.into_iter().partition(|entry| entry.parallel);
-    let queue = Mutex::new(VecDeque::from(beside));
-    let workers = (0..context.dispatch.options.copy_streams).map(|_| worker(context, &queue));
-    futures::future::try_join_all(workers).await?;
-    for entry in &after {
-        build_one(context, &session, entry, &target.name).await?;
+    all_of(context, beside).await?;
+    let mut keys = Vec::new();
+    for entry in after {
+        // A foreign key locks its table, then the one that it refers to: two that need the same wait for each other.
+        if entry.is_foreign_key() {
+            keys.push(entry);
+            continue;
+        }
+        all_of(context, std::mem::take(&mut keys)).await?;
+        build_one(context, &session, &entry, &target.name).await?;
     }
+    all_of(context, keys).await?;
     Ok(total)
+}
+
+/// Builds entries side by side.
+async fn all_of(context: &Context, entries: Vec<Pending>) -> Result<(), StepError> {
+    let queue = Mutex::new(VecDeque::from(entries));
+    side_by_side(context, || worker(context, &queue)).await
+}
+
+/// Runs as many workers as there are streams.
+async fn side_by_side<F>(context: &Context, worker: impl Fn() -> F) -> Result<(), StepError>
+where
+    F: Future<Output = Result<(), StepError>>,
+{
+    let workers = (0..context.dispatch.options.copy_streams).map(|_| worker());
+    futures::future::try_join_all(workers).await.map(|_| ())
+}
+
+/// Analyzes tables until none is left.
+async fn analyze(context: &Context, tables: &Mutex<VecDeque<TableName>>) -> Result<(), StepError> {
+    let target = context.target()?;
+    let session = target.session("analyze").await?;
+    loop {
+        let next = tables
+            .lock()
+            .map_err(|_| StepError::Interrupted)?
+            .pop_front();
+        let Some(table) = next else { return Ok(()) };
+        context.say(format!("analyzing {table}"));
+        session
+            .batch_execute(&format!("analyze {}", table.sql()))
+            .await
+            .at(format_args!("shard {}: analyzing {table}", target.name))?;
+    }
 }
 
 async fn pending(
