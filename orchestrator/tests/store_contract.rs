@@ -105,7 +105,7 @@ fn start(snapshot: &Snapshot) -> Change {
 
 /// Seals and flips; the version that it made.
 async fn flip(store: &dyn Store, id: &MigrationId) -> MapVersion {
-    let sealed = store.seal(id).await.unwrap();
+    let mut sealed = store.seal(id).await.unwrap();
     let moving = sealed.snapshot().migration.plan.moving.clone();
     let next = sealed
         .map()
@@ -115,7 +115,8 @@ async fn flip(store: &dyn Store, id: &MigrationId) -> MapVersion {
     flip.migration.state = MigrationState::Flipped;
     flip.migration.ownership = Ownership::Flipped;
     flip.migration.map_version_after = Some(next.version);
-    sealed.flip(&flip, &next).await.unwrap();
+    sealed.write(&flip, &next).await.unwrap();
+    sealed.commit().await.unwrap();
     next.version
 }
 

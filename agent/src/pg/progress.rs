@@ -103,7 +103,7 @@ pub(crate) async fn write(
 
 /// Records keys as changed at `lsn`, inside the caller's transaction.
 pub(crate) async fn mark_dirty(
-    client: &Client,
+    client: &Connected,
     token: &Token,
     keys: &[(String, String)],
     lsn: Lsn,
@@ -112,7 +112,7 @@ pub(crate) async fn mark_dirty(
     let relations: Vec<&str> = keys.iter().map(|(relation, _)| relation.as_str()).collect();
     let texts: Vec<&str> = keys.iter().map(|(_, key)| key.as_str()).collect();
     client
-        .execute(
+        .query_prepared(
             "insert into shardwright.dirty (migration, relation, key, digest, lsn)
              select $1, relation, key, pg_catalog.sha256(pg_catalog.convert_to(key, 'UTF8')), $4
              from unnest($2::text[], $3::text[]) as changed (relation, key)

@@ -24,6 +24,8 @@ use crate::pg::epoch;
 
 /// Keys that are compared with one statement.
 const KEYS_AT_ONCE: i64 = 2_000;
+/// Tables whose pages are asked for at the same time: what is held at once.
+const TABLES_AT_ONCE: usize = 32;
 /// Between two sweeps.
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -33,24 +35,36 @@ pub(crate) struct Both<'a> {
     pub(crate) destination: &'a Connected,
 }
 
+/// A table and the dirty key behind which its next page begins; at first the empty text.
+type Cursor<'a> = (Moving<'a>, String);
+
+/// What one page of each of some tables says.
+#[derive(Default)]
+struct Compared<'a> {
+    /// Relations and keys whose rows are equal.
+    clean: Vec<(String, DirtyRow)>,
+    /// How many keys differ.
+    different: usize,
+    /// Tables that may have more.
+    more: Vec<Cursor<'a>>,
+}
+
 /// Compares dirty keys while writes go on and forgets those that are equal; how many are left.
+///
+/// Its time decides how many keys change meanwhile, and so how many are left for the window: a page of each table is
+/// asked for at once, and what is equal is forgotten in one transaction.
 pub(crate) async fn recheck(
     context: &Context,
     sides: &Sides,
     both: &Both<'_>,
 ) -> Result<usize, StepError> {
     let mut left = 0;
-    for moving in dirty_tables(context, sides, both).await? {
-        let mut after = Some(String::new());
-        while let Some(key) = after {
-            let page = page(sides, both, &moving, &key).await?;
-            let (clean, rest): (Vec<DirtyRow>, Vec<DirtyRow>) =
-                judge(sides, both, &moving, &page).await?;
-            left += rest.len();
-            let relation = moving.table.table.to_string();
-            forget(both.destination, sides, &relation, &clean).await?;
-            after = last_of_full(&page);
-        }
+    let mut cursors = dirty_tables(context, sides, both).await?;
+    while !cursors.is_empty() {
+        let compared = next_pages(sides, both, &mut cursors).await?;
+        left += compared.different;
+        forget(both.destination, sides, &compared.clean).await?;
+        cursors.extend(compared.more);
     }
     Ok(left)
 }
@@ -63,10 +77,12 @@ pub(crate) async fn rehearse(
 ) -> Result<(), StepError> {
     dirty_tables(context, sides, both).await?;
     let tables = context.dispatch.tables.iter();
-    for table in tables.filter(|table| !table.is_reference()) {
-        let moving = Moving::new(table, &context.dispatch.keys);
-        let page = page(sides, both, &moving, "").await?;
-        judge(sides, both, &moving, &page).await?;
+    let tables = tables.filter(|table| !table.is_reference());
+    let mut cursors: Vec<Cursor<'_>> = tables
+        .map(|table| (Moving::new(table, &context.dispatch.keys), String::new()))
+        .collect();
+    while !cursors.is_empty() {
+        next_pages(sides, both, &mut cursors).await?;
     }
     Ok(())
 }
@@ -74,42 +90,59 @@ pub(crate) async fn rehearse(
 /// How many dirty keys differ while neither side changes, and how many were compared.
 ///
 /// Its time grows with the keys that are dirty, not with the tables: two statements for each table that has
-/// any, those of all tables at the same time.
+/// any, those of [`TABLES_AT_ONCE`] at the same time.
 pub(crate) async fn differences(
     context: &Context,
     sides: &Sides,
     both: &Both<'_>,
 ) -> Result<(usize, usize), StepError> {
-    let tables = dirty_tables(context, sides, both).await?;
-    let counts = tables.iter().map(|moving| async move {
-        let (mut different, mut compared) = (0, 0);
-        let mut after = Some(String::new());
-        while let Some(key) = after {
-            let page = page(sides, both, moving, &key).await?;
-            let (clean, rest) = judge(sides, both, moving, &page).await?;
-            different += rest.len();
-            compared += clean.len() + rest.len();
-            after = last_of_full(&page);
-        }
-        Ok::<_, StepError>((different, compared))
-    });
-    let counts = try_join_all(counts).await?;
-    let sum = |sum: (usize, usize), table: (usize, usize)| (sum.0 + table.0, sum.1 + table.1);
-    Ok(counts.into_iter().fold((0, 0), sum))
+    let (mut different, mut compared) = (0, 0);
+    let mut cursors = dirty_tables(context, sides, both).await?;
+    while !cursors.is_empty() {
+        let page = next_pages(sides, both, &mut cursors).await?;
+        different += page.different;
+        compared += page.different + page.clean.len();
+        cursors.extend(page.more);
+    }
+    Ok((different, compared))
 }
 
-/// The tables of the move that have dirty keys.
+/// Takes some tables off the list and compares the next page of each, all at the same time.
+async fn next_pages<'a>(
+    sides: &Sides,
+    both: &Both<'_>,
+    cursors: &mut Vec<Cursor<'a>>,
+) -> Result<Compared<'a>, StepError> {
+    let rest = cursors.len().saturating_sub(TABLES_AT_ONCE);
+    let pages = cursors.split_off(rest).into_iter();
+    let pages = pages.map(|(moving, after)| async move {
+        let page = page(sides, both, &moving, &after).await?;
+        let (clean, different) = judge(sides, both, &moving, &page).await?;
+        Ok::<_, StepError>((last_of_full(&page), moving, clean, different.len()))
+    });
+    let mut all = Compared::default();
+    for (more, moving, clean, different) in try_join_all(pages).await? {
+        let relation = moving.table.table.to_string();
+        let clean = clean.into_iter().map(|row| (relation.clone(), row));
+        all.clean.extend(clean);
+        all.different += different;
+        all.more.extend(more.map(|after| (moving, after)));
+    }
+    Ok(all)
+}
+
+/// The tables of the move that have dirty keys, each before its first page.
 async fn dirty_tables<'a>(
     context: &'a Context,
     sides: &Sides,
     both: &Both<'_>,
-) -> Result<Vec<Moving<'a>>, StepError> {
+) -> Result<Vec<Cursor<'a>>, StepError> {
     let shard = sides.destination.name.as_str();
     let dirty = compare::dirty_relations(both.destination, &sides.token, shard).await?;
     let tables = context.dispatch.tables.iter();
     Ok(tables
         .filter(|table| dirty.contains(&table.table.to_string()))
-        .map(|table| Moving::new(table, &context.dispatch.keys))
+        .map(|table| (Moving::new(table, &context.dispatch.keys), String::new()))
         .collect())
 }
 
@@ -154,26 +187,27 @@ async fn judge(
 async fn forget(
     session: &Client,
     sides: &Sides,
-    relation: &str,
-    keys: &[DirtyRow],
+    keys: &[(String, DirtyRow)],
 ) -> Result<(), StepError> {
     if keys.is_empty() {
         return Ok(());
     }
     let shard = sides.destination.name.as_str();
     let what = format!("shard {shard}: forgetting compared keys");
-    let texts: Vec<&str> = keys.iter().map(|row| row.key.as_str()).collect();
-    let marks: Vec<_> = keys.iter().map(|row| row.lsn).collect();
+    let relations: Vec<&str> = keys.iter().map(|(relation, _)| relation.as_str()).collect();
+    let texts: Vec<&str> = keys.iter().map(|(_, row)| row.key.as_str()).collect();
+    let marks: Vec<_> = keys.iter().map(|(_, row)| row.lsn).collect();
     epoch::begin(session, &sides.token, shard).await?;
     session
         .execute(
             "delete from shardwright.dirty where ctid = any (array(
                  select d.ctid from shardwright.dirty d
-                 join unnest($3::text[], $4::pg_lsn[]) as seen (key, lsn)
-                   on d.digest = pg_catalog.sha256(pg_catalog.convert_to(seen.key, 'UTF8')) and d.lsn = seen.lsn
-                 where d.migration = $1 and d.relation = $2
+                 join unnest($2::text[], $3::text[], $4::pg_lsn[]) as seen (relation, key, lsn)
+                   on d.relation = seen.relation and d.lsn = seen.lsn
+                   and d.digest = pg_catalog.sha256(pg_catalog.convert_to(seen.key, 'UTF8'))
+                 where d.migration = $1
                  for update of d skip locked))",
-            &[&sides.token.migration.0, &relation, &texts, &marks],
+            &[&sides.token.migration.0, &relations, &texts, &marks],
         )
         .await
         .at(&what)?;

@@ -13,12 +13,12 @@
 mod point;
 mod repair;
 
+use connect::Connected;
 use plans::failure::{Failure, RetryClass};
 use plans::names::Direction;
 use plans::step::verify::{ROWS_NAMED, ROWS_REPAIRED, Verified, VerifyRun};
 use plans::wire::TableProgress;
 use tokio::time::{Duration, Instant};
-use tokio_postgres::Client;
 
 use crate::error::StepError;
 use crate::owned::Context;
@@ -121,7 +121,7 @@ struct Comparison<'a> {
     direction: Direction,
     sides: &'a Sides,
     /// Where results are recorded.
-    session: &'a Client,
+    session: &'a Connected,
     repair: bool,
     rows_each: u32,
 }

@@ -1,15 +1,19 @@
 //! Answers for the map during a cutover: begin (C2), seal (C7), flip (C9), release.
 //!
 //! Between seal and flip a store transaction holds the migration's row; it is never flipped by time, only dropped.
+//! What the flip changes is written into it as soon as the seal is granted, while the agent closes the shard: the flip
+//! itself is a commit.
 //! A flip whose transaction is gone is looked up under the row's lock, so that the answer is final.
 
 use super::dispatch::check_epoch;
 use super::draft::Draft;
+use super::shards::invalid;
 use super::{ControlError, Controller, clock, delta, fail_points};
-use crate::store::{Migration, Sealed};
+use crate::store::{Change, Migration, Sealed, StoreError};
 use chrono::{DateTime, Utc};
 use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::names::Direction;
+use plans::shard_map::ShardMap;
 use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::step::StepKind;
@@ -17,6 +21,7 @@ use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use tokio::task::JoinHandle;
 
 /// An attempt that this process knows of.
 #[derive(Debug)]
@@ -24,7 +29,44 @@ enum Attempt {
     /// Begun while the map was at this version.
     Begun(MapVersion),
     /// The row is held since then.
-    Sealed(Box<dyn Sealed>, DateTime<Utc>),
+    Sealed(Seal, DateTime<Utc>),
+}
+
+/// A held row, and the flip that is written into its transaction.
+#[derive(Debug)]
+struct Seal {
+    written: JoinHandle<Result<Box<dyn Sealed>, StoreError>>,
+    epoch: Epoch,
+    /// The version that the flip makes.
+    version: MapVersion,
+}
+
+impl Seal {
+    /// Begins to write the flip.
+    fn new(mut sealed: Box<dyn Sealed>, change: Change, next: ShardMap) -> Self {
+        let (epoch, version) = (change.migration.epoch, next.version);
+        let written = tokio::spawn(async move {
+            sealed.write(&change, &next).await?;
+            Ok(sealed)
+        });
+        Self {
+            written,
+            epoch,
+            version,
+        }
+    }
+
+    /// The transaction once the flip is written; `None` when its task is gone.
+    async fn written(self) -> Result<Option<Box<dyn Sealed>>, StoreError> {
+        self.written.await.ok().transpose()
+    }
+
+    /// Changes nothing and unlocks.
+    async fn release(self) {
+        if let Ok(Some(sealed)) = self.written().await {
+            sealed.release().await;
+        }
+    }
 }
 
 type Table = BTreeMap<MigrationId, (AttemptNo, Attempt)>;
@@ -47,9 +89,9 @@ impl Attempts {
         self.turn.lock().await
     }
 
-    fn take_sealed(&self, id: &MigrationId, attempt: AttemptNo) -> Option<Box<dyn Sealed>> {
+    fn take_sealed(&self, id: &MigrationId, attempt: AttemptNo) -> Option<Seal> {
         self.with(|table| match table.remove(id) {
-            Some((number, Attempt::Sealed(sealed, _))) if number == attempt => Some(sealed),
+            Some((number, Attempt::Sealed(seal, _))) if number == attempt => Some(seal),
             Some(other) => {
                 table.insert(id.clone(), other);
                 None
@@ -99,9 +141,9 @@ impl Controller {
     /// Gives up what this process knows of a migration's attempt.
     pub(super) async fn forget_attempts(&self, id: &MigrationId) {
         let known = self.inner.attempts.with(|table| table.remove(id));
-        if let Some((_, Attempt::Sealed(sealed, _))) = known {
+        if let Some((_, Attempt::Sealed(seal, _))) = known {
             tracing::warn!(migration = %id, "sealed attempt was dropped");
-            sealed.release().await;
+            seal.release().await;
         }
     }
 
@@ -109,8 +151,8 @@ impl Controller {
     pub(super) async fn forget_every_attempt(&self) {
         let known = self.inner.attempts.with(std::mem::take);
         for (_, attempt) in known.into_values() {
-            if let Attempt::Sealed(sealed, _) = attempt {
-                sealed.release().await;
+            if let Attempt::Sealed(seal, _) = attempt {
+                seal.release().await;
             }
         }
     }
@@ -240,7 +282,14 @@ impl Controller {
             sealed.release().await;
             return Ok(answer);
         }
-        let held = Attempt::Sealed(sealed, clock());
+        let (change, next) = match flip_of(&*sealed, direction) {
+            Ok(flip) => flip,
+            Err(error) => {
+                sealed.release().await;
+                return Ok(refused(&error.to_string()));
+            }
+        };
+        let held = Attempt::Sealed(Seal::new(sealed, change, next), clock());
         let older = self
             .inner
             .attempts
@@ -255,37 +304,22 @@ impl Controller {
         epoch: Epoch,
         (direction, attempt): (Direction, AttemptNo),
     ) -> Result<CutoverAnswer, ControlError> {
-        let Some(sealed) = self.inner.attempts.take_sealed(id, attempt) else {
+        let Some(seal) = self.inner.attempts.take_sealed(id, attempt) else {
             return self.look_up_flip(id, direction).await;
         };
-        if let Some(error) = stale(&sealed.snapshot().migration, epoch) {
-            sealed.release().await;
+        if let Some(error) = stale_beside(id, seal.epoch, epoch) {
+            seal.release().await;
             return Err(error);
         }
-        let mut draft = Draft::new(sealed.snapshot().clone(), "controller", clock());
-        let moving = draft.snapshot().migration.plan.moving.clone();
-        let (from, to) = match direction {
-            Direction::Forward => (&moving.source, &moving.target),
-            Direction::Reverse => (&moving.target, &moving.source),
-        };
-        let next = match sealed.map().with_moved(&moving.keys, from, to, id) {
-            Ok(next) => next,
-            Err(error) => {
-                sealed.release().await;
-                return Ok(refused(&error.to_string()));
-            }
-        };
-        draft_flip(&mut draft, direction, next.version)?;
-        let Some(change) = draft.change() else {
-            return Ok(refused("nothing to flip"));
+        let map_version = seal.version;
+        let Some(sealed) = seal.written().await? else {
+            return self.look_up_flip(id, direction).await;
         };
         fail_point::hit(fail_points::BEFORE_FLIP).await?;
-        sealed.flip(&change, &next).await?;
+        sealed.commit().await?;
         self.announce();
         fail_point::hit(fail_points::AFTER_FLIP).await?;
-        Ok(CutoverAnswer::Flipped {
-            map_version: next.version,
-        })
+        Ok(CutoverAnswer::Flipped { map_version })
     }
 
     /// Under the row's lock: whatever flip was under way is committed or will never be.
@@ -309,8 +343,8 @@ impl Controller {
         (direction, attempt): (Direction, AttemptNo),
         reason: &str,
     ) -> Result<CutoverAnswer, ControlError> {
-        if let Some(sealed) = self.inner.attempts.take_sealed(id, attempt) {
-            sealed.release().await;
+        if let Some(seal) = self.inner.attempts.take_sealed(id, attempt) {
+            seal.release().await;
         }
         let edit = |draft: &mut Draft| {
             let m = &draft.snapshot().migration;
@@ -333,6 +367,22 @@ impl Controller {
         let (answer, _) = self.change(id, "controller", edit).await?;
         Ok(answer)
     }
+}
+
+/// What a flip in this direction changes: the migration, and the map.
+fn flip_of(sealed: &dyn Sealed, direction: Direction) -> Result<(Change, ShardMap), ControlError> {
+    let mut draft = Draft::new(sealed.snapshot().clone(), "controller", clock());
+    let m = &sealed.snapshot().migration;
+    let moving = &m.plan.moving;
+    let (from, to) = match direction {
+        Direction::Forward => (&moving.source, &moving.target),
+        Direction::Reverse => (&moving.target, &moving.source),
+    };
+    let next = sealed.map().with_moved(&moving.keys, from, to, &m.id);
+    let next = next.map_err(|error| invalid(&error.to_string()))?;
+    draft_flip(&mut draft, direction, next.version)?;
+    let change = draft.change().ok_or_else(|| invalid("nothing to flip"))?;
+    Ok((change, next))
 }
 
 /// The flip, as far as the migration's own row says it.
@@ -432,10 +482,14 @@ fn flipped(m: &Migration, direction: Direction) -> Option<CutoverAnswer> {
 }
 
 fn stale(m: &Migration, epoch: Epoch) -> Option<ControlError> {
-    (m.epoch != epoch).then(|| ControlError::StaleEpoch {
-        migration: m.id.clone(),
-        theirs: epoch,
-        current: m.epoch,
+    stale_beside(&m.id, m.epoch, epoch)
+}
+
+fn stale_beside(id: &MigrationId, current: Epoch, theirs: Epoch) -> Option<ControlError> {
+    (current != theirs).then(|| ControlError::StaleEpoch {
+        migration: id.clone(),
+        theirs,
+        current,
     })
 }
 

@@ -250,6 +250,7 @@ impl Store for MemoryStore {
                 store: self.clone(),
                 snapshot,
                 map,
+                written: None,
             });
             Ok(sealed)
         })
@@ -383,6 +384,8 @@ struct MemorySealed {
     store: MemoryStore,
     snapshot: Snapshot,
     map: ShardMap,
+    /// What a commit would change.
+    written: Option<(Change, ShardMap)>,
 }
 
 impl Sealed for MemorySealed {
@@ -394,14 +397,20 @@ impl Sealed for MemorySealed {
         &self.map
     }
 
-    fn flip<'a>(self: Box<Self>, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()>
-    where
-        Self: 'a,
-    {
+    fn write<'a>(&'a mut self, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()> {
+        self.written = Some((change.clone(), map.clone()));
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn commit(mut self: Box<Self>) -> Answer<'static, ()> {
+        let written = self.written.take();
         self.store.clone().write(move |state| {
+            let Some((change, map)) = written else {
+                return Ok(());
+            };
             let id = &change.migration.id;
-            state.add_version(map, Some(id), id.as_str())?;
-            match state.apply(change)? {
+            state.add_version(&map, Some(id), id.as_str())?;
+            match state.apply(&change)? {
                 true => Ok(()),
                 false => Err(StoreError::Busy),
             }

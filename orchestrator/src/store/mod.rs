@@ -290,13 +290,15 @@ pub trait Sealed: Send + Sync + std::fmt::Debug {
     /// The map in force, which stays so while this is held; of a list map only the keys that move.
     fn map(&self) -> &ShardMap;
 
-    /// Applies the change with the new map version and unlocks: the point of no return (C9).
+    /// Writes the change with the new map version; nobody sees it, nor is it kept, before [`Sealed::commit`].
+    ///
+    /// `map` is the map in force with other mappings and the next version.
+    fn write<'a>(&'a mut self, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()>;
+
+    /// Commits what was written and unlocks: the point of no return (C9).
     ///
     /// Committed synchronously. On an error the outcome is unknown: [`Store::seal`] again tells.
-    /// `map` is the map in force with other mappings and the next version.
-    fn flip<'a>(self: Box<Self>, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()>
-    where
-        Self: 'a;
+    fn commit(self: Box<Self>) -> Answer<'static, ()>;
 
     /// Changes nothing and unlocks.
     fn release(self: Box<Self>) -> BoxFuture<'static, ()>;

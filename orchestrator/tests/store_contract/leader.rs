@@ -257,17 +257,18 @@ async fn its_own_lease_is_taken_over_under_a_new_term(store: &dyn Store) {
 async fn a_flip_under_a_term_that_is_over_is_refused(old: &dyn Store, new: &dyn Store) {
     assert!(is_leader(old, &fleeting("old")).await);
     let id = seeded(old).await.migration.id;
-    let sealed = old.seal(&id).await.unwrap();
-    let limit = Duration::from_secs(60);
-    let taken = tokio::time::timeout(limit, is_leader(new, &candidate("new"))).await;
-    assert!(taken.expect("the sealed row holds nobody off"));
+    let mut sealed = old.seal(&id).await.unwrap();
     let moving = sealed.snapshot().migration.plan.moving.clone();
     let next = sealed
         .map()
         .with_moved(&moving.keys, &moving.source, &moving.target, &id)
         .unwrap();
     let flip = super::start(sealed.snapshot());
-    sealed.flip(&flip, &next).await.unwrap_err();
+    sealed.write(&flip, &next).await.unwrap();
+    let limit = Duration::from_secs(60);
+    let taken = tokio::time::timeout(limit, is_leader(new, &candidate("new"))).await;
+    assert!(taken.expect("the sealed row holds nobody off"));
+    sealed.commit().await.unwrap_err();
     assert_eq!(
         new.map(&next.name).await.unwrap().unwrap().version,
         MapVersion(1)

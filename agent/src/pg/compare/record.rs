@@ -7,9 +7,10 @@
 
 use std::collections::BTreeMap;
 
+use connect::Connected;
 use plans::names::Direction;
 use plans::step::verify::{DifferenceKind, RowDifference};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use super::{Found, Part, canonical};
 use crate::error::{At, StepError};
@@ -44,7 +45,7 @@ pub(crate) type Storage = BTreeMap<String, String>;
 
 /// The records of one direction of a migration, written by its owner.
 pub(crate) struct Records<'a> {
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a Connected,
     pub(crate) token: &'a Token,
     pub(crate) direction: Direction,
     pub(crate) shard: &'a str,

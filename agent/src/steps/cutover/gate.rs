@@ -9,7 +9,6 @@ use plans::step::StepKind;
 use plans::step::cutover::CutOver;
 use plans::step::preflight::{Identity, Preflighted};
 use tokio::time::Instant;
-use tokio_postgres::Client;
 
 use super::clear_way::Way;
 use super::{Parties, spare, way_back};
@@ -68,8 +67,8 @@ pub(super) async fn pass(context: &Context, parties: &Parties) -> Result<Facts, 
 pub(super) async fn share_out(
     context: &Context,
     parties: &Parties,
-    losing: &Client,
-    gaining: &Client,
+    losing: &Connected,
+    gaining: &Connected,
 ) -> Result<(), StepError> {
     let token = context.token_for_cleanup();
     let tables = context.keyed();

@@ -55,6 +55,8 @@ impl Sessions {
 
 /// Dirty keys that may be left for the comparison inside the window.
 const DIRTY_AT_MOST: usize = 50;
+/// A permission to seal that is older is asked for again: who granted it may be gone, and sealed keys stay closed then.
+const FRESH: Duration = Duration::from_millis(50);
 /// Comparisons right before the fence; keys that change faster than this are compared inside.
 const RECHECKS: usize = 8;
 
@@ -98,6 +100,7 @@ pub(super) async fn attempt(
         witnessed,
         deadline: started + budget(context),
         applied_at_fence: 0,
+        permitted: started,
         window: Window::default(),
     };
     let dirty_keys = run.fence_to_check().await?;
@@ -139,6 +142,8 @@ struct Attempt<'a> {
     deadline: Instant,
     /// Row changes that were applied before the first marker.
     applied_at_fence: u64,
+    /// When the controller granted the seal.
+    permitted: Instant,
     window: Window,
 }
 
@@ -159,6 +164,18 @@ impl Attempt<'_> {
         wait_out::wait_out(client, &self.context.keyed(), self.deadline, shard).await?;
         self.window.wait_out = millis(waiting);
 
+        // The controller holds the migration's row meanwhile. Its answer is awaited whatever the check says: what it
+        // grants is given back by a release that it hears of afterwards.
+        let permission = permitted(self.context, self.parties.direction, self.number);
+        let (checked, permission) = tokio::join!(self.drain_and_check(), permission);
+        let checked = checked?;
+        self.permitted = permission?;
+        Ok(checked)
+    }
+
+    /// C5 and C6.
+    async fn drain_and_check(&mut self) -> Result<i64, StepError> {
+        let token = &self.parties.sides.token;
         let draining = Instant::now();
         let marker = Marker::new(token, self.number.0, Kind::Fenced);
         let drained = async {
@@ -238,13 +255,9 @@ impl Attempt<'_> {
         let token = &self.parties.sides.token;
         let sealing = Instant::now();
         fail_point::hit("cutover.before_seal").await?;
-        let ask = CutoverAsk::Seal {
-            direction: self.parties.direction,
-            attempt: self.number,
-        };
-        let answer = ask_controller(self.context, ask).await?;
-        if answer != CutoverAnswer::Granted {
-            return Err(refused("allow the seal", &answer));
+        if self.permitted.elapsed() > FRESH {
+            let (context, parties) = (self.context, self.parties);
+            permitted(context, parties.direction, self.number).await?;
         }
         let (client, shard) = self.losing();
         register::set(client, token, self.fenced, Setting::Closed, shard).await?;
@@ -310,6 +323,19 @@ async fn rehearse(
     sequences::values(losing, &facts.sequences, shard).await?;
     standbys_flushed(context, parties, losing, Instant::now() + budget(context)).await?;
     last_look(context, parties, losing, facts).await
+}
+
+/// Asks the controller to hold the migration's row, without which nothing is sealed (C7); when it granted that.
+async fn permitted(
+    context: &Context,
+    direction: Direction,
+    attempt: AttemptNo,
+) -> Result<Instant, StepError> {
+    let answer = ask_controller(context, CutoverAsk::Seal { direction, attempt }).await?;
+    if answer == CutoverAnswer::Granted {
+        return Ok(Instant::now());
+    }
+    Err(refused("allow the seal", &answer))
 }
 
 fn fenced_point(direction: Direction) -> &'static str {

@@ -142,7 +142,7 @@ impl Controller {
         actor: &str,
     ) -> Result<(), ControlError> {
         self.forget_attempts(&proof.migration).await;
-        let sealed = self.inner.store.seal(&proof.migration).await?;
+        let mut sealed = self.inner.store.seal(&proof.migration).await?;
         let next = with_owner(sealed.map(), &proof.keys, &proof.owner);
         let next = next.map_err(|error| super::super::shards::invalid(&error.to_string()))?;
         if next.version != version {
@@ -162,7 +162,8 @@ impl Controller {
             migration: Some(proof.migration.clone()),
             ..next
         };
-        Ok(sealed.flip(&change, &next).await?)
+        sealed.write(&change, &next).await?;
+        Ok(sealed.commit().await?)
     }
 }
 

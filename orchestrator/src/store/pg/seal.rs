@@ -62,14 +62,8 @@ impl Sealed for PgSealed {
         &self.map
     }
 
-    fn flip<'a>(mut self: Box<Self>, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()>
-    where
-        Self: 'a,
-    {
+    fn write<'a>(&'a mut self, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()> {
         Box::pin(async move {
-            sqlx::query("set local synchronous_commit = on")
-                .execute(&mut *self.transaction)
-                .await?;
             let delta = Delta::between(&self.map, map);
             let id = &change.migration.id;
             let version = NewVersion {
@@ -80,11 +74,19 @@ impl Sealed for PgSealed {
             };
             insert_version(&mut self.transaction, &version, &delta).await?;
             match apply(&mut self.transaction, change).await {
-                Ok(true) => Ok(self.transaction.commit().await?),
-                Ok(false) | Err(Refusal::KeysMoving) => Err(StoreError::Busy),
-                Err(Refusal::Other(error)) => Err(error),
+                Ok(true) => {}
+                Ok(false) | Err(Refusal::KeysMoving) => return Err(StoreError::Busy),
+                Err(Refusal::Other(error)) => return Err(error),
             }
+            sqlx::query("set local synchronous_commit = on")
+                .execute(&mut *self.transaction)
+                .await?;
+            Ok(())
         })
+    }
+
+    fn commit(self: Box<Self>) -> Answer<'static, ()> {
+        Box::pin(async move { Ok(self.transaction.commit().await?) })
     }
 
     fn release(self: Box<Self>) -> BoxFuture<'static, ()> {
