@@ -3,7 +3,9 @@
 //! Order: servers and programs ([`ground`]), the data set (`data.sql`), then rounds in which every contender does the
 //! same work once, and at the end medians and ratios ([`figures`]).
 
+mod apply;
 mod figures;
+mod goals;
 mod ground;
 mod impact;
 mod native;
@@ -14,10 +16,9 @@ mod raw;
 mod window;
 
 use clap::{Parser, ValueEnum};
-use figures::{Figure, Goal, Report, Samples};
+use figures::{Report, Samples};
 use ground::Ground;
 use place::Place;
-use serde_json::json;
 use std::path::PathBuf;
 
 /// Measures Shardwright beside the limits of the machine
@@ -56,6 +57,8 @@ pub struct Options {
 pub enum Part {
     /// Copies, indexes and verification beside raw PostgreSQL and peers
     Copy,
+    /// A backlog of changes beside a subscription
+    Apply,
     /// An application beside a migration
     Impact,
     /// The write stop over many cutovers
@@ -94,10 +97,10 @@ impl Options {
 /// What failed first: a server, a program, a statement.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut report = Report::default();
-    if options.wants(Part::Copy) || options.wants(Part::Impact) {
+    if options.only != Some(Part::Window) {
         beside_peers(options, &mut report.samples)?;
     }
-    judge(&mut report, options);
+    goals::judge(&mut report, options);
     if options.wants(Part::Window) {
         eprintln!("{} cutovers", options.cutovers());
         window::measure(&options.programs, options.cutovers(), &mut report)?;
@@ -133,6 +136,11 @@ fn beside_peers(options: &Options, samples: &mut Samples) -> anyhow::Result<()> 
         eprintln!("round {round} of {copies}: the whole database");
         whole(&ground, &source, samples)?;
     }
+    let backlogs = rounds(Part::Apply);
+    for round in 1..=backlogs {
+        eprintln!("round {round} of {backlogs}: a backlog of changes");
+        apply::round(&ground, (&source, &ours), options.items(), samples)?;
+    }
     let loads = rounds(Part::Impact);
     if loads > 0 {
         let load = impact::Load::new(&source, ground.folder(), options.items())?;
@@ -151,7 +159,7 @@ fn half(
     ours: &Place,
     samples: &mut Samples,
 ) -> anyhow::Result<()> {
-    let predicate = format!("tenant_id <= {}", ours::LAST_MOVING);
+    let predicate = ours::moving();
     let other = ours.beside("other");
     other.remake()?;
     raw::make_tables(source, &other)?;
@@ -185,70 +193,4 @@ fn whole(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Resu
     samples.add("ours.whole", took.database);
     samples.add("ours.whole_verify", took.verify);
     ours::take_back(ground, &id)
-}
-
-/// Figures beside their goals.
-fn judge(report: &mut Report, options: &Options) {
-    let samples = &report.samples;
-    let sum = |names: &[&str]| {
-        names
-            .iter()
-            .map(|name| samples.median(name))
-            .sum::<Option<f64>>()
-    };
-    let quotient = |above: Option<f64>, below: Option<f64>| Some(above? / below?);
-    report.figures = vec![
-        Figure {
-            key: "copy_ratio",
-            value: samples.ratio("raw.copy", "ours.copy"),
-            goal: Goal::AtLeast(0.95),
-            about: "rows a second / raw pipes",
-        },
-        Figure {
-            key: "copy_index_verify_ratio",
-            value: quotient(
-                sum(&["ours.copy", "ours.build", "ours.verify"]),
-                sum(&["raw.copy", "raw.build"]),
-            ),
-            goal: Goal::AtMost(1.15),
-            about: "copy, indexes, keys and full verification / raw pipes and indexes",
-        },
-        Figure {
-            key: "verify_ratio",
-            value: samples.ratio("raw.digest", "ours.verify"),
-            goal: Goal::AtLeast(0.85),
-            about: "rows a second / digest of all rows on both servers",
-        },
-        Figure {
-            key: "whole_database_ratio",
-            value: samples.ratio("ours.whole", "pgcopydb.whole"),
-            goal: Goal::AtMost(1.0),
-            about: "whole database with indexes and foreign keys / pgcopydb with 4 jobs",
-        },
-        Figure {
-            key: "impact.goodput_loss",
-            value: samples.median("impact.goodput_loss"),
-            goal: Goal::AtMost(0.005),
-            about: "share of transactions at half load that were not done in time",
-        },
-        Figure {
-            key: "impact.p99_ratio",
-            value: samples.ratio("impact.p99_beside_ms", "impact.p99_alone_ms"),
-            goal: Goal::AtMost(1.10),
-            about: "99th percentile of latency beside a migration / alone",
-        },
-        Figure {
-            key: "impact.p999_ratio",
-            value: samples.ratio("impact.p999_beside_ms", "impact.p999_alone_ms"),
-            goal: Goal::AtMost(1.25),
-            about: "99.9th percentile of latency beside a migration / alone",
-        },
-    ];
-    let peers = json!({
-        "native": {"copy_s": samples.median("native.copy"), "build_s": samples.median("native.build")},
-        "pgcopydb": {"whole_s": samples.median("pgcopydb.whole")},
-    });
-    report.more.insert("peers".to_owned(), peers);
-    let run = json!({"items": options.items(), "rounds": options.rounds(), "quick": options.quick});
-    report.more.insert("run".to_owned(), run);
 }

@@ -36,6 +36,11 @@ pub(crate) fn register(ground: &Ground, a: &Place, b: &Place) -> anyhow::Result<
     Ok(())
 }
 
+/// The condition on rows that [`half`] moves.
+pub(crate) fn moving() -> String {
+    format!("tenant_id <= {LAST_MOVING}")
+}
+
 /// The request that moves half of the tenants.
 pub(crate) fn half() -> String {
     let next = LAST_MOVING + 1;

@@ -10,7 +10,7 @@ mod progress;
 mod snapshots;
 mod units;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use plans::failure::{Failure, RetryClass};
@@ -44,8 +44,6 @@ struct Queue {
     chunks: VecDeque<Chunk>,
     /// Units that have begun: they must end with the same snapshot.
     begun: BTreeSet<i32>,
-    /// The table that each stream copies.
-    busy: BTreeMap<usize, usize>,
     /// No unit begins after this moment: the snapshot has its age.
     until: Option<Instant>,
     /// The snapshot is gone.
@@ -53,27 +51,14 @@ struct Queue {
 }
 
 impl Queue {
-    /// The chunk that a stream copies next: of any unit, or only of one that has begun.
-    ///
-    /// A stream stays with its table, then takes one that no other stream is at, the largest first: two that append to
-    /// one table wait for each other at its end.
-    fn next(&mut self, stream: usize) -> Option<Chunk> {
-        let own = self.busy.remove(&stream);
+    /// The first chunk that may be copied now: of any unit, or only of one that has begun.
+    fn next(&mut self) -> Option<Chunk> {
         if self.lost {
             return None;
         }
         let too_late = self.until.is_some_and(|until| Instant::now() >= until);
-        let allowed = |chunk: &Chunk| !too_late || self.begun.contains(&chunk.unit);
-        let chunks = self.chunks.iter().enumerate();
-        let (at, chunk) =
-            chunks
-                .filter(|(_, chunk)| allowed(chunk))
-                .min_by_key(|(at, chunk)| {
-                    let elsewhere = own != Some(chunk.table);
-                    let shared = self.busy.values().any(|table| *table == chunk.table);
-                    (elsewhere, shared, *at)
-                })?;
-        self.busy.insert(stream, chunk.table);
+        let mut chunks = self.chunks.iter();
+        let at = chunks.position(|chunk| !too_late || self.begun.contains(&chunk.unit))?;
         let chunk = self.chunks.remove(at)?;
         self.begun.insert(chunk.unit);
         Some(chunk)
@@ -117,24 +102,19 @@ async fn with_one_snapshot(
         progress: CopyProgress::start(context, target, shard).await?,
         queue: Mutex::new(Queue {
             begun: units::begun(context, target, shard).await?,
-            busy: BTreeMap::new(),
             chunks: todo,
             until: current.as_ref().map(|current| current.until),
             lost: false,
         }),
     });
     let number = current.map(|current| current.number);
-    let streams = (0..context.dispatch.options.copy_streams as usize)
-        .map(|own| stream(shared.clone(), own, number));
+    let streams =
+        (0..context.dispatch.options.copy_streams).map(|_| stream(shared.clone(), number));
     futures::future::try_join_all(streams).await?;
     Ok(units::left(context, target, shard).await?.len())
 }
 
-async fn stream(
-    shared: Arc<Shared<'_>>,
-    own: usize,
-    snapshot: Option<i32>,
-) -> Result<(), StepError> {
+async fn stream(shared: Arc<Shared<'_>>, snapshot: Option<i32>) -> Result<(), StepError> {
     let source = shared.context.source()?;
     let target = shared.context.target()?;
     let from = source.session("copy").await?;
@@ -145,7 +125,7 @@ async fn stream(
         }
         let (next, left) = {
             let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
-            (queue.next(own), queue.chunks.len())
+            (queue.next(), queue.chunks.len())
         };
         let Some(chunk) = next else { return Ok(()) };
         match chunk::copy(&shared, &chunk, snapshot, &from, &into).await? {
@@ -214,7 +194,7 @@ mod tests {
         let chunk = |(ordinal, unit)| Chunk {
             ordinal,
             unit,
-            table: usize::from(unit > 1),
+            table: 0,
             filenode: 1,
             extent: Extent::Blocks(BlockRange { from: 0, to: None }),
             begun: 0,
@@ -222,35 +202,27 @@ mod tests {
         Queue {
             chunks: [(3, 1), (4, 1), (5, 2), (7, 3), (8, 2)].map(chunk).into(),
             begun: BTreeSet::from([2]),
-            busy: BTreeMap::new(),
             until,
             lost: false,
         }
     }
 
-    fn order(mut queue: Queue, streams: &[usize]) -> Vec<i32> {
-        let turns = streams.iter().cycle();
-        let chunks = turns.map_while(|stream| queue.next(*stream));
-        chunks.map(|chunk| chunk.ordinal).collect()
+    fn order(mut queue: Queue) -> Vec<i32> {
+        std::iter::from_fn(|| queue.next().map(|chunk| chunk.ordinal)).collect()
     }
 
     #[test]
     fn a_unit_that_has_begun_ends_with_an_old_snapshot_although_another_stands_before_it() {
-        assert_eq!(order(queue(Some(Instant::now())), &[0]), [5, 8]);
+        assert_eq!(order(queue(Some(Instant::now()))), [5, 8]);
     }
 
     #[test]
     fn with_a_young_snapshot_chunks_are_copied_in_their_order_and_without_one_none() {
-        assert_eq!(order(queue(None), &[0]), [3, 4, 5, 7, 8]);
+        assert_eq!(order(queue(None)), [3, 4, 5, 7, 8]);
         let lost = Queue {
             lost: true,
             ..queue(None)
         };
-        assert_eq!(order(lost, &[0]), [] as [i32; 0]);
-    }
-
-    #[test]
-    fn streams_stay_at_tables_of_their_own_while_there_are_any() {
-        assert_eq!(order(queue(None), &[0, 1]), [3, 5, 4, 7, 8]);
+        assert_eq!(order(lost), [] as [i32; 0]);
     }
 }

@@ -72,15 +72,10 @@ pub(super) async fn plan(context: &Context, target: &Client, shard: &str) -> Res
     }
     let source = context.source()?;
     let session = source.session("copy").await?;
-    let mut sizes = Vec::new();
-    for (at, table) in context.dispatch.tables.iter().enumerate() {
-        sizes.push((at, table, size(&session, table, &source.name).await?));
-    }
-    // The largest first: what is copied last is what one stream copies while the others have nothing left.
-    sizes.sort_by_key(|(_, _, (_, blocks))| std::cmp::Reverse(*blocks));
     let mut chunks = Vec::new();
     let mut unit = 0_i32;
-    for (at, table, (filenode, blocks)) in sizes {
+    for (at, table) in context.dispatch.tables.iter().enumerate() {
+        let (filenode, blocks) = size(&session, table, &source.name).await?;
         let by_key = table.copy_by == CopyBy::KeyRanges && context.online();
         let extents = if by_key {
             key_ranges(context, &session, table, blocks, &source.name).await?

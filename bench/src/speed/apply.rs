@@ -1,0 +1,164 @@
+//! How fast a backlog is applied: by the stream of a migration that waits for its approval, and by a subscription.
+//!
+//! Both copies are held by a lock on their table while the backlog is written, then let go one after the other. They
+//! get the same changes; the migration also marks each changed key, to compare its row before the cutover.
+
+use super::figures::Samples;
+use super::ground::Ground;
+use super::place::Place;
+use super::{native, ours, raw};
+use anyhow::bail;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Row changes of a backlog, ten in a transaction.
+pub(crate) const CHANGES: f64 = 100_000.0;
+const LIMIT: Duration = Duration::from_secs(1800);
+
+/// Half of the changes insert, two fifths update, one tenth deletes.
+fn mixed(items: u64) -> String {
+    format!(
+        "do $$ declare base bigint := (select max(id) / 1000 * 1000 + 1000 from order_items); begin
+           for t in 1..10000 loop
+             insert into order_items select 1 + r % 500, base + 1000 * t + r % 500, 1000 + r % 500, 1, 1, 1
+               from generate_series(5 * t, 5 * t + 4) r;
+             for n in 1..4 loop
+               update order_items set quantity = quantity + 1 where (tenant_id, id) = (select 1 + i % 1000, i from
+                 (select 1000 * trunc(random() * {most})::bigint + trunc(random() * 499)::bigint + 1) k (i));
+             end loop;
+             delete from order_items where (tenant_id, id) = (1 + 5 * t % 500, base + 1000 * t + 5 * t % 500);
+             commit;
+           end loop; end $$",
+        most = items / 1000 - 1
+    )
+}
+
+/// Nine updates out of ten meet one row in a hundred.
+fn skewed(items: u64) -> String {
+    format!(
+        "do $$ begin
+           for t in 1..10000 loop
+             for n in 1..10 loop
+               update order_items set quantity = quantity + 1 where (tenant_id, id) = (select 1 + i % 1000, i from
+                 (select 1000 * trunc(random() * case when n = 1 then {most} else {few} end)::bigint + trunc(random() * 499)::bigint + 1) k (i));
+             end loop;
+             commit;
+           end loop; end $$",
+        most = items / 1000 - 1,
+        few = (items / 100_000).max(1)
+    )
+}
+
+/// A round: both kinds of backlog, applied by a subscription and by a migration, which is taken back.
+pub(crate) fn round(
+    ground: &Ground,
+    (source, target): (&Place, &Place),
+    items: u64,
+    samples: &mut Samples,
+) -> anyhow::Result<()> {
+    let other = target.beside("other");
+    other.remake()?;
+    raw::make_tables(source, &other)?;
+    native::copy(source, &other, &ours::moving())?;
+    raw::build(source, &other)?;
+    let (id, _) = ours::copy_and_verify(ground, &ours::half())?;
+    for (kind, backlog) in [("mixed", mixed(items)), ("skewed", skewed(items))] {
+        let (held, held_other) = (Held::new(target)?, Held::new(&other)?);
+        source.run(&[
+            "select pg_create_logical_replication_slot('bench_decode', 'pgoutput')",
+            &backlog,
+            &format!("update tenants set name = '{kind}' where tenant_id = 1"),
+        ])?;
+        samples.time(&format!("apply.{kind}.decode"), || decode(source))?;
+        source.run(&["select pg_drop_replication_slot('bench_decode')"])?;
+        samples.time(&format!("apply.{kind}.native"), || let_go(held_other, kind))?;
+        samples.time(&format!("apply.{kind}.ours"), || let_go(held, kind))?;
+    }
+    native::end(&other)?;
+    other.remake()?;
+    ours::take_back(ground, &id)
+}
+
+/// Reads the backlog as a subscription does, and throws it away.
+fn decode(source: &Place) -> anyhow::Result<()> {
+    let end = source.run(&["select pg_current_wal_flush_lsn()"])?;
+    let mut receive: Command = source.program("pg_recvlogical");
+    let output = receive
+        .args([
+            "--slot",
+            "bench_decode",
+            "--start",
+            "--endpos",
+            &end,
+            "-f",
+            "/dev/null",
+        ])
+        .args([
+            "-o",
+            "proto_version=1",
+            "-o",
+            "publication_names=bench_native",
+        ])
+        .args(["-d", &source.name])
+        .output()?;
+    if !output.status.success() {
+        bail!(
+            "pg_recvlogical: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(())
+}
+
+/// A table that nothing can be written to, until this is dropped.
+struct Held<'a> {
+    place: &'a Place,
+    child: Child,
+}
+
+impl<'a> Held<'a> {
+    fn new(place: &'a Place) -> anyhow::Result<Self> {
+        let statement = "begin; lock table order_items in share row exclusive mode; \
+             set application_name = 'bench_holds'; select pg_sleep(3600)";
+        let mut psql = place.program("psql");
+        psql.args(["-X", "-c", statement]);
+        let child = psql.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let held = Self { place, child };
+        until(
+            place,
+            "select exists (select from pg_stat_activity where application_name = 'bench_holds' \
+             and datname = current_database() and wait_event = 'PgSleep')",
+        )?;
+        Ok(held)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let end = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'bench_holds' \
+             and datname = current_database()";
+        let _ = self.place.run(&[end]);
+        let _ = self.child.wait();
+    }
+}
+
+/// Lets a table be written to and waits for the last transaction of the backlog.
+fn let_go(held: Held<'_>, last: &str) -> anyhow::Result<()> {
+    let place = held.place;
+    drop(held);
+    until(
+        place,
+        &format!("select name = '{last}' from tenants where tenant_id = 1"),
+    )
+}
+
+fn until(place: &Place, condition: &str) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    while place.run(&[condition])? != "t" {
+        if begun.elapsed() > LIMIT {
+            bail!("not so in {LIMIT:?}: {condition}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}

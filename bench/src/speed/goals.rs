@@ -1,0 +1,111 @@
+//! What the samples say, beside what is wanted.
+
+use super::figures::{Figure, Goal, Report, Samples};
+use super::{Options, apply};
+use serde_json::json;
+
+/// Adds every figure of the rounds.
+pub(crate) fn judge(report: &mut Report, options: &Options) {
+    let samples = &report.samples;
+    report.figures = copies(samples);
+    report.figures.extend(backlogs(samples));
+    report.figures.extend(impact(samples));
+    let peers = json!({
+        "native": {
+            "copy_s": samples.median("native.copy"), "build_s": samples.median("native.build"),
+            "changes_per_second": samples.median("apply.mixed.native").map(|seconds| apply::CHANGES / seconds),
+        },
+        "pgcopydb": {"whole_s": samples.median("pgcopydb.whole")},
+    });
+    report.more.insert("peers".to_owned(), peers);
+    let run = json!({"items": options.items(), "rounds": options.rounds(), "quick": options.quick});
+    report.more.insert("run".to_owned(), run);
+}
+
+/// Rows, indexes and verification.
+fn copies(samples: &Samples) -> Vec<Figure> {
+    let sum = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| samples.median(name))
+            .sum::<Option<f64>>()
+    };
+    let quotient = |above: Option<f64>, below: Option<f64>| Some(above? / below?);
+    vec![
+        Figure {
+            key: "copy_ratio",
+            value: samples.ratio("raw.copy", "ours.copy"),
+            goal: Goal::AtLeast(0.95),
+            about: "rows a second / raw pipes",
+        },
+        Figure {
+            key: "copy_index_verify_ratio",
+            value: quotient(
+                sum(&["ours.copy", "ours.build", "ours.verify"]),
+                sum(&["raw.copy", "raw.build"]),
+            ),
+            goal: Goal::AtMost(1.15),
+            about: "copy, indexes, keys and full verification / raw pipes and indexes",
+        },
+        Figure {
+            key: "verify_ratio",
+            value: samples.ratio("raw.digest", "ours.verify"),
+            goal: Goal::AtLeast(0.85),
+            about: "rows a second / digest of all rows on both servers",
+        },
+        Figure {
+            key: "whole_database_ratio",
+            value: samples.ratio("ours.whole", "pgcopydb.whole"),
+            goal: Goal::AtMost(1.0),
+            about: "whole database with indexes and foreign keys / pgcopydb with 4 jobs",
+        },
+    ]
+}
+
+/// Changes of a backlog.
+fn backlogs(samples: &Samples) -> Vec<Figure> {
+    vec![
+        Figure {
+            key: "apply_ratio_native",
+            value: samples.ratio("apply.mixed.native", "apply.mixed.ours"),
+            goal: Goal::AtLeast(1.5),
+            about: "changes a second, decoding included / a subscription, mixed changes",
+        },
+        Figure {
+            key: "apply_ratio_native_skewed",
+            value: samples.ratio("apply.skewed.native", "apply.skewed.ours"),
+            goal: Goal::AtLeast(5.0),
+            about: "the same where most updates meet few rows",
+        },
+        Figure {
+            key: "apply_ratio_decode",
+            value: samples.ratio("apply.mixed.decode", "apply.mixed.ours"),
+            goal: Goal::AtLeast(0.9),
+            about: "changes a second / those of a walsender that sends the same to nobody",
+        },
+    ]
+}
+
+/// What an application feels.
+fn impact(samples: &Samples) -> Vec<Figure> {
+    vec![
+        Figure {
+            key: "impact.goodput_loss",
+            value: samples.median("impact.goodput_loss"),
+            goal: Goal::AtMost(0.005),
+            about: "share of transactions at half load that were not done in time",
+        },
+        Figure {
+            key: "impact.p99_ratio",
+            value: samples.ratio("impact.p99_beside_ms", "impact.p99_alone_ms"),
+            goal: Goal::AtMost(1.10),
+            about: "99th percentile of latency beside a migration / alone",
+        },
+        Figure {
+            key: "impact.p999_ratio",
+            value: samples.ratio("impact.p999_beside_ms", "impact.p999_alone_ms"),
+            goal: Goal::AtMost(1.25),
+            about: "99.9th percentile of latency beside a migration / alone",
+        },
+    ]
+}
