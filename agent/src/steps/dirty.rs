@@ -49,7 +49,8 @@ struct Compared<'a> {
     more: Vec<Cursor<'a>>,
 }
 
-/// Compares dirty keys while writes go on and forgets those that are equal; how many are left.
+/// Compares dirty keys while writes go on and forgets those that are equal; how many are left, and how many were
+/// compared.
 ///
 /// Its time decides how many keys change meanwhile, and so how many are left for the window: a page of each table is
 /// asked for at once, and what is equal is forgotten in one transaction.
@@ -57,16 +58,17 @@ pub(crate) async fn recheck(
     context: &Context,
     sides: &Sides,
     both: &Both<'_>,
-) -> Result<usize, StepError> {
-    let mut left = 0;
+) -> Result<(usize, usize), StepError> {
+    let (mut left, mut seen) = (0, 0);
     let mut cursors = dirty_tables(context, sides, both).await?;
     while !cursors.is_empty() {
         let compared = next_pages(sides, both, &mut cursors).await?;
         left += compared.different;
+        seen += compared.different + compared.clean.len();
         forget(both.destination, sides, &compared.clean).await?;
         cursors.extend(compared.more);
     }
-    Ok(left)
+    Ok((left, seen))
 }
 
 /// Compares no more than a page of each table, and forgets nothing: the sessions know the statements then.
@@ -257,7 +259,7 @@ async fn sweep_for_ever(context: &Context, direction: Direction) -> Result<(), S
         if !context.owned.taken.load(Ordering::Acquire) {
             continue;
         }
-        let left = recheck(context, &sides, &both).await?;
+        let (left, _) = recheck(context, &sides, &both).await?;
         tracing::debug!(left, "changed keys were compared");
     }
 }

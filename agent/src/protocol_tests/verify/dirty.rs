@@ -37,9 +37,10 @@ async fn left(case: &Case) -> usize {
         origin: &case.source,
         destination: &case.target,
     };
-    recheck(&case.context, &sides, &both)
+    let (left, _) = recheck(&case.context, &sides, &both)
         .await
-        .expect("compared")
+        .expect("compared");
+    left
 }
 
 #[tokio::test]
