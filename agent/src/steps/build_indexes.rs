@@ -60,7 +60,7 @@ pub(super) async fn build(context: &Context, section: &str) -> Result<usize, Ste
     let total = pending.len();
     let (beside, after): (Vec<_>, Vec<_>) = pending.into_iter().partition(|entry| entry.parallel);
     let queue = Mutex::new(VecDeque::from(beside));
-    let workers = (0..context.dispatch.options.copy_streams).map(|_| worker(context, &queue));
+    let workers = (0..context.owned.pace.streams()).map(|_| worker(context, &queue));
     futures::future::try_join_all(workers).await?;
     for entry in &after {
         build_one(context, &session, entry, &target.name).await?;
@@ -121,6 +121,8 @@ async fn build_one(
     entry: &Pending,
     shard: &str,
 ) -> Result<(), StepError> {
+    context.until_open().await;
+    context.owned.pace.until_worth_beginning().await;
     context.say(format!("building {}", entry.label));
     context.owned.update(|progress| {
         progress.tables = vec![TableProgress {
