@@ -191,17 +191,18 @@ async fn the_applications_p99_brings_the_share_down_and_up_again() {
 async fn sessions_that_wait_for_a_lock_slow_it_down() {
     let stage = Stage::new("strain").await;
     sql(&stage.a, "app", MORE).await;
-    sql(&stage.a, "app", "create table public.other (id int)").await;
     let holder = session(&stage.a, "app").await;
     holder
-        .batch_execute("begin; lock table public.other")
+        .batch_execute("select pg_advisory_lock(1)")
         .await
         .unwrap();
     let mut waiters = Vec::new();
     for _ in 0..2 {
         let waiter = session(&stage.a, "app").await;
         waiters.push(tokio::spawn(async move {
-            waiter.batch_execute("select * from public.other").await
+            waiter
+                .batch_execute("select pg_advisory_lock_shared(1)")
+                .await
         }));
     }
     let id = stage
@@ -214,7 +215,10 @@ async fn sessions_that_wait_for_a_lock_slow_it_down() {
         })
         .await;
     assert!(share(&stage, &id).await.is_none_or(|share| share < 1.0));
-    holder.batch_execute("commit").await.unwrap();
+    holder
+        .batch_execute("select pg_advisory_unlock(1)")
+        .await
+        .unwrap();
     for waiter in waiters {
         waiter.await.unwrap().unwrap();
     }
