@@ -234,7 +234,7 @@ impl Context {
         let doing = self.owned.progress().message;
         self.say(format!("waiting for the hours {hours}"));
         self.owned.pace.until_open().await;
-        self.say(doing);
+        self.owned.update(|progress| progress.message = doing);
     }
 
     /// Creates the migration's row on a shard, or takes it over; it says what moves from where to where.

@@ -144,12 +144,21 @@ impl Pace {
         };
         let throttle = self.state.borrow().limits.throttle.clone();
         let verdict = lock(&self.governor).observe(&throttle, &signals, now_ms());
+        self.share(verdict.share);
+        verdict.slowed()
+    }
+
+    /// Nobody judges any more: work goes at full speed until somebody does.
+    fn free(&self) {
+        self.share(1.0);
+    }
+
+    fn share(&self, share: f64) {
         self.state.send_if_modified(|state| {
-            let changed = (state.share - verdict.share).abs() > f64::EPSILON;
-            state.share = verdict.share;
+            let changed = (state.share - share).abs() > f64::EPSILON;
+            state.share = share;
             changed
         });
-        verdict.slowed()
     }
 
     /// Rests for `work`, and for `bytes` at the rate; the work that is still to be rested for.

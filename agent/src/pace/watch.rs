@@ -32,10 +32,21 @@ pub(crate) async fn govern(context: &Context) -> Infallible {
         // The step says what is wrong with them.
         return std::future::pending().await;
     };
+    let _free = Free(context);
     let probe = Mutex::new(Probe::default());
     let looks = look_for_ever(context, [source.clone(), target], &probe);
     let (never, _) = tokio::join!(looks, time_commits(&source, &probe));
     never
+}
+
+/// What nobody watches is not held back by what was seen last.
+struct Free<'a>(&'a Context);
+
+impl Drop for Free<'_> {
+    fn drop(&mut self) {
+        self.0.owned.pace.free();
+        self.0.owned.update(|progress| progress.slowed = None);
+    }
 }
 
 async fn look_for_ever(

@@ -252,11 +252,12 @@ fn is_heavy(kind: StepKind) -> bool {
         StepKind::Copy
         | StepKind::BuildIndexes
         | StepKind::Verify
-        | StepKind::Hold
         | StepKind::DropOld
         | StepKind::Unwind
         | StepKind::DropNew => true,
-        StepKind::Preflight
+        // A comparison in the hold is governed by itself: most of the time nothing is done there.
+        StepKind::Hold
+        | StepKind::Preflight
         | StepKind::CreateTarget
         | StepKind::OpenCapture
         | StepKind::SetReadOnly
