@@ -8,6 +8,7 @@ pub mod dual_write;
 pub mod error;
 pub(crate) mod inspect;
 pub(crate) mod owned;
+pub(crate) mod pace;
 pub mod pg;
 #[cfg(test)]
 mod protocol_tests;

@@ -14,6 +14,7 @@ use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::step::preflight::{Identity, Preflighted};
 use plans::table::{MovingTable, quote_literal};
+use plans::throttle::Hours;
 use plans::wire::{Dispatch, Progress, StreamStatus};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
@@ -23,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::controller::Controller;
 use crate::dual_write::{DualWrite, Program};
 use crate::error::{At, StepError};
+use crate::pace::Pace;
 use crate::pg::epoch::{self, Token};
 use crate::pg::home;
 use crate::pg::replication::SystemIdentity;
@@ -42,6 +44,8 @@ pub(crate) struct Owned {
     pub(crate) stream: tokio::sync::Mutex<Option<Stream>>,
     /// Sessions that keep the copy's snapshot.
     pub(crate) holders: tokio::sync::Mutex<Option<Holders>>,
+    /// How fast heavy work may go.
+    pub(crate) pace: Pace,
     /// Where this agent keeps spools.
     spools: PathBuf,
     /// The controller wants the `hold` step to end.
@@ -53,6 +57,7 @@ pub(crate) struct Owned {
 impl Owned {
     pub(crate) fn new(migration: MigrationId, epoch: Epoch, spools: &Path) -> Self {
         Self {
+            pace: Pace::default(),
             spools: spools.to_owned(),
             migration,
             epoch,
@@ -215,6 +220,21 @@ impl Context {
         let message = message.into();
         tracing::info!(migration = %self.dispatch.migration, "{message}");
         self.owned.update(|progress| progress.message = message);
+    }
+
+    /// Waits until heavy work may begin, and says so; at once within the migration's hours.
+    pub(crate) async fn until_open(&self) {
+        if let Some(hours) = self.owned.pace.closed() {
+            self.wait_for(hours).await;
+        }
+    }
+
+    /// Waits for these hours, or until they are taken away; then the step goes on with what it was doing.
+    pub(crate) async fn wait_for(&self, hours: Hours) {
+        let doing = self.owned.progress().message;
+        self.say(format!("waiting for the hours {hours}"));
+        self.owned.pace.until_open().await;
+        self.owned.update(|progress| progress.message = doing);
     }
 
     /// Creates the migration's row on a shard, or takes it over; it says what moves from where to where.

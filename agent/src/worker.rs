@@ -184,6 +184,13 @@ impl Worker {
         let Some(assignment) = owned.get(&directive.migration) else {
             return;
         };
+        let pace = &assignment.owned.pace;
+        if let Some(limits) = &directive.limits {
+            pace.limit(limits);
+        }
+        if let Some(latency) = directive.latency {
+            pace.hear(latency);
+        }
         match directive.action {
             Action::Continue => {}
             Action::EndHold => assignment.owned.end_hold.notify_one(),

@@ -19,6 +19,7 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use plans::throttle::{Limits, Slowed};
 use plans::wire::{Progress, StreamStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -102,6 +103,9 @@ pub struct MigrationView {
     /// Writers in the way of the cutover that the operator is asked about.
     #[serde(default)]
     pub cancel: Option<CancelAsk>,
+    /// What it may take of its shards.
+    #[serde(default)]
+    pub limits: Option<Limits>,
     /// The steps in order.
     pub steps: Vec<StepView>,
     /// The change stream, if one runs.
@@ -181,6 +185,14 @@ impl From<&Migration> for Summary {
 }
 
 impl MigrationView {
+    /// What holds the running step back, if anything does.
+    #[must_use]
+    pub fn slowed(&self) -> Option<&Slowed> {
+        let mut steps = self.steps.iter();
+        let running = steps.find(|step| step.state == StepState::Running)?;
+        running.progress.as_ref()?.slowed.as_ref()
+    }
+
     /// The document, with the figures of the last heartbeat where there are some.
     #[must_use]
     pub fn new(snapshot: &Snapshot, figures: Option<&Figures>, now: DateTime<Utc>) -> Self {
@@ -202,6 +214,7 @@ impl MigrationView {
             hold_end: m.hold_end,
             hold_ends_at: hold_limit(snapshot),
             cancel: m.cancel.clone(),
+            limits: Some(m.limits()),
             steps: snapshot
                 .steps
                 .iter()

@@ -27,4 +27,5 @@ pub mod state;
 pub mod step;
 pub mod survey;
 pub mod table;
+pub mod throttle;
 pub mod wire;

@@ -21,6 +21,8 @@ pub const DDL_PREFIX: &str = "shardwright_ddl_";
 pub const BYPASS_SETTING: &str = "shardwright.bypass";
 /// Prefix of the logical messages that mark points in a change stream.
 pub const MARKER_PREFIX: &str = "shardwright";
+/// Prefix of the logical messages whose commit is timed; they say nothing.
+pub const PROBE_PREFIX: &str = "shardwright.probe";
 /// SQLSTATE raised for a write to a key this shard no longer owns, or does not own for the moment.
 pub const SQLSTATE_NOT_OWNER: &str = "SM001";
 /// SQLSTATE raised for a write to a key this shard does not own yet.

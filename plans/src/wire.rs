@@ -17,6 +17,7 @@ use crate::shard_map::Sequences;
 use crate::step::StepKind;
 use crate::step::verify::VerifyRun;
 use crate::table::MovingTable;
+use crate::throttle::{Latency, Limits, Slowed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -99,6 +100,9 @@ pub struct Dispatch {
     pub source_keeps_keys: bool,
     /// How the migration behaves.
     pub options: Options,
+    /// What it may take of its shards now; `None`: what the options say.
+    #[serde(default)]
+    pub limits: Option<Limits>,
     /// Outputs of the steps that are done, by step id.
     pub outputs: BTreeMap<StepId, serde_json::Value>,
     /// The comparison that `verify` is to make, or that was ordered of `hold`.
@@ -145,6 +149,9 @@ pub struct Progress {
     pub bytes_per_second: f64,
     /// Estimated seconds to the end of the step.
     pub eta_seconds: Option<f64>,
+    /// What holds heavy work back now, if anything does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowed: Option<Slowed>,
 }
 
 /// How far a table is.
@@ -238,7 +245,7 @@ pub struct Retained {
 }
 
 /// The controller's answer to a heartbeat.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeartbeatReply {
     /// How long the agent owns what it holds without another heartbeat, milliseconds.
     pub lease_ms: u64,
@@ -247,12 +254,18 @@ pub struct HeartbeatReply {
 }
 
 /// What to do with an owned migration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Directive {
     /// The migration.
     pub migration: MigrationId,
     /// What to do.
     pub action: Action,
+    /// What it may take of its shards from now on.
+    #[serde(default)]
+    pub limits: Option<Limits>,
+    /// What the application reported of itself last.
+    #[serde(default)]
+    pub latency: Option<Latency>,
 }
 
 /// What to do with an owned migration.

@@ -19,6 +19,7 @@ use tokio_postgres::Client;
 use super::{inventory, load};
 use crate::dual_write;
 use crate::error::{At, StepError};
+use crate::pace::Pace;
 use crate::pg::away::{self, Away};
 use crate::pg::brought::Brought;
 use crate::pg::delete::{Closed, Deletion};
@@ -62,6 +63,8 @@ struct Left {
     shard: Shard,
     session: connect::Connected,
     token: Token,
+    /// Nothing is known of limits that its migration had.
+    pace: Pace,
 }
 
 impl Left {
@@ -108,6 +111,7 @@ impl Left {
             shard,
             session,
             token,
+            pace: Pace::default(),
         })
     }
 
@@ -220,6 +224,7 @@ impl Left {
                 keys,
                 closed: Closed::Left(&guards.left_too),
                 pause: Duration::from_millis(Options::default().drop_pause_ms.into()),
+                pace: &self.pace,
                 tell: Box::new(|table, deleted| {
                     tracing::debug!(table = %table.table, deleted, "deleting rows that were left");
                 }),

@@ -77,14 +77,14 @@ impl Extent {
 
 /// Copies the rows of one extent that match `predicate`; both sessions are in their transactions.
 ///
-/// Returns rows and bytes. `moved` is told of rows and bytes as they pass.
-pub(crate) async fn copy_chunk(
+/// Returns rows and bytes. `moved` is told of rows and bytes that have been sent on, and may take its time.
+pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
     source: &Client,
     target: &Client,
     table: &MovingTable,
     extent: &Extent,
     predicate: &str,
-    moved: impl Fn(u64, u64),
+    moved: impl Fn(u64, u64) -> F,
 ) -> Result<(u64, u64), StepError> {
     let reading = format!("copying {}: reading", table.table);
     let writing = format!("copying {}: writing", table.table);
@@ -111,15 +111,15 @@ pub(crate) async fn copy_chunk(
         rows += 1;
         gathered.extend_from_slice(&message);
         if gathered.len() >= GATHER {
-            moved(rows, bytes);
             let full = gathered.split().freeze();
             sink.feed(full).await.at(&writing)?;
+            moved(rows, bytes).await;
         }
     }
     if !gathered.is_empty() {
         sink.feed(gathered.freeze()).await.at(&writing)?;
     }
     let rows = sink.finish().await.at(&writing)?;
-    moved(rows, bytes);
+    moved(rows, bytes).await;
     Ok((rows, bytes))
 }

@@ -13,6 +13,7 @@ use super::epoch::{self, Token};
 use super::shard::Shard;
 use super::{others, register};
 use crate::error::{At, StepError};
+use crate::pace::Pace;
 
 /// Blocks of one batch: 16 MiB of heap.
 const BATCH_BLOCKS: i64 = 2048;
@@ -27,8 +28,10 @@ pub(crate) struct Deletion<'a> {
     pub(crate) map: &'a MapName,
     pub(crate) keys: &'a KeySet,
     pub(crate) closed: Closed<'a>,
-    /// The pause between two batches.
+    /// The pause between two batches, at least.
     pub(crate) pause: Duration,
+    /// How fast they may follow each other.
+    pub(crate) pace: &'a Pace,
     /// After each batch.
     pub(crate) tell: Tell<'a>,
 }
@@ -57,6 +60,7 @@ impl Deletion<'_> {
             .await
             .at(self.what(table))?;
         let blocks: i64 = row.get(0);
+        let turn = self.pace.turn();
         let mut deleted = 0;
         let mut from = 0;
         while from <= blocks {
@@ -66,6 +70,7 @@ impl Deletion<'_> {
             (self.tell)(table, deleted);
             from += BATCH_BLOCKS;
             if from <= blocks {
+                turn.spend(0).await;
                 tokio::time::sleep(self.pause).await;
             }
         }

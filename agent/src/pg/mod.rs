@@ -16,6 +16,7 @@ pub(crate) mod dual_write;
 pub(crate) mod epoch;
 pub(crate) mod guard;
 pub(crate) mod home;
+pub(crate) mod load;
 pub(crate) mod long_writers;
 pub mod lsn;
 pub(crate) mod marker;

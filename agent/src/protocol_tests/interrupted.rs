@@ -49,6 +49,7 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
         drop_tables: false,
         source_keeps_keys: true,
         options: Options::default(),
+        limits: None,
         outputs: BTreeMap::new(),
         verify: None,
     };

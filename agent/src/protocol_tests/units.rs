@@ -76,7 +76,7 @@ async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
         table,
         &extent,
         &bench.predicate(),
-        |_, _| (),
+        |_, _| std::future::ready(()),
     )
     .await
     .expect("copied");

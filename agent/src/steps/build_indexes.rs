@@ -86,7 +86,7 @@ async fn side_by_side<F>(context: &Context, worker: impl Fn() -> F) -> Result<()
 where
     F: Future<Output = Result<(), StepError>>,
 {
-    let workers = (0..context.dispatch.options.copy_streams).map(|_| worker());
+    let workers = (0..context.owned.pace.streams()).map(|_| worker());
     futures::future::try_join_all(workers).await.map(|_| ())
 }
 
@@ -161,6 +161,8 @@ async fn build_one(
     entry: &Pending,
     shard: &str,
 ) -> Result<(), StepError> {
+    context.until_open().await;
+    context.owned.pace.until_worth_beginning().await;
     context.say(format!("building {}", entry.label));
     context.owned.update(|progress| {
         progress.tables = vec![TableProgress {

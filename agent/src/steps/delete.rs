@@ -23,6 +23,7 @@ pub(super) fn deletion<'a>(
         keys: &context.dispatch.keys,
         closed,
         pause: Duration::from_millis(context.dispatch.options.drop_pause_ms.into()),
+        pace: &context.owned.pace,
         tell: Box::new(|table, deleted| tell(context, table, deleted)),
     }
 }

@@ -41,6 +41,7 @@ pub(crate) async fn run(context: &Context) -> Result<Dropped, StepError> {
         // Without the register an earlier run has removed the rows and handed the keys over.
         let migration = &context.dispatch.migration;
         if register::exists(&session, migration, &source.name).await? {
+            context.until_open().await;
             dropped = remove(context, &session, &source).await?;
         }
         context.say("removing what the migration created");
@@ -66,6 +67,7 @@ async fn remove(context: &Context, session: &Client, source: &Shard) -> Result<D
     }
     let mut dropped = Dropped::default();
     for table in tables.iter().rev() {
+        context.until_open().await;
         let rows = deletion.rows_of(table).await?;
         dropped.rows += rows;
         if rows > 0 {

@@ -13,6 +13,7 @@ use super::open_capture::{drop_slot, unpublish};
 use super::verify;
 use crate::error::StepError;
 use crate::owned::Context;
+use crate::pace;
 
 /// What the operator reads during the hold.
 const HELD: &str =
@@ -32,6 +33,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
             biased;
             () = context.owned.end_hold.notified() => return Ok(json!({})),
             () = compare(context, run) => {}
+            never = pace::govern(context) => match never {},
         }
     }
     context.owned.end_hold.notified().await;

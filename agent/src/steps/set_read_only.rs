@@ -20,6 +20,8 @@ const TURN: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     let dispatch = &context.dispatch;
+    // Later they would only prolong the time in which nothing can be written.
+    context.until_open().await;
     let source = context.source()?;
     let shard = source.name.as_str();
     let session = source.session("read-only").await?;

@@ -147,6 +147,7 @@ impl Comparison<'_> {
         let mut repairs = 0;
         loop {
             while self.has_more().await? {
+                self.context.until_open().await;
                 self.context.say("finding an exact point on both sides");
                 let point = point::find(self.context, self.sides).await?;
                 self.cut(&point).await?;
@@ -198,11 +199,13 @@ impl Comparison<'_> {
         let age = Duration::from_secs(u64::from(self.context.dispatch.options.snapshot_age_s));
         let mut chunks = self.records().chunks().await?;
         let started = Instant::now();
+        let pace = &self.context.owned.pace;
+        let turn = pace.turn();
         for moving in self.tables() {
             let name = moving.table.table.to_string();
             let mine = |chunk: &&mut Chunk| chunk.relation == name && chunk.at.is_none();
             for chunk in chunks.iter_mut().filter(mine) {
-                if started.elapsed() > age {
+                if started.elapsed() > age || pace.closed().is_some() {
                     return Ok(());
                 }
                 self.context.say(format!("comparing {name}"));
@@ -213,6 +216,7 @@ impl Comparison<'_> {
                 (chunk.rows, chunk.at) = (rows, Some(point.at));
                 chunk.different = found.different();
                 fail_point::hit("verify.compared").await?;
+                turn.spend(0).await;
             }
             self.report(&name, &chunks, started);
         }

@@ -9,6 +9,7 @@ use plans::failure::Failure;
 use plans::id::StepId;
 use plans::names::Direction;
 use plans::step::StepKind;
+use plans::throttle::Limits;
 use plans::wire::{Dispatch, Outcome, Report, StepReport};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -19,6 +20,7 @@ use super::report_until_heard;
 use crate::controller::Controller;
 use crate::error::StepError;
 use crate::owned::{Context, Owned};
+use crate::pace;
 use crate::pg::dual_write::Proof;
 use crate::pg::epoch;
 use crate::pg::replication::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
@@ -58,6 +60,10 @@ impl Assignment {
                 spools,
             )),
         };
+        let limits = dispatch.limits.clone();
+        owned
+            .pace
+            .limit(&limits.unwrap_or_else(|| Limits::of(&dispatch.options)));
         let cancel = CancellationToken::new();
         let step = dispatch.step.clone();
         let context = Context::new(dispatch, owned.clone(), controller.clone(), cancel.clone());
@@ -236,6 +242,30 @@ async fn run(context: &Context, kind: StepKind) -> Result<serde_json::Value, Ste
         () = context.cancel.cancelled() => Err(StepError::Interrupted),
         failure = context.stream_failed() => Err(failure),
         output = steps::run(context, kind) => output,
+        never = pace::govern(context), if is_heavy(kind) => match never {},
+    }
+}
+
+/// Steps that read or write many rows, which can wait.
+fn is_heavy(kind: StepKind) -> bool {
+    match kind {
+        StepKind::Copy
+        | StepKind::BuildIndexes
+        | StepKind::Verify
+        | StepKind::DropOld
+        | StepKind::Unwind
+        | StepKind::DropNew => true,
+        // A comparison in the hold is governed by itself: most of the time nothing is done there.
+        StepKind::Hold
+        | StepKind::Preflight
+        | StepKind::CreateTarget
+        | StepKind::OpenCapture
+        | StepKind::SetReadOnly
+        | StepKind::CatchUp
+        | StepKind::OpenReverse
+        | StepKind::Cutover
+        | StepKind::Rollback
+        | StepKind::HoldBack => false,
     }
 }
 

@@ -235,6 +235,7 @@ impl From<ControlError> for ApiError {
             E::UnreadableDsn { ref source, .. } => new(S::UNPROCESSABLE_ENTITY, UNREADABLE_DSN)
                 .hint(source.hint().unwrap_or(PARAMETERS)),
             E::Invalid { .. } => new(S::UNPROCESSABLE_ENTITY, "field.invalid"),
+            E::Limit(_) => new(S::UNPROCESSABLE_ENTITY, "limit.invalid"),
             E::Malformed { line, column, .. } => {
                 new(S::BAD_REQUEST, "body.malformed").at(place(line), place(column))
             }

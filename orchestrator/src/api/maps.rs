@@ -125,6 +125,16 @@ pub(super) async fn set(
     Ok(Json(settings))
 }
 
+/// Takes what the application says of its own latency.
+pub(super) async fn latency(
+    State(controller): State<Controller>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Result<(), ApiError> {
+    let report = json(&body)?;
+    Ok(controller.hear_latency(&MapName(name), report).await?)
+}
+
 /// Every revision of the settings, newest first.
 pub(super) async fn settings(
     State(controller): State<Controller>,

@@ -1,7 +1,7 @@
 //! Migrations: shown, ordered about, followed.
 
 use super::stream::{accepts_feed, feed_migration, last_event_id};
-use super::{ApiError, actor, json_or_default};
+use super::{ApiError, actor, json, json_or_default};
 use crate::controller::{Command, ControlError, Controller};
 use crate::store::{CleanupRecord, Snapshot};
 use crate::view::{MigrationView, Summary};
@@ -88,6 +88,19 @@ pub(super) async fn command(
     let snapshot = controller
         .command(&id, command, actor(&headers), reason)
         .await?;
+    Ok(Json(view(&controller, &snapshot)))
+}
+
+/// Sets a limit.
+pub(super) async fn limit(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<MigrationView>, ApiError> {
+    let order = json(&body)?;
+    let id = MigrationId(id);
+    let snapshot = controller.set_limit(&id, &order, actor(&headers)).await?;
     Ok(Json(view(&controller, &snapshot)))
 }
 

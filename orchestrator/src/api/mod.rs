@@ -112,6 +112,7 @@ fn map_routes() -> Router<Controller> {
             get(inspections::load).post(inspections::load_by),
         )
         .route("/api/v1/maps/{name}/counters", post(inspections::counters))
+        .route("/api/v1/maps/{name}/latency", post(maps::latency))
         .route("/api/v1/maps/{name}/check", post(inspections::check))
         .route("/api/v1/maps/{name}/mend", post(inspections::mend))
 }
@@ -144,6 +145,7 @@ fn operation_routes() -> Router<Controller> {
             "/api/v1/migrations/{id}/cleanup-records/done",
             post(agents::cleanup_done),
         )
+        .route("/api/v1/migrations/{id}/limits", post(migrations::limit))
         .route(
             "/api/v1/migrations/{id}/verify",
             post(verify::order).get(verify::report),

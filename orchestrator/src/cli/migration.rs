@@ -4,7 +4,7 @@ use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
 use super::follow::{follow, of_migration, of_operation};
 use super::output::{Output, or_dash, table};
-use super::{operation, report, verify, watch};
+use super::{operation, report, set, verify, watch};
 use crate::controller::Command;
 use crate::controller::operations::OperationState;
 use crate::dual_write;
@@ -53,6 +53,8 @@ pub(super) enum Verb {
     Rollback(Order),
     /// End the hold: the old rows go; after a roll back, the copy.
     Finish(Order),
+    /// Set what a migration may take of its shards, while it runs: rate, streams, latency, hours and others.
+    Set(set::Set),
     /// Compare both copies again, now; print what the last comparison found; repair the copy.
     Verify(verify::Verify),
     /// Print the evidence of an operation or a migration.
@@ -115,6 +117,7 @@ impl Verb {
             Self::Abort(order) => order.give(client, Command::Abort).await,
             Self::Rollback(order) => order.give(client, Command::Rollback).await,
             Self::Finish(order) => order.give(client, Command::Finish).await,
+            Self::Set(set) => set.run(client).await,
             Self::Verify(verify) => verify.run(client).await,
             Self::Report { id, output } => report::print(client, &id, output).await,
         }
@@ -226,6 +229,10 @@ pub(super) fn show_text(view: &MigrationView) -> String {
     if let Some(what) = &m.waiting_for {
         text += &format!("waiting for {what}\n");
     }
+    if let Some(slowed) = view.slowed() {
+        text += &format!("{}\n", slowed.sentence());
+    }
+    text += &set::limits_line(view);
     if let Some(failure) = &m.failure {
         text += &format!("failed: {} ({})\n", failure.message, failure.code);
     }

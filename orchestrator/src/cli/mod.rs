@@ -19,6 +19,7 @@ mod plan;
 mod reconcile;
 mod report;
 mod serve;
+mod set;
 mod shard;
 mod torture;
 mod verify;

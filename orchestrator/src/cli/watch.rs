@@ -16,6 +16,7 @@ use plans::request::Hold;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use plans::throttle::Slowed;
 use plans::wire::TableProgress;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -249,6 +250,7 @@ fn headline(view: &MigrationView) -> String {
         }
         if let Some(progress) = &step.progress {
             parts.push(progress.message.clone());
+            parts.extend(view.slowed().map(Slowed::sentence));
             if progress.rows_per_second > 0.0 {
                 parts.push(format!("{:.0} rows/s", progress.rows_per_second));
             }

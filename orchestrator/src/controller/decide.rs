@@ -81,6 +81,7 @@ pub fn due(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         .into_iter()
         .chain(pauses)
         .chain(hold_limit(snapshot))
+        .chain(opening(snapshot, now))
         .filter(|at| *at > now)
         .min()
 }
@@ -159,7 +160,34 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         let anew = m.renew.then_some(Decision::Offer(None));
         return anew.or_else(|| keep_going(snapshot, now));
     }
+    if let Some(what) = outside_hours(snapshot, step, now) {
+        if m.waiting_for.as_ref() != Some(&what) {
+            return Some(Decision::Wait(what));
+        }
+        return keep_going(snapshot, now);
+    }
     offer(snapshot, step, now)
+}
+
+/// What a cutover that nobody has to approve waits for outside of the migration's hours.
+///
+/// One that was begun goes on at any time: it may have left keys closed.
+fn outside_hours(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<String> {
+    let m = &snapshot.migration;
+    let begins = step.kind == StepKind::Cutover
+        && step.state == StepState::Pending
+        && m.ownership == Ownership::Ready
+        && m.attempt.0 == 0
+        && !m.approved;
+    let hours = snapshot.limits().throttle.hours.filter(|_| begins)?;
+    (!hours.contains(now.timestamp_millis())).then(|| format!("the cutover's hours, {hours}"))
+}
+
+/// When the hours begin that such a cutover waits for.
+fn opening(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    outside_hours(snapshot, next_step(snapshot)?, now)?;
+    let hours = snapshot.limits().throttle.hours?;
+    DateTime::from_timestamp_millis(hours.next(now.timestamp_millis()))
 }
 
 /// Keys that an interrupted attempt may have left closed are not left so because nobody resumes: an

@@ -164,6 +164,7 @@ impl Controller {
             drop_tables: m.plan.drop_tables,
             source_keeps_keys: self.source_keeps_keys(m).await?,
             options: m.plan.options.clone(),
+            limits: Some(snapshot.limits()),
             outputs: outputs.collect(),
             verify: self.verify_run(m, held.map(|row| row.kind)).await?,
         })
@@ -256,6 +257,11 @@ fn give(draft: &mut Draft, claim: &Claim, step: Option<&StepId>) -> Result<(), C
     match step {
         Some(id) => {
             draft.step(id, StepEvent::Dispatched, data)?;
+            let m = draft.migration();
+            if id.as_str() == StepKind::Cutover.name() && m.cancel.is_none() {
+                // Its hours have come.
+                m.waiting_for = None;
+            }
         }
         None => draft.note("owner.found", None, data),
     }

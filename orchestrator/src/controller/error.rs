@@ -10,6 +10,7 @@ use plans::request::RequestError;
 use plans::shard_map::{MapError, RuleBreak};
 use plans::state::IllegalTransition;
 use plans::state::migration::MigrationState;
+use plans::throttle::InvalidSetting;
 
 /// Why the controller did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +85,9 @@ pub enum ControlError {
         /// Which, and why.
         what: String,
     },
+    /// A limit that cannot have this value.
+    #[error(transparent)]
+    Limit(#[from] InvalidSetting),
     /// A body that is not JSON of the form asked for.
     #[error("the body cannot be read: {message}")]
     Malformed {

@@ -56,11 +56,7 @@ impl Controller {
         self.see(&beat.agent, &beat.instance).await?;
         let mut directives = Vec::with_capacity(beat.holding.len());
         for holding in &beat.holding {
-            let action = self.hear(beat, holding).await?;
-            directives.push(Directive {
-                migration: holding.migration.clone(),
-                action,
-            });
+            directives.push(self.hear(beat, holding).await?);
         }
         self.inner.beats.send_modify(|count| *count += 1);
         let lease = self.inner.settings.lease.as_millis();
@@ -88,16 +84,22 @@ impl Controller {
         });
     }
 
-    async fn hear(&self, beat: &Heartbeat, holding: &Holding) -> Result<Action, ControlError> {
+    async fn hear(&self, beat: &Heartbeat, holding: &Holding) -> Result<Directive, ControlError> {
         let id = &holding.migration;
+        let mut directive = Directive {
+            migration: id.clone(),
+            action: Action::Release,
+            limits: None,
+            latency: None,
+        };
         let Some(snapshot) = self.inner.store.load(id).await? else {
-            return Ok(Action::Release);
+            return Ok(directive);
         };
         let m = &snapshot.migration;
         let owner = m.owner.as_ref();
         if m.finished_at.is_some() || owner.is_none_or(|o| o.instance != beat.instance) {
             self.inner.figures.with(|table| table.remove(id));
-            return Ok(Action::Release);
+            return Ok(directive);
         }
         if self.is_true(&snapshot, holding) {
             self.keep(beat, holding).await?;
@@ -105,7 +107,10 @@ impl Controller {
         if holding.epoch == m.epoch && !m.renew {
             self.fail_with_stream(&snapshot, holding).await?;
         }
-        Ok(action(&snapshot))
+        directive.action = action(&snapshot);
+        directive.limits = Some(snapshot.limits());
+        directive.latency = self.latency(&m.plan.map);
+        Ok(directive)
     }
 
     /// True when the agent runs what it was given, or was given it only just now.

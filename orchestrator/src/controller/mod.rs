@@ -22,6 +22,7 @@ mod fail_points;
 mod heartbeat;
 mod inspections;
 mod leader;
+mod limits;
 mod load;
 mod maps;
 pub mod operations;
@@ -45,6 +46,7 @@ pub use doctor::{Diagnosis, DoctorAsk, MoveExamined, Unexamined};
 pub use error::ControlError;
 pub use heartbeat::Figures;
 pub use leader::Role;
+pub use limits::{LatencyReport, LimitOrder};
 pub use load::{HotKeyLoad, ItemOfShard, LoadAsk, MapLoad, Proposal, ShardLoad};
 pub use maps::{MapEdit, NewMap, NewMapping};
 pub use reconcile::{FleetReport, ReconcileOrder, ShardLook};
@@ -127,6 +129,7 @@ struct Inner {
     attempts: cutover::Attempts,
     inspections: inspections::Inspections,
     counters: counters::ClientCounters,
+    latencies: limits::Latencies,
     checks: check::Checks,
     fleet: reconcile::FleetWatch,
     lead: leader::Lead,
@@ -146,6 +149,7 @@ impl Controller {
             attempts: cutover::Attempts::default(),
             inspections: inspections::Inspections::default(),
             counters: counters::ClientCounters::default(),
+            latencies: limits::Latencies::default(),
             checks: check::Checks::default(),
             fleet: reconcile::FleetWatch::default(),
             lead: leader::Lead::default(),

@@ -8,6 +8,7 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use plans::throttle::Slowed;
 use plans::wire::TableProgress;
 
 /// The step that runs, or the next one.
@@ -161,7 +162,9 @@ fn doing(view: &MigrationView) -> String {
         .into_iter()
         .flat_map(char::to_uppercase)
         .collect();
-    format!("{first}{}.", chars.as_str())
+    let slowed = view.slowed().map(Slowed::sentence);
+    let slowed = slowed.map_or_else(String::new, |what| format!(", {what}"));
+    format!("{first}{}{slowed}.", chars.as_str())
 }
 
 fn owner(view: &MigrationView) -> &str {

@@ -88,6 +88,7 @@ impl NewOperation {
             hold_end: None,
             waiting_for: None,
             cancel: None,
+            limits: None,
             failure: None,
             map_version_before: plan.map_version,
             map_version_after: None,

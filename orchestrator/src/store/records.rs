@@ -12,6 +12,7 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use plans::throttle::Limits;
 use plans::wire::LongWriter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -111,6 +112,8 @@ pub struct Migration {
     pub waiting_for: Option<String>,
     /// Writers in the way of the cutover that the operator was asked about.
     pub cancel: Option<CancelAsk>,
+    /// What it may take of its shards, where somebody has changed what the plan says.
+    pub limits: Option<Limits>,
     /// Why it failed.
     pub failure: Option<Failure>,
     /// The map's version when the last forward attempt began; the plan's before that.
@@ -134,6 +137,13 @@ pub struct Migration {
 }
 
 impl Migration {
+    /// What it may take of its shards now.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        let changed = self.limits.clone();
+        changed.unwrap_or_else(|| Limits::of(&self.plan.options))
+    }
+
     /// True while the map names one shard for the moving keys and an attempt may still change it.
     #[must_use]
     pub fn is_moving(&self) -> bool {
@@ -266,6 +276,24 @@ impl Snapshot {
     #[must_use]
     pub fn is_open(&self, kind: StepKind) -> bool {
         self.step_of(kind).is_some_and(|step| !step.is_over())
+    }
+
+    /// The limits as they hold at this step: once the keys of an offline move are read-only, hours would only
+    /// prolong that, so that it goes on at any time until the flip.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        let mut limits = self.migration.limits();
+        let closed = self.step_of(StepKind::SetReadOnly);
+        let closed = closed.is_some_and(|step| step.state == StepState::Done);
+        if closed
+            && matches!(
+                self.migration.ownership,
+                Ownership::Ready | Ownership::Fencing
+            )
+        {
+            limits.throttle.hours = None;
+        }
+        limits
     }
 
     /// The owner, if its lease lasts at `now`.

@@ -8,3 +8,4 @@ mod cleanup;
 mod restored_shard;
 mod restored_store;
 mod stage;
+mod throttle;

@@ -20,8 +20,7 @@ const SHOP: &str = "create table public.orders (tenant_id bigint, id bigint, not
     insert into public.orders select 1 + g % 1000, g, 'n' || g from generate_series(1, 4000) g";
 
 const REQUEST: &str = "operation: split\nmap: m\nsource: a\ninto:\n- {shard: a, keys: {to: 500}}\n\
-    - {shard: b, keys: {from: 500}}\ntables: {orders: tenant_id}\n\
-    options: {cutover: approve, hold: until_finish}\n";
+    - {shard: b, keys: {from: 500}}\ntables: {orders: tenant_id}\n";
 
 pub(crate) struct Stage {
     // Dropped in this order: programs before servers.
@@ -184,11 +183,20 @@ impl Stage {
 
     /// Plans and submits the move of the keys from 500 on; the migration's id.
     pub(crate) async fn submit(&self) -> String {
+        self.submit_with("hold: until_finish").await
+    }
+
+    /// As [`Stage::submit`], with more options.
+    pub(crate) async fn submit_with(&self, options: &str) -> String {
         let (request, plan) = (
             self.folder.join("request.yaml"),
             self.folder.join("plan.json"),
         );
-        std::fs::write(&request, REQUEST).unwrap();
+        std::fs::write(
+            &request,
+            format!("{REQUEST}options: {{cutover: approve, {options}}}\n"),
+        )
+        .unwrap();
         let (request, plan) = (request.to_str().unwrap(), plan.to_str().unwrap());
         let output = self.run(&["plan", request, "-o", plan]).await;
         assert!(output.status.success(), "{output:?}");
@@ -226,14 +234,23 @@ impl Stage {
 
     /// The cleanup records of a migration.
     pub(crate) async fn records(&self, id: &str) -> Vec<Value> {
-        let url = format!("http://{}/api/v1/migrations/{id}/cleanup", self.address);
-        let answer = reqwest::get(url)
-            .await
-            .unwrap()
-            .json::<Value>()
-            .await
-            .unwrap();
+        let answer = self.get(&format!("/api/v1/migrations/{id}/cleanup")).await;
         answer.as_array().unwrap().clone()
+    }
+
+    /// What the API has at `path`.
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        let url = format!("http://{}{path}", self.address);
+        let answer = reqwest::get(url).await.unwrap();
+        answer.json().await.unwrap()
+    }
+
+    /// Tells the API something that it takes.
+    pub(crate) async fn post(&self, path: &str, body: Value) {
+        let url = format!("http://{}{path}", self.address);
+        let answer = reqwest::Client::new().post(url).json(&body).send().await;
+        let answer = answer.unwrap();
+        assert!(answer.status().is_success(), "{path}: {answer:?}");
     }
 
     /// The kinds of what the last looks found on a shard.

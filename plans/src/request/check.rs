@@ -186,6 +186,7 @@ impl Options {
         let mut problems: Vec<String> = outside(limits)
             .map(|text| format!("option {text}"))
             .collect();
+        problems.extend(self.throttle.problems());
         if self
             .override_rules
             .as_ref()

@@ -1,6 +1,7 @@
 //! How a migration behaves, with a default for everything.
 
 use crate::table::CopyFormat;
+use crate::throttle::Throttle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -82,6 +83,9 @@ pub struct Options {
     /// Most log that a shard may have to keep for this migration, MiB (64 to 1048576).
     #[schemars(range(min = 64, max = 1_048_576))]
     pub wal_cap_mb: u32,
+    /// What the move may take of its shards: rate, hours, the application's latency, signs of strain.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub throttle: Throttle,
     /// Why rules of the map may be broken; without a reason a plan that breaks one is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub override_rules: Option<String>,
@@ -118,6 +122,7 @@ impl Default for Options {
             ignore_standbys: Vec::new(),
             snapshot_age_s: 600,
             wal_cap_mb: 4096,
+            throttle: Throttle::default(),
             override_rules: None,
         }
     }

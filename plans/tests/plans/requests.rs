@@ -147,6 +147,28 @@ fn the_request_in_the_readme_is_one() {
 }
 
 #[test]
+fn limits_are_read_and_what_is_wrong_with_them_has_its_place() {
+    let with = |lines: &str| GOOD.replace("copy_streams: 2", &format!("throttle:\n{lines}"));
+    let good = with("    latency_ms: 25\n    hours: 22:00-06:00\n    shards: { commit_ms: null }");
+    let request = Request::parse(&good).unwrap();
+    let throttle = &request.options().throttle;
+    assert_eq!(throttle.latency_ms, Some(25));
+    assert_eq!(throttle.hours.unwrap().to_string(), "22:00-06:00");
+    assert_eq!(throttle.shards.commit_ms, None);
+    assert_eq!(throttle.shards.replica_lag_s, Some(10));
+    let (line, _, message) = malformed(&with("    hours: at night"));
+    assert_eq!(line, 13);
+    assert!(message.contains("HH:MM-HH:MM"), "{message}");
+    let (line, _, message) = malformed(&with("    rate: 20MB"));
+    assert_eq!(line, 13);
+    assert!(message.contains("unknown field"), "{message}");
+    assert_eq!(
+        problems(&with("    rate_bytes_s: 5")),
+        ["option throttle.rate_bytes_s is 5, less than 1024"]
+    );
+}
+
+#[test]
 fn contradictions_come_all_at_once() {
     let text = GOOD
         .replace("copy_streams: 2", "copy_streams: 17\n  override_rules: ' '")

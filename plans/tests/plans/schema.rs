@@ -58,6 +58,12 @@ fn what_the_schema_refuses_the_parser_refuses_too() {
         set("/options", json!({ "max_attempts": 101 })),
         set("/options", json!({ "hold": { "seconds": -1 } })),
         set("/options", json!({ "cutover": "never" })),
+        set("/options", json!({ "throttle": { "hours": 22 } })),
+        set("/options", json!({ "throttle": { "latency_ms": 0 } })),
+        set(
+            "/options",
+            json!({ "throttle": { "shards": { "lock_waits": 0 } } }),
+        ),
     ];
     for request in bad {
         assert!(complaint(&request).is_some(), "the schema takes {request}");

@@ -1,11 +1,14 @@
 //! One chunk: read on the unit's snapshot, written and marked in one transaction.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use tokio_postgres::Client;
 
 use super::units::Chunk;
 use super::{Shared, rewritten};
 use crate::error::{At, StepError};
 use crate::owned::Context;
+use crate::pace::Turn;
 use crate::pg::copy_stream::{Extent, copy_chunk};
 use crate::pg::{epoch, snapshot};
 use plans::table::MovingTable;
@@ -22,8 +25,8 @@ pub(super) async fn copy(
     shared: &Shared<'_>,
     chunk: &Chunk,
     number: Option<i32>,
-    from: &Client,
-    into: &Client,
+    (from, into): (&Client, &Client),
+    turn: &Turn<'_>,
 ) -> Result<Outcome, StepError> {
     let context = shared.context;
     let table = &context.dispatch.tables[chunk.table];
@@ -38,10 +41,12 @@ pub(super) async fn copy(
     }
     epoch::begin(into, &context.token(), target).await?;
     let predicate = context.predicate(table);
+    let spent = AtomicU64::new(0);
     let moved = |rows, bytes| {
         shared
             .progress
-            .moving(context, chunk.table, chunk.ordinal, rows, bytes)
+            .moving(context, chunk.table, chunk.ordinal, rows, bytes);
+        turn.spend(bytes - spent.swap(bytes, Ordering::Relaxed))
     };
     let (rows, bytes) = copy_chunk(from, into, table, &chunk.extent, &predicate, moved).await?;
     if matches!(chunk.extent, Extent::Blocks(_)) {

@@ -6,6 +6,7 @@
 //! begin again with a later snapshot, and the stream's filter tells what it holds (ARCHITECTURE.md).
 
 mod chunk;
+mod hours;
 mod progress;
 mod snapshots;
 mod units;
@@ -16,8 +17,10 @@ use std::sync::{Arc, Mutex};
 use plans::failure::{Failure, RetryClass};
 use plans::step::StepKind;
 use plans::step::copy::Copied;
+use plans::throttle::MOST_STREAMS;
 use tokio::time::Instant;
 use tokio_postgres::Client;
+use tokio_util::sync::CancellationToken;
 
 use super::build_indexes;
 use crate::error::{At, StepError};
@@ -37,6 +40,8 @@ struct Shared<'a> {
     queue: Mutex<Queue>,
     progress: CopyProgress,
     total: usize,
+    /// No stream finds a chunk in the queue any more.
+    over: CancellationToken,
 }
 
 /// What is left to copy with one snapshot.
@@ -52,11 +57,11 @@ struct Queue {
 
 impl Queue {
     /// The first chunk that may be copied now: of any unit, or only of one that has begun.
-    fn next(&mut self) -> Option<Chunk> {
+    fn next(&mut self, open: bool) -> Option<Chunk> {
         if self.lost {
             return None;
         }
-        let too_late = self.until.is_some_and(|until| Instant::now() >= until);
+        let too_late = !open || self.until.is_some_and(|until| Instant::now() >= until);
         let mut chunks = self.chunks.iter();
         let at = chunks.position(|chunk| !too_late || self.begun.contains(&chunk.unit))?;
         let chunk = self.chunks.remove(at)?;
@@ -91,6 +96,7 @@ async fn with_one_snapshot(
     target: &Client,
     shard: &str,
 ) -> Result<usize, StepError> {
+    hours::wait(context, target, shard).await?;
     let current = snapshots::current(context, target, shard).await?;
     let todo = units::left(context, target, shard).await?;
     if todo.is_empty() {
@@ -106,33 +112,55 @@ async fn with_one_snapshot(
             until: current.as_ref().map(|current| current.until),
             lost: false,
         }),
+        over: CancellationToken::new(),
     });
     let number = current.map(|current| current.number);
-    let streams =
-        (0..context.dispatch.options.copy_streams).map(|_| stream(shared.clone(), number));
+    let streams = (0..MOST_STREAMS).map(|own| stream(shared.clone(), own, number));
     futures::future::try_join_all(streams).await?;
     Ok(units::left(context, target, shard).await?.len())
 }
 
-async fn stream(shared: Arc<Shared<'_>>, snapshot: Option<i32>) -> Result<(), StepError> {
+/// The stream with the number `own` copies while so many are allowed.
+async fn stream(shared: Arc<Shared<'_>>, own: u32, snapshot: Option<i32>) -> Result<(), StepError> {
+    let pace = &shared.context.owned.pace;
+    loop {
+        tokio::select! {
+            biased;
+            () = shared.over.cancelled() => return Ok(()),
+            () = pace.allows(own) => copy_while_allowed(&shared, own, snapshot).await?,
+        }
+    }
+}
+
+async fn copy_while_allowed(
+    shared: &Shared<'_>,
+    own: u32,
+    snapshot: Option<i32>,
+) -> Result<(), StepError> {
+    let pace = &shared.context.owned.pace;
     let source = shared.context.source()?;
     let target = shared.context.target()?;
     let from = source.session("copy").await?;
     let into = target.replica_session("copy").await?;
-    loop {
+    let turn = pace.turn();
+    while own < pace.streams() {
         if shared.context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
         }
         let (next, left) = {
             let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
-            (queue.next(), queue.chunks.len())
+            (queue.next(pace.closed().is_none()), queue.chunks.len())
         };
-        let Some(chunk) = next else { return Ok(()) };
-        match chunk::copy(&shared, &chunk, snapshot, &from, &into).await? {
+        let Some(chunk) = next else {
+            shared.over.cancel();
+            return Ok(());
+        };
+        match chunk::copy(shared, &chunk, snapshot, (&from, &into), &turn).await? {
             Outcome::Done => {}
             Outcome::SnapshotLost => {
                 let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
                 queue.lost = true;
+                shared.over.cancel();
                 return Ok(());
             }
         }
@@ -140,6 +168,7 @@ async fn stream(shared: Arc<Shared<'_>>, snapshot: Option<i32>) -> Result<(), St
             fail_point::hit("copy.half").await?;
         }
     }
+    Ok(())
 }
 
 /// What the copy's chunks rely on is not so any more: it begins again.
@@ -208,7 +237,7 @@ mod tests {
     }
 
     fn order(mut queue: Queue) -> Vec<i32> {
-        std::iter::from_fn(|| queue.next().map(|chunk| chunk.ordinal)).collect()
+        std::iter::from_fn(|| queue.next(true).map(|chunk| chunk.ordinal)).collect()
     }
 
     #[test]

@@ -225,3 +225,35 @@ fn what_stands_still_is_left_alone() {
         assert_eq!(decide(&snapshot(state, 3), at(1)), []);
     }
 }
+
+#[test]
+fn a_cutover_that_nobody_has_to_approve_waits_for_its_hours_and_says_so() {
+    let before = FORWARD
+        .iter()
+        .position(|kind| *kind == StepKind::Cutover)
+        .unwrap();
+    let mut ready = owned(snapshot(MigrationState::Running, before));
+    ready.migration.plan.options.cutover = Cutover::Automatic;
+    let now = at(0);
+    let hour = |add: i64| (now + TimeDelta::hours(add)).format("%H:00");
+    let hours = format!("{}-{}", hour(2), hour(3));
+    let mut limits = ready.migration.limits();
+    limits.throttle.hours = Some(plans::throttle::Hours::parse(&hours).unwrap());
+    ready.migration.limits = Some(limits);
+    let what = format!("the cutover's hours, {hours}");
+    assert_eq!(decide(&ready, now), [Decision::Wait(what.clone())]);
+    ready.migration.waiting_for = Some(what);
+    assert_eq!(decide(&ready, now), []);
+    let opens = due(&ready, at(5)).unwrap();
+    assert!(opens > now && opens <= now + TimeDelta::hours(2), "{opens}");
+    ready.lease_until = Some(opens + TimeDelta::seconds(4));
+    assert_eq!(decide(&ready, opens), offer("cutover"));
+
+    let mut approved = ready.clone();
+    approved.migration.plan.options.cutover = Cutover::Approve;
+    approved.migration.approved = true;
+    assert_eq!(decide(&approved, now), offer("cutover"));
+    let mut begun = ready;
+    begun.migration.attempt = AttemptNo(1);
+    assert_eq!(decide(&begun, now), offer("cutover"));
+}

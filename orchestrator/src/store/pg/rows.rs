@@ -12,6 +12,7 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use plans::throttle::Limits;
 use serde_json::Value;
 use sqlx::types::Json;
 
@@ -34,6 +35,7 @@ pub(super) struct MigrationRow {
     hold_end: Option<String>,
     waiting_for: Option<String>,
     cancel: Option<Json<CancelAsk>>,
+    limits: Option<Json<Limits>>,
     failure: Option<Json<Failure>>,
     map_version_before: i64,
     map_version_after: Option<i64>,
@@ -152,6 +154,7 @@ impl MigrationRow {
             hold_end,
             waiting_for: self.waiting_for,
             cancel: self.cancel.map(|json| json.0),
+            limits: self.limits.map(|json| json.0),
             failure: self.failure.map(|json| json.0),
             map_version_before: MapVersion(self.map_version_before),
             map_version_after: self.map_version_after.map(MapVersion),

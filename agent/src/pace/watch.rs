@@ -1,0 +1,163 @@
+//! Watches source and target while a heavy step runs, and finds the share.
+//!
+//! Four looks a second, each one query on either side, and a timed commit a second on the source. A shard that does
+//! not answer gives no signal: the step meets the same failure by itself.
+
+use std::convert::Infallible;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use connect::Connected;
+use plans::throttle::ShardLoad;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+
+use super::lock;
+use crate::error::StepError;
+use crate::owned::Context;
+use crate::pg::load::{self, Positions};
+use crate::pg::shard::Shard;
+
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Between two commits that are timed.
+const PROBE_EVERY: Duration = Duration::from_secs(1);
+/// Longest wait for an answer.
+const ANSWER: Duration = Duration::from_secs(1);
+/// Before a shard that did not answer is asked again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// Sets the pace by what is seen, until it is dropped.
+pub(crate) async fn govern(context: &Context) -> Infallible {
+    let (Ok(source), Ok(target)) = (context.source(), context.target()) else {
+        // The step says what is wrong with them.
+        return std::future::pending().await;
+    };
+    let _free = Free(context);
+    let probe = Mutex::new(Probe::default());
+    let looks = look_for_ever(context, [source.clone(), target], &probe);
+    let (never, _) = tokio::join!(looks, time_commits(&source, &probe));
+    never
+}
+
+/// What nobody watches is not held back by what was seen last.
+struct Free<'a>(&'a Context);
+
+impl Drop for Free<'_> {
+    fn drop(&mut self) {
+        self.0.owned.pace.free();
+        self.0.owned.update(|progress| progress.slowed = None);
+    }
+}
+
+async fn look_for_ever(
+    context: &Context,
+    [source, target]: [Shard; 2],
+    probe: &Mutex<Probe>,
+) -> Infallible {
+    let (mut source, mut target) = (Watched::new(source), Watched::new(target));
+    let mut ticks = interval(LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let (here, there) = tokio::join!(source.look(), target.look());
+        let here = here.map(|load| ShardLoad {
+            commit_ms: lock(probe).took_ms(),
+            ..load
+        });
+        let slowed = context
+            .owned
+            .pace
+            .judge([here, there].into_iter().flatten().collect());
+        context.owned.update(|progress| progress.slowed = slowed);
+    }
+}
+
+/// A shard that is looked at.
+struct Watched {
+    shard: Shard,
+    session: Option<Connected>,
+    again_at: Instant,
+    positions: Positions,
+}
+
+impl Watched {
+    fn new(shard: Shard) -> Self {
+        Self {
+            shard,
+            session: None,
+            again_at: Instant::now(),
+            positions: Positions::default(),
+        }
+    }
+
+    async fn look(&mut self) -> Option<ShardLoad> {
+        if self.session.is_none() && Instant::now() < self.again_at {
+            return None;
+        }
+        match timeout(ANSWER, self.ask()).await {
+            Ok(Ok(load)) => return Some(load),
+            Ok(Err(error)) => tracing::debug!(%error, "no signals of a shard"),
+            Err(_) => tracing::debug!(shard = %self.shard.name, "no signals of a shard in time"),
+        }
+        self.session = None;
+        self.again_at = Instant::now() + AGAIN;
+        None
+    }
+
+    async fn ask(&mut self) -> Result<ShardLoad, StepError> {
+        if self.session.is_none() {
+            self.session = Some(self.shard.session("signals").await?);
+        }
+        let Some(session) = self.session.as_ref() else {
+            return Ok(ShardLoad::default());
+        };
+        load::look(session, &mut self.positions, &self.shard.name).await
+    }
+}
+
+/// The timed commit.
+#[derive(Debug, Default)]
+struct Probe {
+    /// Of the one that is under way.
+    since: Option<Instant>,
+    /// Of the last one.
+    took: Option<Duration>,
+}
+
+impl Probe {
+    /// How long a commit takes, milliseconds: at least as long as the one under way has taken already.
+    fn took_ms(&self) -> Option<f64> {
+        let going = self.since.map(|since| since.elapsed());
+        let longest = self
+            .took
+            .max(going.filter(|going| self.took < Some(*going)));
+        longest.map(|took| took.as_secs_f64() * 1000.0)
+    }
+}
+
+/// One commit at a time, however long it takes: one that waits for a standby is never left behind for another.
+async fn time_commits(source: &Shard, probe: &Mutex<Probe>) -> Infallible {
+    loop {
+        let Err(error) = time_on_one_session(source, probe).await;
+        tracing::debug!(%error, "no commit could be timed");
+        *lock(probe) = Probe::default();
+        sleep(AGAIN).await;
+    }
+}
+
+async fn time_on_one_session(
+    source: &Shard,
+    probe: &Mutex<Probe>,
+) -> Result<Infallible, StepError> {
+    let session = source.session("probe").await?;
+    loop {
+        let since = Instant::now();
+        lock(probe).since = Some(since);
+        load::probe(&session, &source.name).await?;
+        *lock(probe) = Probe {
+            since: None,
+            took: Some(since.elapsed()),
+        };
+        sleep(PROBE_EVERY).await;
+    }
+}

@@ -1,0 +1,125 @@
+//! Signs of strain on a shard: sessions, locks, replicas, the time that a commit takes.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use connect::Connected;
+use plans::names::PROBE_PREFIX;
+use plans::throttle::{ReplicaLag, ShardLoad};
+use tokio::time::Instant;
+
+use crate::error::{At, StepError};
+
+/// Between two positions that are kept.
+const KEEP_EVERY: Duration = Duration::from_secs(1);
+/// Positions that are kept: ten minutes.
+const MOST: usize = 600;
+
+/// Sessions of others, the position in the log, and the standbys; what a logical subscriber confirms is its own affair.
+const LOOK: &str = "
+    select (select array[count(*) filter (where state = 'active'), count(*) filter (where wait_event_type = 'Lock')]
+              from pg_catalog.pg_stat_activity
+             where backend_type = 'client backend' and application_name not like 'shardwright%'),
+           pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), '0/0')::bigint,
+           r.names, r.replayed, r.lags
+      from (select coalesce(pg_catalog.array_agg(application_name), '{}') as names,
+                   coalesce(pg_catalog.array_agg(pg_catalog.pg_wal_lsn_diff(replay_lsn, '0/0')::bigint), '{}') as replayed,
+                   coalesce(pg_catalog.array_agg(coalesce(extract(epoch from replay_lag), 0)::float8), '{}') as lags
+              from pg_catalog.pg_stat_replication s
+             where state = 'streaming' and replay_lsn is not null and application_name not like 'shardwright%'
+               and not exists (select from pg_catalog.pg_replication_slots o where o.active_pid = s.pid and o.slot_type = 'logical')) r";
+
+/// Where the log was lately: a replica that has replayed to there is that long behind, by our clock.
+#[derive(Debug, Default)]
+pub(crate) struct Positions(VecDeque<(Instant, i64)>);
+
+impl Positions {
+    fn keep(&mut self, at: Instant, position: i64) {
+        let due = self
+            .0
+            .back()
+            .is_none_or(|(last, _)| at.duration_since(*last) >= KEEP_EVERY);
+        if due {
+            self.0.push_back((at, position));
+        }
+        while self.0.len() > MOST {
+            self.0.pop_front();
+        }
+    }
+
+    /// Seconds since the log had all that was replayed; at least what the server says of a replica that is behind.
+    fn behind(&self, replayed: i64, position: i64, told_s: f64, now: Instant) -> f64 {
+        if replayed >= position {
+            return 0.0;
+        }
+        let first_missing = self.0.iter().find(|(_, known)| *known > replayed);
+        let seen = first_missing.map_or(0.0, |(at, _)| now.duration_since(*at).as_secs_f64());
+        seen.max(told_s)
+    }
+}
+
+/// Looks at the shard once; without the right to see statistics of others only sessions of our own role count.
+pub(crate) async fn look(
+    session: &Connected,
+    positions: &mut Positions,
+    shard: &str,
+) -> Result<ShardLoad, StepError> {
+    let what = format!("shard {shard}: reading signs of its load");
+    let rows = session.query_prepared(LOOK, &[]).await.at(&what)?;
+    let Some(row) = rows.first() else {
+        return Ok(ShardLoad::default());
+    };
+    let now = Instant::now();
+    let (sessions, position): (Vec<i64>, i64) = (row.get(0), row.get(1));
+    positions.keep(now, position);
+    let (names, replayed, lags): (Vec<String>, Vec<i64>, Vec<f64>) =
+        (row.get(2), row.get(3), row.get(4));
+    let replicas = names.into_iter().zip(replayed).zip(lags);
+    let replicas = replicas.map(|((name, replayed), told)| ReplicaLag {
+        name,
+        behind_s: positions.behind(replayed, position, told, now),
+    });
+    let count = |at: usize| {
+        sessions
+            .get(at)
+            .and_then(|count| u32::try_from(*count).ok())
+    };
+    Ok(ShardLoad {
+        shard: shard.to_owned(),
+        replicas: replicas.collect(),
+        active: count(0),
+        waiting: count(1),
+        commit_ms: None,
+    })
+}
+
+/// Commits without a row: a logical message in a transaction of its own.
+pub(crate) async fn probe(session: &Connected, shard: &str) -> Result<(), StepError> {
+    let sql =
+        format!("select pg_catalog.pg_logical_emit_message(true, '{PROBE_PREFIX}', ''::text)");
+    session
+        .query_prepared(&sql, &[])
+        .await
+        .map(|_| ())
+        .at(format_args!("shard {shard}: timing a commit"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replica_that_stands_still_falls_behind_by_the_clock() {
+        let mut positions = Positions::default();
+        let start = Instant::now();
+        for second in 0..30 {
+            let at = start + Duration::from_secs(second);
+            positions.keep(at, 100 * (i64::try_from(second).expect("small") + 1));
+        }
+        let now = start + Duration::from_secs(29);
+        // It had replayed all that there was after ten seconds.
+        assert!((positions.behind(1000, 3000, 0.5, now) - 19.0).abs() < 0.01);
+        assert!((positions.behind(1000, 3000, 25.0, now) - 25.0).abs() < 0.01);
+        assert!(positions.behind(3000, 3000, 25.0, now) < 0.01);
+    }
+}

@@ -1,0 +1,25 @@
+//! Outside of the migration's hours no unit begins, and no snapshot is held.
+
+use tokio_postgres::Client;
+
+use super::units;
+use crate::error::StepError;
+use crate::owned::Context;
+use crate::pg::snapshot;
+
+/// Waits for the hours where no unit is half copied; the copy goes on with a new snapshot then, so that an old one
+/// does not keep the source from cleaning up all day.
+pub(super) async fn wait(context: &Context, target: &Client, shard: &str) -> Result<(), StepError> {
+    let Some(hours) = context.owned.pace.closed() else {
+        return Ok(());
+    };
+    if !units::begun(context, target, shard).await?.is_empty() {
+        return Ok(());
+    }
+    if context.online() {
+        *context.owned.holders.lock().await = None;
+        snapshot::end_all(&context.source()?, context.dispatch.migration.as_str()).await?;
+    }
+    context.wait_for(hours).await;
+    Ok(())
+}

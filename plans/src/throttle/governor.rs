@@ -1,0 +1,112 @@
+//! From signals to a share: the tightest limit governs, and is named.
+
+use super::hold::Hold;
+use super::reserve::Reserve;
+use super::{LEAST_SHARE, Slowed, Throttle};
+use crate::render::bytes;
+
+/// What is known about application and shards at one moment.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Signals {
+    /// What the application reported last.
+    pub application: Option<Reading>,
+    /// Source and target, as far as they answered.
+    pub shards: Vec<ShardLoad>,
+    /// The copy has waited for its rate, rather than for its share, since the last look.
+    pub rate_bound: bool,
+}
+
+/// An application's p99.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// Milliseconds.
+    pub p99_ms: f64,
+    /// When it was reported, milliseconds since 1970.
+    pub at_ms: i64,
+}
+
+/// How a shard is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ShardLoad {
+    /// Its name.
+    pub shard: String,
+    /// Its replicas.
+    pub replicas: Vec<ReplicaLag>,
+    /// Sessions of others that are active.
+    pub active: Option<u32>,
+    /// Sessions of others that wait for a lock.
+    pub waiting: Option<u32>,
+    /// How long a commit took, milliseconds.
+    pub commit_ms: Option<f64>,
+}
+
+/// How far a replica is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplicaLag {
+    /// Its `application_name`.
+    pub name: String,
+    /// Seconds since it had replayed all that there was.
+    pub behind_s: f64,
+}
+
+/// What heavy work may do until the next look.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The part of the time in which it may run, from [`LEAST_SHARE`] to 1.
+    pub share: f64,
+    /// What governs, if anything does.
+    pub reason: Option<String>,
+}
+
+impl Verdict {
+    /// How it is shown; `None` where nothing holds the migration back.
+    #[must_use]
+    pub fn slowed(&self) -> Option<Slowed> {
+        Some(Slowed {
+            share: self.share,
+            reason: self.reason.clone()?,
+        })
+    }
+}
+
+impl Default for Verdict {
+    fn default() -> Self {
+        Self {
+            share: 1.0,
+            reason: None,
+        }
+    }
+}
+
+/// Finds the share; one for each migration, told about every change of signals.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Governor {
+    hold: Hold,
+    reserve: Reserve,
+}
+
+impl Governor {
+    /// The verdict at `now_ms`, milliseconds since 1970; total for every input.
+    pub fn observe(&mut self, limits: &Throttle, signals: &Signals, now_ms: i64) -> Verdict {
+        let held = if let Some(set_point) = limits.latency_ms {
+            self.hold.observe(set_point, signals.application, now_ms)
+        } else {
+            self.hold = Hold::default();
+            (1.0, None)
+        };
+        let kept = self.reserve.observe(&limits.shards, signals, now_ms);
+        let (share, reason) = if kept.0 < held.0 { kept } else { held };
+        let share = share.clamp(LEAST_SHARE, 1.0);
+        let rate = limits.rate_bytes_s.filter(|_| signals.rate_bound);
+        let closed = limits.hours.filter(|hours| !hours.contains(now_ms));
+        let reason = match (closed, rate) {
+            (Some(hours), _) => Some(format!("outside {hours}")),
+            (None, Some(rate)) => {
+                let rate = i64::try_from(rate).unwrap_or(i64::MAX);
+                Some(format!("rate limited to {}/s by hand", bytes(rate)))
+            }
+            (None, None) => reason,
+        };
+        Verdict { share, reason }
+    }
+}

@@ -1,0 +1,108 @@
+//! Holds the application's p99 at its set point by integral control.
+//!
+//! The error is the logarithm of p99 over set point, so that the loop does not depend on how slow the application
+//! is; the share is multiplied by its exponential. Noise is smoothed, steps are bounded, and only a new report moves it.
+
+use super::LEAST_SHARE;
+use super::governor::Reading;
+
+/// The share where holding begins: found from below.
+const FIRST: f64 = 0.1;
+/// Of the error, per second; at twice the delay of a report and its smoothing the loop is still damped.
+const GAIN: f64 = 0.3;
+/// Reports are smoothed over this many seconds.
+const SMOOTH_S: f64 = 1.0;
+/// The error that counts at most: a factor of four and a half.
+const MOST_ERROR: f64 = 1.5;
+/// The largest steps of the share's logarithm for one report: down, and up.
+const DOWN: f64 = -0.5;
+const UP: f64 = 0.25;
+/// Seconds that one report stands for, at least and at most.
+const REPORT_S: (f64, f64) = (0.05, 2.0);
+/// A report that is older is no sign of how the application is now, milliseconds.
+const STALE_MS: i64 = 10_000;
+
+/// The state of the loop.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Hold {
+    share: f64,
+    smoothed: Option<f64>,
+    last_ms: Option<i64>,
+}
+
+impl Default for Hold {
+    fn default() -> Self {
+        Self {
+            share: FIRST,
+            smoothed: None,
+            last_ms: None,
+        }
+    }
+}
+
+impl Hold {
+    /// The share that holds `set_point` milliseconds, and why; 1 without a fresh report.
+    pub(super) fn observe(
+        &mut self,
+        set_point: u32,
+        reading: Option<Reading>,
+        now_ms: i64,
+    ) -> (f64, Option<String>) {
+        let known = reading.filter(|reading| reading.p99_ms.is_finite() && reading.p99_ms > 0.0);
+        let Some(reading) = known else {
+            return (
+                1.0,
+                Some(format!(
+                    "the application reports no p99, set point {set_point} ms is not held"
+                )),
+            );
+        };
+        let age = now_ms.saturating_sub(reading.at_ms);
+        if age > STALE_MS {
+            return (
+                1.0,
+                Some(format!(
+                    "the application's p99 is {} s old, set point {set_point} ms is not held",
+                    age / 1000
+                )),
+            );
+        }
+        self.learn(set_point, reading);
+        let told = format!(
+            "application p99 {} ms, set point {set_point} ms",
+            brief(reading.p99_ms)
+        );
+        (self.share, (self.share < 1.0).then_some(told))
+    }
+
+    /// Moves by one report, once.
+    fn learn(&mut self, set_point: u32, reading: Reading) {
+        let since = self
+            .last_ms
+            .map_or(1000, |last| reading.at_ms.saturating_sub(last));
+        if since <= 0 {
+            return;
+        }
+        self.last_ms = Some(reading.at_ms);
+        let since = f64::from(i32::try_from(since).unwrap_or(i32::MAX)) / 1000.0;
+        let seconds = since.clamp(REPORT_S.0, REPORT_S.1);
+        let error = (reading.p99_ms / f64::from(set_point.max(1))).ln();
+        let error = error.clamp(-MOST_ERROR, MOST_ERROR);
+        let weight = 1.0 - (-seconds / SMOOTH_S).exp();
+        let smoothed = self
+            .smoothed
+            .map_or(error, |old| old + weight * (error - old));
+        self.smoothed = Some(smoothed);
+        let step = (-GAIN * smoothed * seconds).clamp(DOWN, UP);
+        self.share = (self.share * step.exp()).clamp(LEAST_SHARE, 1.0);
+    }
+}
+
+/// Milliseconds with as many digits as mean something.
+pub(super) fn brief(ms: f64) -> String {
+    if ms < 10.0 {
+        format!("{ms:.1}")
+    } else {
+        format!("{ms:.0}")
+    }
+}

@@ -1,0 +1,126 @@
+//! Hours of the day, from minute to minute; they may pass midnight.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+const DAY: i64 = 24 * 60;
+const MINUTE_MS: i64 = 60_000;
+const SHAPE: &str = "hours are written HH:MM-HH:MM, in UTC or followed by an offset, for example 22:00-06:00 or 22:00-06:00+02:00";
+
+/// From the one minute to before the other, each day; in UTC, or with the offset that is stated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Hours {
+    /// Minutes after midnight.
+    from: i64,
+    /// Minutes after midnight; not `from`.
+    to: i64,
+    /// Minutes that local time is ahead of UTC.
+    offset: i64,
+}
+
+impl Hours {
+    /// Reads `22:00-06:00` or `22:00-06:00+02:00`.
+    ///
+    /// # Errors
+    /// A sentence that says how hours are written.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let wrong = || format!("{text:?} are no hours: {SHAPE}");
+        let read = |at: std::ops::Range<usize>| text.get(at).and_then(clock);
+        let dash = text.as_bytes().get(5) == Some(&b'-');
+        let (from, to) = read(0..5)
+            .zip(read(6..11))
+            .filter(|_| dash)
+            .ok_or_else(wrong)?;
+        let offset = match text.get(11..).map(str::trim) {
+            None | Some("" | "Z" | "UTC") => 0,
+            Some(rest) => offset(rest).ok_or_else(wrong)?,
+        };
+        if from == to {
+            return Err(format!(
+                "{text:?} has no length; leave hours out where every hour will do"
+            ));
+        }
+        Ok(Self { from, to, offset })
+    }
+
+    /// Whether `now_ms` lies within; milliseconds since 1970 in UTC.
+    #[must_use]
+    pub fn contains(&self, now_ms: i64) -> bool {
+        (self.minute(now_ms) - self.from).rem_euclid(DAY) < (self.to - self.from).rem_euclid(DAY)
+    }
+
+    /// When they begin next, or `now_ms` if they have begun; milliseconds since 1970.
+    #[must_use]
+    pub fn next(&self, now_ms: i64) -> i64 {
+        if self.contains(now_ms) {
+            return now_ms;
+        }
+        let minutes = (self.from - self.minute(now_ms)).rem_euclid(DAY);
+        (now_ms.div_euclid(MINUTE_MS) + minutes) * MINUTE_MS
+    }
+
+    fn minute(&self, now_ms: i64) -> i64 {
+        (now_ms.div_euclid(MINUTE_MS) + self.offset).rem_euclid(DAY)
+    }
+}
+
+/// `HH:MM` in minutes.
+fn clock(text: &str) -> Option<i64> {
+    let (hours, minutes) = text.split_once(':')?;
+    let two = |digits: &str, below: i64| {
+        let plain = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_digit());
+        let number: Option<i64> = plain.then(|| digits.parse().ok()).flatten();
+        number.filter(|number| *number < below)
+    };
+    Some(two(hours, 24)? * 60 + two(minutes, 60)?)
+}
+
+fn offset(text: &str) -> Option<i64> {
+    let minutes = |rest: &str| clock(rest).filter(|minutes| *minutes <= 14 * 60);
+    match text.strip_prefix('-') {
+        Some(rest) => minutes(rest).map(|minutes| -minutes),
+        None => minutes(text.strip_prefix('+')?),
+    }
+}
+
+impl fmt::Display for Hours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let clock = |minutes: i64| format!("{:02}:{:02}", minutes / 60, minutes % 60);
+        write!(f, "{}-{}", clock(self.from), clock(self.to))?;
+        match self.offset {
+            0 => Ok(()),
+            ahead if ahead > 0 => write!(f, "+{}", clock(ahead)),
+            behind => write!(f, "-{}", clock(-behind)),
+        }
+    }
+}
+
+impl TryFrom<String> for Hours {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Hours> for String {
+    fn from(hours: Hours) -> Self {
+        hours.to_string()
+    }
+}
+
+impl JsonSchema for Hours {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Hours".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "From one minute of the day to another, in UTC or with an offset: `22:00-06:00`, `22:00-06:00+02:00`.",
+            "type": "string"
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! Keeps shards within their limits: down at once by a factor, up again slowly by addition.
+
+use super::governor::{ShardLoad, Signals};
+use super::hold::brief;
+use super::{LEAST_SHARE, ShardLimits};
+
+/// The share after a sign of strain, of what it was.
+const CUT: f64 = 0.6;
+/// Between two cuts, milliseconds: a cut needs time to show.
+const CUT_EVERY_MS: i64 = 1000;
+/// The share comes back by this much a second.
+const BACK_PER_S: f64 = 0.03;
+
+/// The state of the loop.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Reserve {
+    share: f64,
+    cut_ms: Option<i64>,
+    last_ms: Option<i64>,
+    why: String,
+}
+
+impl Default for Reserve {
+    fn default() -> Self {
+        Self {
+            share: 1.0,
+            cut_ms: None,
+            last_ms: None,
+            why: String::new(),
+        }
+    }
+}
+
+impl Reserve {
+    /// The share that leaves the shards what they need, and why.
+    pub(super) fn observe(
+        &mut self,
+        limits: &ShardLimits,
+        signals: &Signals,
+        now_ms: i64,
+    ) -> (f64, Option<String>) {
+        let elapsed = self
+            .last_ms
+            .map_or(0, |last| now_ms.saturating_sub(last).clamp(0, 2000));
+        self.last_ms = Some(now_ms);
+        let strained = worst(limits, signals);
+        if let Some(why) = strained {
+            let due = self
+                .cut_ms
+                .is_none_or(|at| !(0..CUT_EVERY_MS).contains(&now_ms.saturating_sub(at)));
+            if due {
+                self.share = (self.share * CUT).max(LEAST_SHARE);
+                self.cut_ms = Some(now_ms);
+            }
+            self.why = why;
+            return (self.share, Some(self.why.clone()));
+        }
+        let seconds = f64::from(i32::try_from(elapsed).unwrap_or(0)) / 1000.0;
+        self.share = (self.share + BACK_PER_S * seconds).min(1.0);
+        let slowed = self.share < 1.0;
+        (
+            self.share,
+            slowed.then(|| format!("coming back, {} before", self.why)),
+        )
+    }
+}
+
+/// The signal that is furthest beyond its limit.
+fn worst(limits: &ShardLimits, signals: &Signals) -> Option<String> {
+    let beyond = signals.shards.iter().flat_map(|load| of(limits, load));
+    let strained = beyond.filter(|(ratio, _)| *ratio > 1.0);
+    let worst = strained.max_by(|a, b| a.0.total_cmp(&b.0));
+    worst.map(|(_, why)| why)
+}
+
+/// Each signal over its limit, as a ratio, and in words.
+fn of(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
+    let shard = &load.shard;
+    let mut found = Vec::new();
+    if let Some(limit) = limits.replica_lag_s {
+        found.extend(load.replicas.iter().map(|replica| {
+            let (name, behind) = (&replica.name, replica.behind_s);
+            let told =
+                format!("replica {name} of {shard} is {behind:.0} s behind, limit {limit} s");
+            (behind / f64::from(limit), told)
+        }));
+    }
+    let counts = [
+        (load.active, limits.active_sessions, "active session(s)"),
+        (
+            load.waiting,
+            limits.lock_waits,
+            "session(s) that wait for a lock",
+        ),
+    ];
+    for (count, limit, what) in counts {
+        if let Some((count, limit)) = count.zip(limit) {
+            let told = format!("shard {shard} has {count} {what}, limit {limit}");
+            found.push((f64::from(count) / f64::from(limit), told));
+        }
+    }
+    if let Some((took, limit)) = load.commit_ms.zip(limits.commit_ms) {
+        let told = format!(
+            "a commit on {shard} takes {} ms, limit {limit} ms",
+            brief(took)
+        );
+        found.push((took / f64::from(limit), told));
+    }
+    found
+}

@@ -1,0 +1,154 @@
+//! One limit by its name, and its value as a person writes it.
+
+use super::{Hours, Limits, MOST_STREAMS};
+use crate::request::Options;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A limit that can be set while a migration runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Setting {
+    /// Bytes a second of the copy.
+    Rate,
+    /// COPY streams side by side; off: as many as the plan says.
+    Streams,
+    /// The application's p99 that is held, milliseconds.
+    Latency,
+    /// When heavy work may begin.
+    Hours,
+    /// How far a replica may be behind, seconds.
+    ReplicaLag,
+    /// Active sessions of others.
+    ActiveSessions,
+    /// Sessions of others that wait for a lock.
+    LockWaits,
+    /// How long a commit on the source may take, milliseconds.
+    Commit,
+}
+
+/// A value that a limit cannot have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{setting} cannot be set to {value:?}: {why}")]
+pub struct InvalidSetting {
+    /// The limit.
+    pub setting: Setting,
+    /// As it was written.
+    pub value: String,
+    /// What it may be.
+    pub why: String,
+}
+
+impl Setting {
+    /// Every limit.
+    pub const ALL: [Self; 8] = [
+        Self::Rate,
+        Self::Streams,
+        Self::Latency,
+        Self::Hours,
+        Self::ReplicaLag,
+        Self::ActiveSessions,
+        Self::LockWaits,
+        Self::Commit,
+    ];
+
+    /// The word on the command line and in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Streams => "streams",
+            Self::Latency => "latency",
+            Self::Hours => "hours",
+            Self::ReplicaLag => "replica-lag",
+            Self::ActiveSessions => "active-sessions",
+            Self::LockWaits => "lock-waits",
+            Self::Commit => "commit",
+        }
+    }
+
+    /// Puts `value` in the place of what `limits` say; `off` takes a limit away.
+    ///
+    /// # Errors
+    /// [`InvalidSetting`]; `limits` are as they were then.
+    pub fn set(
+        self,
+        limits: &mut Limits,
+        value: &str,
+        options: &Options,
+    ) -> Result<(), InvalidSetting> {
+        let value = value.trim();
+        let given = (value != "off").then_some(value);
+        self.put(limits, given, options)
+            .map_err(|why| InvalidSetting {
+                setting: self,
+                value: value.to_owned(),
+                why,
+            })
+    }
+
+    fn put(
+        self,
+        limits: &mut Limits,
+        value: Option<&str>,
+        options: &Options,
+    ) -> Result<(), String> {
+        let number = |least: u32, most: u32| value.map(|text| whole(text, least, most)).transpose();
+        let Limits { streams, throttle } = limits;
+        let shards = &mut throttle.shards;
+        match self {
+            Self::Rate => throttle.rate_bytes_s = value.map(rate).transpose()?,
+            Self::Streams => *streams = number(1, MOST_STREAMS)?.unwrap_or(options.copy_streams),
+            Self::Latency => throttle.latency_ms = number(1, 60_000)?,
+            Self::Hours => throttle.hours = value.map(Hours::parse).transpose()?,
+            Self::ReplicaLag => shards.replica_lag_s = number(1, u32::MAX)?,
+            Self::ActiveSessions => shards.active_sessions = number(1, u32::MAX)?,
+            Self::LockWaits => shards.lock_waits = number(1, u32::MAX)?,
+            Self::Commit => shards.commit_ms = number(1, u32::MAX)?,
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A whole number; its unit may stand behind it.
+fn whole(text: &str, least: u32, most: u32) -> Result<u32, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number = digits.trim_end().parse().ok();
+    number
+        .filter(|number| (least..=most).contains(number))
+        .ok_or_else(|| format!("a whole number from {least} to {most}, or off"))
+}
+
+/// `20MB`, `20 MB/s`, `512KiB` or bytes alone.
+fn rate(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 8] = [
+        ("", 1),
+        ("b", 1),
+        ("kb", 1000),
+        ("mb", 1_000_000),
+        ("gb", 1_000_000_000),
+        ("kib", 1 << 10),
+        ("mib", 1 << 20),
+        ("gib", 1 << 30),
+    ];
+    let amount = text.trim_end_matches("/s");
+    let end = amount
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(amount.len());
+    let (digits, unit) = amount.split_at(end);
+    let unit = unit.trim().to_ascii_lowercase();
+    let times = UNITS.iter().find(|(name, _)| *name == unit);
+    let number = digits.parse::<u64>().ok().zip(times);
+    number
+        .and_then(|(number, (_, times))| number.checked_mul(*times))
+        .filter(|rate| *rate >= 1024)
+        .ok_or_else(|| {
+            "bytes a second, 1 KiB or more, for example 20MB/s or 512KiB/s, or off".to_owned()
+        })
+}

@@ -1,0 +1,356 @@
+//! The governor against a simulated application, and against nonsense.
+
+use super::*;
+use proptest::prelude::*;
+
+const SET_POINT: u32 = 25;
+const TICK_MS: i64 = 250;
+
+/// Noise that is the same in every run, from -1 to 1.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let high = u32::try_from(self.0 >> 32).unwrap();
+        f64::from(high) / f64::from(u32::MAX) * 2.0 - 1.0
+    }
+}
+
+/// An application whose p99 grows with its load and with the share of the copy: it reports once a second what was
+/// so a second ago, with noise of a quarter up and down.
+struct Plant {
+    governor: Governor,
+    noise: Noise,
+    now_ms: i64,
+    share: f64,
+    before: f64,
+    reading: Option<Reading>,
+}
+
+impl Plant {
+    fn new() -> Self {
+        Self {
+            governor: Governor::default(),
+            noise: Noise(7),
+            now_ms: 0,
+            share: 1.0,
+            before: 1.0,
+            reading: None,
+        }
+    }
+
+    /// Runs for `seconds` at `load`; each second's true p99 and share.
+    fn run(&mut self, load: f64, seconds: i64) -> Vec<(f64, f64)> {
+        let limits = Throttle {
+            latency_ms: Some(SET_POINT),
+            ..Throttle::default()
+        };
+        let mut seen = Vec::new();
+        for tick in 0..seconds * 1000 / TICK_MS {
+            if tick % 4 == 0 {
+                let p99 = |share: f64| 5.0 / (1.0 - load) * (1.0 + 12.0 * share * load);
+                let noisy = p99(self.before) * (1.0 + 0.25 * self.noise.next());
+                self.reading = Some(Reading {
+                    p99_ms: noisy,
+                    at_ms: self.now_ms,
+                });
+                seen.push((p99(self.share), self.share));
+                self.before = self.share;
+            }
+            let signals = Signals {
+                application: self.reading,
+                ..Signals::default()
+            };
+            self.share = self.governor.observe(&limits, &signals, self.now_ms).share;
+            self.now_ms += TICK_MS;
+        }
+        seen
+    }
+}
+
+#[test]
+fn the_applications_p99_is_held_at_its_set_point_through_steps_of_its_load() {
+    let mut plant = Plant::new();
+    for load in [0.3, 0.7, 0.3] {
+        let settled = &plant.run(load, 70)[10..];
+        let count = f64::from(u32::try_from(settled.len()).unwrap());
+        let mean = settled.iter().map(|(p99, _)| p99).sum::<f64>() / count;
+        let off = mean / f64::from(SET_POINT) - 1.0;
+        assert!(off.abs() < 0.2, "load {load}: mean p99 {mean:.1} ms");
+        let shares = settled[10..].iter().map(|(_, share)| *share);
+        let (low, high) = shares.fold((f64::MAX, 0.0_f64), |(low, high), share| {
+            (low.min(share), high.max(share))
+        });
+        // A loop that swings goes from end to end; noise alone moves it by less than a half.
+        assert!(high / low < 2.0, "load {load}: share from {low} to {high}");
+    }
+}
+
+#[test]
+fn noise_apart_the_share_settles_and_stays() {
+    let mut plant = Plant::new();
+    plant.noise = Noise(0);
+    let limits = Throttle {
+        latency_ms: Some(SET_POINT),
+        ..Throttle::default()
+    };
+    let mut shares = Vec::new();
+    let mut share = 1.0_f64;
+    for second in 0..60 {
+        let signals = Signals {
+            application: Some(Reading {
+                p99_ms: 10.0 * (1.0 + 6.0 * share),
+                at_ms: second * 1000,
+            }),
+            ..Signals::default()
+        };
+        share = plant
+            .governor
+            .observe(&limits, &signals, second * 1000)
+            .share;
+        shares.push(share);
+    }
+    let (last, before) = (shares[59], shares[40]);
+    assert!((last - 0.25).abs() < 0.01, "{last}");
+    assert!((last - before).abs() < 0.01, "{before} then {last}");
+}
+
+fn strained(behind_s: f64) -> Signals {
+    Signals {
+        shards: vec![ShardLoad {
+            shard: "s1".to_owned(),
+            replicas: vec![ReplicaLag {
+                name: "r1".to_owned(),
+                behind_s,
+            }],
+            active: Some(3),
+            waiting: Some(0),
+            commit_ms: Some(2.0),
+        }],
+        ..Signals::default()
+    }
+}
+
+#[test]
+fn a_strained_shard_cuts_the_share_at_once_and_gives_it_back_slowly() {
+    let (mut governor, limits) = (Governor::default(), Throttle::default());
+    let cut = governor.observe(&limits, &strained(12.0), 0);
+    assert_eq!(
+        cut.slowed().unwrap().sentence(),
+        "slowed to 60 %: replica r1 of s1 is 12 s behind, limit 10 s"
+    );
+    let soon = governor.observe(&limits, &strained(12.0), 250);
+    assert!((soon.share - cut.share).abs() < 1e-9, "one cut a second");
+    let again = governor.observe(&limits, &strained(12.0), 1000);
+    assert!((again.share - 0.36).abs() < 1e-9);
+    let back = governor.observe(&limits, &strained(0.0), 2000);
+    assert!(back.share > again.share && back.share < again.share + 0.05);
+    assert_eq!(
+        back.reason.unwrap(),
+        "coming back, replica r1 of s1 is 12 s behind, limit 10 s before"
+    );
+    let mut last = back.share;
+    for second in 3..30 {
+        last = governor
+            .observe(&limits, &strained(0.0), second * 1000)
+            .share;
+    }
+    assert!((last - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_limit_that_is_off_does_not_slow() {
+    let mut limits = Throttle::default();
+    limits.shards.replica_lag_s = None;
+    let verdict = Governor::default().observe(&limits, &strained(1e9), 0);
+    assert_eq!(verdict, Verdict::default());
+}
+
+#[test]
+fn the_tightest_limit_governs_and_is_named() {
+    let limits = Throttle {
+        latency_ms: Some(25),
+        ..Throttle::default()
+    };
+    let mut governor = Governor::default();
+    let mut signals = strained(12.0);
+    signals.application = Some(Reading {
+        p99_ms: 31.0,
+        at_ms: 0,
+    });
+    let verdict = governor.observe(&limits, &signals, 0);
+    assert_eq!(
+        verdict.reason.unwrap(),
+        "application p99 31 ms, set point 25 ms"
+    );
+}
+
+#[test]
+fn an_old_report_is_not_held_against_the_migration_and_this_is_said() {
+    let limits = Throttle {
+        latency_ms: Some(25),
+        ..Throttle::default()
+    };
+    let signals = Signals {
+        application: Some(Reading {
+            p99_ms: 400.0,
+            at_ms: 0,
+        }),
+        ..Signals::default()
+    };
+    let mut governor = Governor::default();
+    assert!(governor.observe(&limits, &signals, 0).share < 1.0);
+    let late = governor
+        .observe(&limits, &signals, 15_000)
+        .slowed()
+        .unwrap();
+    assert_eq!(
+        late.sentence(),
+        "the application's p99 is 15 s old, set point 25 ms is not held"
+    );
+}
+
+#[test]
+fn a_rate_by_hand_is_named_where_it_binds_and_hours_before_everything() {
+    let mut limits = Throttle {
+        rate_bytes_s: Some(20 << 20),
+        hours: Some(Hours::parse("22:00-06:00").unwrap()),
+        ..Throttle::default()
+    };
+    let signals = Signals {
+        rate_bound: true,
+        ..Signals::default()
+    };
+    let noon = 12 * 3_600_000;
+    let verdict = Governor::default().observe(&limits, &signals, noon);
+    assert_eq!(verdict.reason.unwrap(), "outside 22:00-06:00");
+    limits.hours = None;
+    let verdict = Governor::default().observe(&limits, &signals, noon);
+    assert_eq!(
+        verdict.reason.unwrap(),
+        "rate limited to 20.0 MiB/s by hand"
+    );
+}
+
+#[test]
+fn hours_pass_midnight_and_know_their_offset() {
+    let at = |hours: i64, minutes: i64| (hours * 60 + minutes) * 60_000;
+    let night = Hours::parse("22:00-06:00").unwrap();
+    assert!(night.contains(at(23, 59)) && night.contains(at(5, 59)));
+    assert!(!night.contains(at(6, 0)) && !night.contains(at(21, 59)));
+    let summer = Hours::parse("22:00-06:00 +02:00").unwrap();
+    assert!(summer.contains(at(20, 0)) && !summer.contains(at(4, 0)));
+    assert_eq!(summer.to_string(), "22:00-06:00+02:00");
+    assert_eq!(night.next(at(12, 30) + 7), at(22, 0));
+    assert_eq!(summer.next(at(12, 30)), at(20, 0));
+    let behind = Hours::parse("01:00-02:00-05:30").unwrap();
+    assert!(behind.contains(at(6, 30)) && !behind.contains(at(7, 30)));
+    assert_eq!(behind.to_string(), "01:00-02:00-05:30");
+}
+
+#[test]
+fn what_are_no_hours_is_refused_with_how_they_are_written() {
+    for text in [
+        "",
+        "22-06",
+        "24:00-06:00",
+        "22:60-06:00",
+        "22:00-06:00 CET",
+        "2200-0600",
+        "22:00–06:00",
+    ] {
+        let refused = Hours::parse(text).unwrap_err();
+        assert!(refused.contains("HH:MM-HH:MM"), "{refused}");
+    }
+    assert!(Hours::parse("06:00-06:00").is_err());
+}
+
+#[test]
+fn a_limit_is_set_by_its_name_and_taken_away_by_off() {
+    let options = Options::default();
+    let mut limits = Limits::of(&options);
+    let mut set = |setting: Setting, value| setting.set(&mut limits, value, &options);
+    set(Setting::Rate, "20MB/s").unwrap();
+    set(Setting::Streams, "6").unwrap();
+    set(Setting::Latency, "25 ms").unwrap();
+    set(Setting::Hours, "22:00-06:00").unwrap();
+    set(Setting::LockWaits, "off").unwrap();
+    let refused = set(Setting::Rate, "fast").unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "rate cannot be set to \"fast\": bytes a second, 1 KiB or more, for example 20MB/s or 512KiB/s, or off"
+    );
+    assert!(set(Setting::Streams, "17").is_err());
+    assert_eq!(
+        (limits.streams, limits.throttle.rate_bytes_s),
+        (6, Some(20_000_000))
+    );
+    assert_eq!(limits.throttle.latency_ms, Some(25));
+    assert_eq!(limits.throttle.shards.lock_waits, None);
+    for setting in Setting::ALL {
+        setting.set(&mut limits, "off", &options).unwrap();
+    }
+    assert_eq!(limits.streams, options.copy_streams);
+    assert_eq!(limits.throttle.hours, None);
+}
+
+fn any_float() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<f64>(),
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        0.0..1000.0_f64
+    ]
+}
+
+fn any_signals() -> impl Strategy<Value = (Signals, i64)> {
+    let application = proptest::option::of((any_float(), any::<i64>()));
+    let load = (
+        any_float(),
+        any::<Option<u32>>(),
+        any::<Option<u32>>(),
+        any_float(),
+    );
+    (application, load, any::<bool>(), any::<i64>()).prop_map(
+        |(application, (behind_s, active, waiting, commit), rate_bound, now)| {
+            let mut signals = strained(behind_s);
+            signals.application = application.map(|(p99_ms, at_ms)| Reading { p99_ms, at_ms });
+            signals.shards[0].active = active;
+            signals.shards[0].waiting = waiting;
+            signals.shards[0].commit_ms = Some(commit);
+            signals.rate_bound = rate_bound;
+            (signals, now)
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_reported_the_share_stays_in_bounds(
+        looks in proptest::collection::vec(any_signals(), 1..40),
+        set_point in proptest::option::of(0_u32..100_000),
+    ) {
+        let limits = Throttle { latency_ms: set_point, ..Throttle::default() };
+        let mut governor = Governor::default();
+        for (signals, now) in looks {
+            let share = governor.observe(&limits, &signals, now).share;
+            prop_assert!((LEAST_SHARE..=1.0).contains(&share), "{share}");
+        }
+    }
+
+    #[test]
+    fn hours_that_are_written_are_read_back(from in 0_i64..1440, to in 0_i64..1440, offset in -840_i64..=840, now in any::<i64>()) {
+        prop_assume!(from != to);
+        let clock = |minutes: i64| format!("{:02}:{:02}", minutes / 60, minutes % 60);
+        let sign = if offset < 0 { '-' } else { '+' };
+        let text = format!("{}-{}{sign}{}", clock(from), clock(to), clock(offset.abs()));
+        let hours = Hours::parse(&text).unwrap();
+        prop_assert_eq!(Hours::parse(&hours.to_string()).unwrap(), hours);
+        let now = now / 4;
+        prop_assert!(hours.contains(hours.next(now)));
+    }
+}
