@@ -40,6 +40,7 @@ mod sets;
 mod snapshots;
 mod spool;
 mod standbys;
+mod strain;
 mod survey;
 mod survey_crossings;
 mod survey_identity;

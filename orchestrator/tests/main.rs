@@ -12,6 +12,7 @@ mod fixture;
 mod followers;
 mod inspections;
 mod lifecycle;
+mod limits;
 mod maps;
 mod operations;
 mod reconcile;

@@ -42,6 +42,7 @@ contract!(
     keys_that_move_are_not_admitted_twice,
     a_plan_for_another_version_is_refused,
     a_change_from_an_old_revision_is_not_applied,
+    limits_that_were_changed_are_read_back,
     an_empty_owner_has_no_lease,
     only_the_owner_extends_the_lease,
     a_sealed_migration_cannot_be_changed_but_beats,
@@ -193,6 +194,18 @@ async fn a_change_from_an_old_revision_is_not_applied(store: &dyn Store) {
     assert_eq!(read.steps[0].state, StepState::Running);
     assert_eq!(read.steps.len(), made.steps.len());
     assert_eq!(store.events(&"m1".into(), 1, 10).await.unwrap().len(), 1);
+}
+
+async fn limits_that_were_changed_are_read_back(store: &dyn Store) {
+    let made = seeded(store).await;
+    assert_eq!(made.migration.limits, None);
+    let mut limits = made.migration.limits();
+    limits.streams += 1;
+    let mut changed = change(&made);
+    changed.migration.limits = Some(limits.clone());
+    assert!(store.commit(&changed).await.unwrap());
+    let read = store.load(&"m1".into()).await.unwrap().unwrap();
+    assert_eq!(read.migration.limits(), limits);
 }
 
 async fn an_empty_owner_has_no_lease(store: &dyn Store) {

@@ -12,11 +12,6 @@ fn rate(bytes: u64) -> Limits {
     limits(|limits| limits.throttle.rate_bytes_s = Some(bytes))
 }
 
-/// As if the governor had found this share.
-fn share(pace: &Pace, share: f64) {
-    pace.state.send_modify(|state| state.share = share);
-}
-
 /// Far beyond what any of these takes.
 const LONG: Duration = Duration::from_secs(20);
 
@@ -51,7 +46,7 @@ async fn two_streams_share_one_rate() {
 #[tokio::test]
 async fn a_rest_is_in_proportion_to_the_work_before_it() {
     let pace = Pace::default();
-    share(&pace, 0.25);
+    pace.share(0.25);
     let (turn, began) = (pace.turn(), Instant::now());
     for _ in 0..5 {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -63,7 +58,7 @@ async fn a_rest_is_in_proportion_to_the_work_before_it() {
 #[tokio::test]
 async fn pieces_too_short_to_rest_for_are_added_up() {
     let pace = Pace::default();
-    share(&pace, 0.5);
+    pace.share(0.5);
     let (turn, began) = (pace.turn(), Instant::now());
     for _ in 0..200 {
         std::thread::sleep(Duration::from_micros(200));
@@ -118,10 +113,10 @@ async fn outside_of_hours_nothing_begins_until_they_are_taken_away() {
 #[tokio::test]
 async fn what_cannot_be_slowed_waits_for_a_share_above_the_least() {
     let pace = Pace::default();
-    share(&pace, LEAST_SHARE);
+    pace.share(LEAST_SHARE);
     let begun = tokio::time::timeout(Duration::from_millis(50), pace.until_worth_beginning());
     assert!(begun.await.is_err());
-    let back = async { share(&pace, 0.1) };
+    let back = async { pace.share(0.1) };
     in_time(async { tokio::join!(pace.until_worth_beginning(), back) }).await;
 }
 

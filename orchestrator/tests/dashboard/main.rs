@@ -139,6 +139,32 @@ async fn work_and_write_stop_are_shown_in_figures() {
 }
 
 #[tokio::test]
+async fn what_slows_a_migration_stands_in_its_sentence() {
+    let dashboard = Dashboard::with_migration(|snapshot| {
+        state(State::Running, Ownership::Ready)(snapshot);
+        for kind in [
+            StepKind::Preflight,
+            StepKind::CreateTarget,
+            StepKind::OpenCapture,
+        ] {
+            step(snapshot, kind).state = StepState::Done;
+        }
+        let copy = step(snapshot, StepKind::Copy);
+        copy.state = StepState::Running;
+        copy.progress = Some(
+            json!({"message": "copying", "rows_per_second": 0.0, "bytes_per_second": 0.0,
+            "eta_seconds": null, "tables": [],
+            "slowed": {"share": 0.35, "reason": "application p99 31 ms, set point 25 ms"}}),
+        );
+    })
+    .await;
+    let page = dashboard.page("/migrations/m1").await;
+    let words = ", slowed to 35 %: application p99 31 ms, set point 25 ms.";
+    assert!(page.contains(words), "{page}");
+    assert!(page.contains("2 stream(s), replica lag 10 s"), "{page}");
+}
+
+#[tokio::test]
 async fn orders_are_given_by_forms() {
     let dashboard = Dashboard::with_migration(state(State::Running, Ownership::Ready)).await;
     let sent = dashboard.post("/migrations/m1/pause", &[]).await;

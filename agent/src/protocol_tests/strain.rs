@@ -1,0 +1,89 @@
+//! Signs of strain as a real server shows them: a standby that stands still, sessions of others, the time of a commit.
+
+use std::sync::Arc;
+
+use cluster::{Cluster, Options};
+use tokio::sync::Mutex;
+
+use super::bench::{Bench, ITEM};
+use super::shard::until;
+use crate::pg::load::{self, Positions};
+
+/// A running standby called `lagging`.
+async fn standby(primary: Arc<Cluster>) -> Arc<Cluster> {
+    let made = tokio::task::spawn_blocking(move || {
+        let options = Options::temporary("strain-standby").setting("fsync", "off");
+        let standby = primary.standby("lagging", options).expect("copied");
+        standby.start().expect("started");
+        Arc::new(standby)
+    });
+    made.await.expect("made")
+}
+
+#[tokio::test]
+async fn a_standby_that_stands_still_is_behind_until_it_goes_on() {
+    let bench = Bench::each_alone("strain", ITEM).await;
+    let primary = bench.source.cluster.clone();
+    if !primary.binaries().path("pg_basebackup").is_file() {
+        return; // the servers of the test matrix come without it
+    }
+    let standby = standby(primary).await;
+    let dsn = standby.dsn("postgres", "postgres");
+    let dsn = connect::Dsn::parse(&dsn).expect("a connection string");
+    let there = connect::connect(&dsn, &connect::Session::named("test"))
+        .await
+        .expect("a session");
+    let session = bench.ours(&bench.source).await;
+    let positions = Mutex::new(Positions::default());
+    let behind = || async {
+        let looked = load::look(&session, &mut *positions.lock().await, "s").await;
+        let replicas = looked.expect("seen").replicas;
+        let lagging = replicas.iter().find(|replica| replica.name == "lagging");
+        lagging.map(|replica| replica.behind_s)
+    };
+    until("it follows", || async { behind().await == Some(0.0) }).await;
+    there
+        .batch_execute("select pg_wal_replay_pause()")
+        .await
+        .expect("paused");
+    let app = bench.source.session().await;
+    app.batch_execute("insert into public.item values (1, 1, 'x')")
+        .await
+        .expect("written");
+    until("it is behind", || async {
+        behind().await.is_some_and(|seconds| seconds > 1.5)
+    })
+    .await;
+    there
+        .batch_execute("select pg_wal_replay_resume()")
+        .await
+        .expect("resumed");
+    until("it is level", || async { behind().await == Some(0.0) }).await;
+}
+
+#[tokio::test]
+async fn sessions_of_others_count_and_our_own_do_not() {
+    let bench = Bench::each_alone("strained", ITEM).await;
+    let session = bench.ours(&bench.source).await;
+    let mut positions = Positions::default();
+    let app = bench.source.session().await;
+    let take = "select pg_advisory_lock(1)";
+    app.batch_execute(take).await.expect("taken");
+    let (theirs, ours) = (
+        bench.source.session().await,
+        bench.ours(&bench.source).await,
+    );
+    let waiters =
+        [theirs, ours].map(|waiter| tokio::spawn(async move { waiter.batch_execute(take).await }));
+    let waiting = "select count(*) = 2 from pg_locks where not granted";
+    until("both wait", || async {
+        app.query_one(waiting, &[]).await.expect("read").get(0)
+    })
+    .await;
+    let load = load::look(&session, &mut positions, "s")
+        .await
+        .expect("seen");
+    assert_eq!((load.waiting, load.active), (Some(1), Some(1)));
+    load::probe(&session, "s").await.expect("committed");
+    waiters.iter().for_each(tokio::task::JoinHandle::abort);
+}
