@@ -91,7 +91,8 @@ async fn the_applications_latency_reaches_the_agents_of_its_map() {
     for nonsense in [json!({"p99_ms": -1.0}), json!({"p99_ms": 0})] {
         assert_eq!(server.post(path, &nonsense).await.status(), 422);
     }
-    let unknown = server.post("/api/v1/maps/nowhere/latency", &json!({"p99_ms": 1}));
+    let body = json!({"p99_ms": 1});
+    let unknown = server.post("/api/v1/maps/nowhere/latency", &body);
     assert_eq!(unknown.await.status(), 404);
 }
 

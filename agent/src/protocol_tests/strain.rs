@@ -12,7 +12,10 @@ use crate::pg::load::{self, Positions};
 /// A running standby called `lagging`.
 async fn standby(primary: Arc<Cluster>) -> Arc<Cluster> {
     let made = tokio::task::spawn_blocking(move || {
-        let options = Options::temporary("strain-standby").setting("fsync", "off");
+        // As many as the servers that tests share have.
+        let options = Options::temporary("strain-standby")
+            .setting("fsync", "off")
+            .setting("max_wal_senders", "100");
         let standby = primary.standby("lagging", options).expect("copied");
         standby.start().expect("started");
         Arc::new(standby)
