@@ -5,12 +5,16 @@
 //! itself is a commit.
 //! A flip whose transaction is gone is looked up under the row's lock, so that the answer is final.
 
+mod attempts;
+
+pub(super) use attempts::Attempts;
+
 use super::dispatch::check_epoch;
 use super::draft::Draft;
 use super::shards::invalid;
 use super::{ControlError, Controller, clock, delta, fail_points};
-use crate::store::{Change, Migration, Sealed, StoreError};
-use chrono::{DateTime, Utc};
+use crate::store::{Change, Migration, Sealed};
+use attempts::{Attempt, Seal};
 use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::names::Direction;
 use plans::shard_map::ShardMap;
@@ -19,87 +23,6 @@ use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::step::StepKind;
 use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall};
 use serde_json::json;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-use tokio::task::JoinHandle;
-
-/// An attempt that this process knows of.
-#[derive(Debug)]
-enum Attempt {
-    /// Begun while the map was at this version.
-    Begun(MapVersion),
-    /// The row is held since then.
-    Sealed(Seal, DateTime<Utc>),
-}
-
-/// A held row, and the flip that is written into its transaction.
-#[derive(Debug)]
-struct Seal {
-    written: JoinHandle<Result<Box<dyn Sealed>, StoreError>>,
-    epoch: Epoch,
-    /// The version that the flip makes.
-    version: MapVersion,
-}
-
-impl Seal {
-    /// Begins to write the flip.
-    fn new(mut sealed: Box<dyn Sealed>, change: Change, next: ShardMap) -> Self {
-        let (epoch, version) = (change.migration.epoch, next.version);
-        let written = tokio::spawn(async move {
-            sealed.write(&change, &next).await?;
-            Ok(sealed)
-        });
-        Self {
-            written,
-            epoch,
-            version,
-        }
-    }
-
-    /// The transaction once the flip is written; `None` when its task is gone.
-    async fn written(self) -> Result<Option<Box<dyn Sealed>>, StoreError> {
-        self.written.await.ok().transpose()
-    }
-
-    /// Changes nothing and unlocks.
-    async fn release(self) {
-        if let Ok(Some(sealed)) = self.written().await {
-            sealed.release().await;
-        }
-    }
-}
-
-type Table = BTreeMap<MigrationId, (AttemptNo, Attempt)>;
-
-/// Attempts by migration; lost with the process, and with them every chance to flip.
-#[derive(Debug, Default)]
-pub(super) struct Attempts {
-    table: Mutex<Table>,
-    /// Held by the one attempt that is being begun.
-    turn: tokio::sync::Mutex<()>,
-}
-
-impl Attempts {
-    fn with<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
-        act(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// One attempt is begun after the other, so that each sees those before it.
-    async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turn.lock().await
-    }
-
-    fn take_sealed(&self, id: &MigrationId, attempt: AttemptNo) -> Option<Seal> {
-        self.with(|table| match table.remove(id) {
-            Some((number, Attempt::Sealed(seal, _))) if number == attempt => Some(seal),
-            Some(other) => {
-                table.insert(id.clone(), other);
-                None
-            }
-            None => None,
-        })
-    }
-}
 
 impl Controller {
     /// Answers a cutover.

@@ -1,0 +1,87 @@
+//! What this process knows of cutovers under way: which attempts have begun, and the rows that are held for a flip.
+
+use crate::store::{Change, Sealed, StoreError};
+use chrono::{DateTime, Utc};
+use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
+use plans::shard_map::ShardMap;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use tokio::task::JoinHandle;
+
+/// An attempt that this process knows of.
+#[derive(Debug)]
+pub(super) enum Attempt {
+    /// Begun while the map was at this version.
+    Begun(MapVersion),
+    /// The row is held since then.
+    Sealed(Seal, DateTime<Utc>),
+}
+
+/// A held row, and the flip that is written into its transaction.
+#[derive(Debug)]
+pub(super) struct Seal {
+    written: JoinHandle<Result<Box<dyn Sealed>, StoreError>>,
+    pub(super) epoch: Epoch,
+    /// The version that the flip makes.
+    pub(super) version: MapVersion,
+}
+
+impl Seal {
+    /// Begins to write the flip.
+    pub(super) fn new(mut sealed: Box<dyn Sealed>, change: Change, next: ShardMap) -> Self {
+        let (epoch, version) = (change.migration.epoch, next.version);
+        let written = tokio::spawn(async move {
+            sealed.write(&change, &next).await?;
+            Ok(sealed)
+        });
+        Self {
+            written,
+            epoch,
+            version,
+        }
+    }
+
+    /// The transaction once the flip is written; `None` when its task is gone.
+    pub(super) async fn written(self) -> Result<Option<Box<dyn Sealed>>, StoreError> {
+        self.written.await.ok().transpose()
+    }
+
+    /// Changes nothing and unlocks.
+    pub(super) async fn release(self) {
+        if let Ok(Some(sealed)) = self.written().await {
+            sealed.release().await;
+        }
+    }
+}
+
+type Table = BTreeMap<MigrationId, (AttemptNo, Attempt)>;
+
+/// Attempts by migration; lost with the process, and with them every chance to flip.
+#[derive(Debug, Default)]
+pub(in crate::controller) struct Attempts {
+    table: Mutex<Table>,
+    /// Held by the one attempt that is being begun.
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl Attempts {
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
+        act(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// One attempt is begun after the other, so that each sees those before it.
+    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
+    pub(super) fn take_sealed(&self, id: &MigrationId, attempt: AttemptNo) -> Option<Seal> {
+        self.with(|table| match table.remove(id) {
+            Some((number, Attempt::Sealed(seal, _))) if number == attempt => Some(seal),
+            Some(other) => {
+                table.insert(id.clone(), other);
+                None
+            }
+            None => None,
+        })
+    }
+}
