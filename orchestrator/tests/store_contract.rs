@@ -3,7 +3,8 @@
 use crate::fixture::{Database, keys, map, plan};
 use chrono::{DateTime, Duration, Utc};
 use orchestrator::store::{
-    Change, CleanupRecord, NewEvent, NewOperation, NewShard, Owner, Snapshot, Store, StoreError,
+    Change, CleanupRecord, NewEvent, NewOperation, NewShard, Owner, Sealed, Snapshot, Store,
+    StoreError,
 };
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::plan::Plan;
@@ -46,6 +47,7 @@ contract!(
     an_empty_owner_has_no_lease,
     only_the_owner_extends_the_lease,
     a_sealed_migration_cannot_be_changed_but_beats,
+    a_flip_that_is_written_is_none_before_its_commit,
     a_flip_makes_the_next_version,
     a_dropped_seal_changes_nothing,
     cleanup_records_are_done_once,
@@ -106,6 +108,13 @@ fn start(snapshot: &Snapshot) -> Change {
 
 /// Seals and flips; the version that it made.
 async fn flip(store: &dyn Store, id: &MigrationId) -> MapVersion {
+    let (sealed, version) = written(store, id).await;
+    sealed.commit().await.unwrap();
+    version
+}
+
+/// Seals and writes a flip; the version that it would make.
+async fn written(store: &dyn Store, id: &MigrationId) -> (Box<dyn Sealed>, MapVersion) {
     let mut sealed = store.seal(id).await.unwrap();
     let moving = sealed.snapshot().migration.plan.moving.clone();
     let next = sealed
@@ -117,8 +126,7 @@ async fn flip(store: &dyn Store, id: &MigrationId) -> MapVersion {
     flip.migration.ownership = Ownership::Flipped;
     flip.migration.map_version_after = Some(next.version);
     sealed.write(&flip, &next).await.unwrap();
-    sealed.commit().await.unwrap();
-    next.version
+    (sealed, next.version)
 }
 
 fn change(snapshot: &Snapshot) -> Change {
@@ -258,6 +266,26 @@ async fn a_sealed_migration_cannot_be_changed_but_beats(store: &dyn Store) {
     let free = change(sealed.snapshot());
     sealed.release().await;
     assert!(store.commit(&free).await.unwrap());
+}
+
+async fn a_flip_that_is_written_is_none_before_its_commit(store: &dyn Store) {
+    let name = MapName::from("tenants");
+    let before = seeded(store).await;
+    let id = before.migration.id.clone();
+    let as_before = || async {
+        assert_eq!(
+            store.map(&name).await.unwrap().unwrap().version,
+            MapVersion(1)
+        );
+        assert_eq!(store.load(&id).await.unwrap().unwrap(), before);
+    };
+    let (sealed, _) = written(store, &id).await;
+    as_before().await;
+    sealed.release().await;
+    as_before().await;
+    let (sealed, _) = written(store, &id).await;
+    drop(sealed);
+    assert_eq!(flip(store, &id).await, MapVersion(2));
 }
 
 async fn a_flip_makes_the_next_version(store: &dyn Store) {
