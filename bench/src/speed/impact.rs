@@ -14,6 +14,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const LOAD: f64 = 0.5;
 const CLIENTS: &str = "8";
 const PROBE_SECONDS: u32 = 5;
+/// Probes of the most that the source can do; the middle one counts, for all rounds.
+const PROBES: usize = 3;
 
 /// One transaction of pgbench's log.
 struct Transaction {
@@ -28,10 +30,33 @@ pub(crate) struct Load<'a> {
     source: &'a Place,
     folder: &'a Path,
     script: PathBuf,
+    /// Transactions a second.
+    rate: f64,
+}
+
+/// A pgbench that is under way; it is ended with what it is for.
+struct Running(Child);
+
+impl Running {
+    /// Waits for its end.
+    fn finish(mut self) -> anyhow::Result<()> {
+        if !self.0.wait()?.success() {
+            bail!("pgbench failed");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 impl<'a> Load<'a> {
-    /// Writes pgbench's script: a tenant that stays reads the items of an order and changes an account.
+    /// Writes pgbench's script, in which a tenant that stays reads the items of an order and changes an account, and
+    /// finds how many of these the source can do.
     pub(crate) fn new(source: &'a Place, folder: &'a Path, items: u64) -> anyhow::Result<Self> {
         let first = ours::LAST_MOVING + 1;
         let (accounts, orders) = (items / 20 / 1000 - 1, items / 5 / 1000 - 1);
@@ -43,15 +68,23 @@ impl<'a> Load<'a> {
              update accounts set email = 'at ' || now() where tenant_id = :t and id = :a;\nend;\n"
         );
         std::fs::write(&script, text)?;
-        Ok(Self {
+        let mut load = Self {
             source,
             folder,
             script,
-        })
+            rate: 0.0,
+        };
+        let mut most = Vec::new();
+        for _ in 0..PROBES {
+            most.push(load.most()?);
+        }
+        most.sort_by(f64::total_cmp);
+        load.rate = most[PROBES / 2] * LOAD;
+        Ok(load)
     }
 
     /// Transactions a second at most, in a closed loop.
-    pub(crate) fn most(&self) -> anyhow::Result<f64> {
+    fn most(&self) -> anyhow::Result<f64> {
         let seconds = PROBE_SECONDS.to_string();
         let mut pgbench = self.pgbench(&seconds);
         let output = pgbench.output()?;
@@ -70,14 +103,14 @@ impl<'a> Load<'a> {
         pgbench
     }
 
-    fn start(&self, rate: f64, seconds: u32, name: &str) -> anyhow::Result<Child> {
+    fn start(&self, seconds: u32, name: &str) -> anyhow::Result<Running> {
         let mut pgbench = self.pgbench(&seconds.to_string());
         pgbench
-            .args(["--rate", &rate.to_string(), "--log", "--log-prefix"])
+            .args(["--rate", &self.rate.to_string(), "--log", "--log-prefix"])
             .arg(self.folder.join(name))
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        Ok(pgbench.spawn()?)
+        Ok(Running(pgbench.spawn()?))
     }
 
     /// The transactions that a run logged.
@@ -104,23 +137,20 @@ pub(crate) fn round(
     seconds: u32,
     samples: &mut Samples,
 ) -> anyhow::Result<()> {
-    let rate = load.most()? * LOAD;
-    samples.add("impact.rate", rate);
-    let mut alone = load.start(rate, seconds, "alone")?;
-    let pid = alone.id();
-    if !alone.wait()?.success() {
-        bail!("pgbench failed");
-    }
+    samples.add("impact.rate", load.rate);
+    let alone = load.start(seconds, "alone")?;
+    let pid = alone.0.id();
+    alone.finish()?;
     let alone = load.logged("alone", pid)?;
-    let mut beside = load.start(rate, seconds, "beside")?;
-    let pid = beside.id();
+    let mut beside = load.start(seconds, "beside")?;
+    let pid = beside.0.id();
     let from = now();
     let (id, _) = ours::copy_and_verify(ground, &ours::half())?;
     let to = now();
-    if beside.try_wait()?.is_some() {
+    if beside.0.try_wait()?.is_some() {
         eprintln!("  the migration took longer than the load: give it more seconds");
     }
-    beside.wait()?;
+    beside.finish()?;
     ours::take_back(ground, &id)?;
     let mut beside = load.logged("beside", pid)?;
     beside.retain(|transaction| (from..to).contains(&transaction.at));
