@@ -59,16 +59,7 @@ pub(crate) async fn recheck(
     sides: &Sides,
     both: &Both<'_>,
 ) -> Result<(usize, usize), StepError> {
-    let (mut left, mut seen) = (0, 0);
-    let mut cursors = dirty_tables(context, sides, both).await?;
-    while !cursors.is_empty() {
-        let compared = next_pages(sides, both, &mut cursors).await?;
-        left += compared.different;
-        seen += compared.different + compared.clean.len();
-        forget(both.destination, sides, &compared.clean).await?;
-        cursors.extend(compared.more);
-    }
-    Ok((left, seen))
+    compare_all(context, sides, both, true).await
 }
 
 /// Compares no more than a page of each table, and forgets nothing: the sessions know the statements then.
@@ -98,13 +89,26 @@ pub(crate) async fn differences(
     sides: &Sides,
     both: &Both<'_>,
 ) -> Result<(usize, usize), StepError> {
+    compare_all(context, sides, both, false).await
+}
+
+/// Compares every dirty key, page by page; how many differ, and how many there were.
+async fn compare_all(
+    context: &Context,
+    sides: &Sides,
+    both: &Both<'_>,
+    forgetting: bool,
+) -> Result<(usize, usize), StepError> {
     let (mut different, mut compared) = (0, 0);
     let mut cursors = dirty_tables(context, sides, both).await?;
     while !cursors.is_empty() {
-        let page = next_pages(sides, both, &mut cursors).await?;
-        different += page.different;
-        compared += page.different + page.clean.len();
-        cursors.extend(page.more);
+        let pages = next_pages(sides, both, &mut cursors).await?;
+        different += pages.different;
+        compared += pages.different + pages.clean.len();
+        if forgetting {
+            forget(both.destination, sides, &pages.clean).await?;
+        }
+        cursors.extend(pages.more);
     }
     Ok((different, compared))
 }
