@@ -3,7 +3,7 @@
 use crate::fixture::{Agent, Server};
 use plans::id::MigrationId;
 use plans::throttle::{Latency, Limits};
-use plans::wire::Dispatch;
+use plans::wire::{Dispatch, Outcome};
 use serde_json::{Value, json};
 
 /// What the heartbeat's answer says about limits and latency.
@@ -57,6 +57,7 @@ async fn a_value_that_a_limit_cannot_have_is_refused_and_an_end_ends_them() {
     let server = Server::start().await;
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "").await;
+    let copy = agent.run_to("copy").await;
     let refused = set(&server, &id, "hours", "at night").await;
     assert_eq!(
         (&refused["http"], &refused["code"]),
@@ -68,6 +69,8 @@ async fn a_value_that_a_limit_cannot_have_is_refused_and_an_end_ends_them() {
     );
     assert_eq!(set(&server, &id, "speed", "1").await["http"], 400);
     assert_eq!(server.command(&id, "abort").await.status(), 200);
+    assert_eq!(agent.report(&copy, Outcome::Interrupted).await, 200);
+    agent.done(&agent.take("unwind").await).await;
     server.in_state(&id, "unwound").await;
     let late = set(&server, &id, "rate", "off").await;
     assert_eq!(
