@@ -5,6 +5,7 @@ use plans::inspection::inventory::About;
 use plans::key_set::KeySet;
 use plans::table::quote_literal;
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
 use super::epoch::{self, Token};
 use crate::error::{At, StepError};
@@ -19,14 +20,19 @@ pub(crate) async fn of_same_keys(
     besides: &[MigrationId],
     shard: &str,
 ) -> Result<Option<MigrationId>, StepError> {
-    let rows = client
+    let found = client
         .query(
             "select migration, about from shardwright.move
              where migration <> $1 and map = $2 and about is not null order by migration",
             &[&own.0, &map.0],
         )
-        .await
-        .at(format_args!("shard {shard}: looking for other migrations"))?;
+        .await;
+    let gone = |error: &tokio_postgres::Error| error.code() == Some(&SqlState::UNDEFINED_TABLE);
+    let rows = match found {
+        // The last one that was there has ended since somebody looked, and has taken our schema along.
+        Err(error) if gone(&error) => return Ok(None),
+        found => found.at(format_args!("shard {shard}: looking for other migrations"))?,
+    };
     let others = rows.iter().map(|row| {
         let about = serde_json::from_value::<About>(row.get(1));
         (MigrationId(row.get(0)), about.ok())

@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM, state};
 use crate::pg::away::Away;
 use crate::pg::epoch::{self, Token};
-use crate::pg::{guard, register};
+use crate::pg::{guard, others, register};
 
 const CLOSED: i64 = i64::MAX;
 
@@ -170,4 +170,16 @@ async fn the_last_keys_that_come_back_leave_nothing_behind() {
         .await
         .expect("counted");
     assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (0, 0));
+}
+
+#[tokio::test]
+async fn where_the_last_migration_took_our_schema_along_there_is_no_other_one() {
+    let bench = Bench::new("away_gone", ITEM).await;
+    let ours = bench.ours(&bench.target).await;
+    let app = bench.target.session().await;
+    let drop = "drop schema if exists shardwright cascade";
+    app.batch_execute(drop).await.expect("dropped");
+    let (map, keys) = (MapName::from("items"), keys(1, 9));
+    let found = others::of_same_keys(&ours, &bench.token.migration, (&map, &keys), &[], "t").await;
+    assert_eq!(found.expect("none to look at"), None);
 }
