@@ -14,6 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use super::lock;
 use crate::error::StepError;
 use crate::owned::Context;
+use crate::pg::epoch::Token;
 use crate::pg::load::{self, Positions};
 use crate::pg::shard::Shard;
 
@@ -35,7 +36,8 @@ pub(crate) async fn govern(context: &Context) -> Infallible {
     let _free = Free(context);
     let probe = Mutex::new(Probe::default());
     let looks = look_for_ever(context, [source.clone(), target], &probe);
-    let (never, _) = tokio::join!(looks, time_commits(&source, &probe));
+    let token = context.token_for_cleanup();
+    let (never, _) = tokio::join!(looks, time_commits(&source, &token, &probe));
     never
 }
 
@@ -136,9 +138,9 @@ impl Probe {
 }
 
 /// One commit at a time, however long it takes: one that waits for a standby is never left behind for another.
-async fn time_commits(source: &Shard, probe: &Mutex<Probe>) -> Infallible {
+async fn time_commits(source: &Shard, token: &Token, probe: &Mutex<Probe>) -> Infallible {
     loop {
-        let Err(error) = time_on_one_session(source, probe).await;
+        let Err(error) = time_on_one_session(source, token, probe).await;
         tracing::debug!(%error, "no commit could be timed");
         *lock(probe) = Probe::default();
         sleep(AGAIN).await;
@@ -147,13 +149,14 @@ async fn time_commits(source: &Shard, probe: &Mutex<Probe>) -> Infallible {
 
 async fn time_on_one_session(
     source: &Shard,
+    token: &Token,
     probe: &Mutex<Probe>,
 ) -> Result<Infallible, StepError> {
     let session = source.session("probe").await?;
     loop {
         let since = Instant::now();
         lock(probe).since = Some(since);
-        load::probe(&session, &source.name).await?;
+        load::probe(&session, token, &source.name).await?;
         *lock(probe) = Probe {
             since: None,
             took: Some(since.elapsed()),

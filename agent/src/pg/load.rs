@@ -8,6 +8,7 @@ use plans::names::PROBE_PREFIX;
 use plans::throttle::{ReplicaLag, ShardLoad};
 use tokio::time::Instant;
 
+use super::epoch::{self, Proof, Token};
 use crate::error::{At, StepError};
 
 /// Between two positions that are kept.
@@ -93,15 +94,18 @@ pub(crate) async fn look(
     })
 }
 
-/// Commits without a row: a logical message in a transaction of its own.
-pub(crate) async fn probe(session: &Connected, shard: &str) -> Result<(), StepError> {
+/// Commits without a row: a logical message, in a transaction that has proved its epoch (I7).
+pub(crate) async fn probe(
+    session: &Connected,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
     let sql =
         format!("select pg_catalog.pg_logical_emit_message(true, '{PROBE_PREFIX}', ''::text)");
-    session
-        .query_prepared(&sql, &[])
+    let what = format!("shard {shard}: timing a commit");
+    epoch::transact(session, token, Proof::Work, &sql, (&what, shard))
         .await
         .map(|_| ())
-        .at(format_args!("shard {shard}: timing a commit"))
 }
 
 #[cfg(test)]

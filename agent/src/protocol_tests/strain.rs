@@ -87,6 +87,10 @@ async fn sessions_of_others_count_and_our_own_do_not() {
         .await
         .expect("seen");
     assert_eq!((load.waiting, load.active), (Some(1), Some(1)));
-    load::probe(&session, "s").await.expect("committed");
+    let token = &bench.token;
+    load::probe(&session, token, "s").await.expect("committed");
+    let former = bench.token_of(0);
+    let late = load::probe(&session, &former, "s").await;
+    assert!(late.expect_err("refused").is_superseded());
     waiters.iter().for_each(tokio::task::JoinHandle::abort);
 }
