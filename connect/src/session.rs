@@ -38,6 +38,7 @@ const SETTINGS: &str = "\
     set array_nulls = on; \
     set search_path = ''; \
     set row_security = off; \
+    set jit = off; \
     set default_transaction_isolation = 'read committed'; \
     set default_transaction_read_only = off; \
     set default_transaction_deferrable = off; \
@@ -98,16 +99,21 @@ impl Connected {
         text: &str,
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, tokio_postgres::Error> {
-        let known = self.statements().get(text).cloned();
-        let statement = match known {
-            Some(statement) => statement,
-            None => {
-                let statement = self.client.prepare(text).await?;
-                self.statements().insert(text.to_owned(), statement.clone());
-                statement
-            }
-        };
+        let statement = self.prepared(text).await?;
         self.client.query(&statement, params).await
+    }
+
+    /// A statement that is kept: once it was asked for, [`Connected::query_prepared`] sends it with its first poll.
+    ///
+    /// # Errors
+    /// As [`Client::prepare`].
+    pub async fn prepared(&self, text: &str) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(known) = self.statements().get(text) {
+            return Ok(known.clone());
+        }
+        let statement = self.client.prepare(text).await?;
+        self.statements().insert(text.to_owned(), statement.clone());
+        Ok(statement)
     }
 
     fn statements(&self) -> MutexGuard<'_, HashMap<String, Statement>> {

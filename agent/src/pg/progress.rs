@@ -8,6 +8,19 @@ use super::epoch::Token;
 use super::lsn::Lsn;
 use crate::error::{At, StepError};
 
+const WRITE: &str = "
+    insert into shardwright.progress as p (migration, direction, lsn, opened, transactions, changes)
+    values ($1, $2, $3, $4, $5, $6)
+    on conflict (migration, direction) do update
+    set lsn = excluded.lsn, opened = excluded.opened,
+        transactions = excluded.transactions, changes = excluded.changes";
+
+const MARK: &str = "
+    insert into shardwright.dirty (migration, relation, key, digest, lsn)
+    select $1, relation, key, pg_catalog.sha256(pg_catalog.convert_to(key, 'UTF8')), $4
+    from unnest($2::text[], $3::text[]) as changed (relation, key)
+    on conflict (migration, relation, digest) do update set lsn = excluded.lsn";
+
 /// Where a stream stands on the shard that it writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Progress {
@@ -72,6 +85,15 @@ pub(crate) async fn read_settled(
     read(client, token, direction, shard).await
 }
 
+/// Lets the session know the statements of [`write`] and [`mark_dirty`], which then go out with their first poll.
+pub(crate) async fn prepare(client: &Connected, shard: &str) -> Result<(), StepError> {
+    for statement in [WRITE, MARK] {
+        let prepared = client.prepared(statement).await;
+        prepared.at(format_args!("shard {shard}: preparing to write progress"))?;
+    }
+    Ok(())
+}
+
 /// Writes the progress row inside the caller's transaction, which has proved its epoch.
 pub(crate) async fn write(
     client: &Connected,
@@ -82,11 +104,7 @@ pub(crate) async fn write(
 ) -> Result<(), StepError> {
     client
         .query_prepared(
-            "insert into shardwright.progress as p (migration, direction, lsn, opened, transactions, changes)
-             values ($1, $2, $3, $4, $5, $6)
-             on conflict (migration, direction) do update
-             set lsn = excluded.lsn, opened = excluded.opened,
-                 transactions = excluded.transactions, changes = excluded.changes",
+            WRITE,
             &[
                 &token.migration.0,
                 &direction.to_string(),
@@ -112,13 +130,7 @@ pub(crate) async fn mark_dirty(
     let relations: Vec<&str> = keys.iter().map(|(relation, _)| relation.as_str()).collect();
     let texts: Vec<&str> = keys.iter().map(|(_, key)| key.as_str()).collect();
     client
-        .query_prepared(
-            "insert into shardwright.dirty (migration, relation, key, digest, lsn)
-             select $1, relation, key, pg_catalog.sha256(pg_catalog.convert_to(key, 'UTF8')), $4
-             from unnest($2::text[], $3::text[]) as changed (relation, key)
-             on conflict (migration, relation, digest) do update set lsn = excluded.lsn",
-            &[&token.migration.0, &relations, &texts, &lsn],
-        )
+        .query_prepared(MARK, &[&token.migration.0, &relations, &texts, &lsn])
         .await
         .at(format_args!("shard {shard}: recording changed keys"))?;
     Ok(())

@@ -15,7 +15,7 @@ use crate::pg::apply::{Applier, Executor, RowChange};
 use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::Marker;
-use crate::pg::progress::{self, Progress};
+use crate::pg::progress::Progress;
 
 /// Changes that are sent to the destination at once, if it has nothing else to do.
 const PIECE: usize = 500;
@@ -27,6 +27,10 @@ const HEAVIEST_PIECE: usize = 4 << 20;
 const FULL: u64 = 20_000;
 /// The same while commits wait for it.
 const FULL_PROMPT: u64 = 2000;
+/// How long a batch waits for more before it commits: each costs both servers the same, however little it holds.
+const LINGER: Duration = Duration::from_millis(20);
+/// An older one goes on for as long as changes follow each other more closely than this.
+const GAP: Duration = Duration::from_millis(2);
 /// A batch that has been gathered for so long is closed at the next commit.
 const OLD: Duration = Duration::from_millis(200);
 
@@ -94,6 +98,12 @@ impl Batch {
         self.rows >= full || self.since.is_some_and(|since| since.elapsed() >= OLD)
     }
 
+    /// When it is to be committed if nothing more comes.
+    pub(super) fn due(&self) -> Instant {
+        let now = Instant::now();
+        (self.since.unwrap_or(now) + LINGER).max(now + GAP)
+    }
+
     /// Moving rows in this batch so far.
     pub(super) fn moving(&self) -> u64 {
         self.moving
@@ -116,6 +126,7 @@ impl Batch {
             let keys = keys.map(|key| (relation.clone(), key));
             self.pending.dirty.extend(keys);
         }
+        self.begin(spec).await?;
         self.since.get_or_insert_with(Instant::now);
         self.rows += 1;
         self.moving += u64::from(!table.is_reference());
@@ -149,10 +160,9 @@ impl Batch {
         }
         let shard = spec.destination.name.as_str();
         let (lsn, next) = (self.next.lsn, self.next);
+        self.pending.progress = Some(next);
         self.send(spec, lsn).await?;
-        self.begin(spec).await?;
         let session = self.lane.settle().await?.session();
-        progress::write(session, &spec.token, spec.direction, next, shard).await?;
         if spec.direction == Direction::Forward {
             fail_point::hit("catch_up.batch_applied").await?;
         }
@@ -169,22 +179,19 @@ impl Batch {
         Ok(())
     }
 
-    async fn begin(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
-        if !self.open {
-            let session = self.lane.settle().await?.session();
-            epoch::begin(session, &spec.token, &spec.destination.name).await?;
-            self.open = true;
-        }
-        Ok(())
-    }
-
     /// Has what was gathered executed, after what was sent before.
     async fn send(&mut self, spec: &StreamSpec, commit_lsn: Lsn) -> Result<(), StepError> {
-        if self.pending.changes.is_empty() {
-            return Ok(());
-        }
         self.begin(spec).await?;
         let piece = std::mem::take(&mut self.pending);
         self.lane.start(spec, piece, commit_lsn).await
+    }
+
+    /// Opens the transaction; nobody waits for the answer.
+    async fn begin(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
+        if !self.open {
+            self.lane.begin(spec).await?;
+            self.open = true;
+        }
+        Ok(())
     }
 }

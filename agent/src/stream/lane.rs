@@ -2,13 +2,14 @@
 
 use std::task::Poll;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, try_join3};
 
 use super::StreamSpec;
 use crate::error::StepError;
 use crate::pg::apply::{Executor, RowChange};
+use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
-use crate::pg::progress;
+use crate::pg::progress::{self, Progress};
 
 /// Changes that are executed together, with what is to be recorded of them.
 #[derive(Debug, Default)]
@@ -18,6 +19,8 @@ pub(super) struct Piece {
     pub(super) dirty: Vec<(String, String)>,
     /// About how much memory its rows take.
     pub(super) bytes: usize,
+    /// What the progress is with it, if it ends a batch.
+    pub(super) progress: Option<Progress>,
 }
 
 /// Executes one piece at a time, while the next one is gathered.
@@ -29,6 +32,20 @@ pub(super) enum Lane {
 }
 
 impl Lane {
+    /// Opens the transaction of a batch, behind what was given before.
+    pub(super) async fn begin(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
+        self.settle().await?;
+        if let Self::Idle(executor) = std::mem::replace(self, Self::Lost) {
+            let (token, shard) = (spec.token.clone(), spec.destination.name.clone());
+            *self = Self::Busy(Box::pin(async move {
+                epoch::begin(executor.session(), &token, &shard).await?;
+                Ok(executor)
+            }));
+        }
+        // The first look hands the statement to the connection.
+        self.is_idle().await.map(drop)
+    }
+
     /// Lets `piece`, whose last change commits at `commit_lsn`, be executed after what was given before.
     pub(super) async fn start(
         &mut self,
@@ -83,19 +100,34 @@ impl Lane {
     }
 }
 
+/// Has a piece executed, with what is to be recorded of it, in one round trip where its statements are known.
 async fn execute(
     mut executor: Box<Executor>,
     spec: StreamSpec,
     piece: Piece,
     commit_lsn: Lsn,
 ) -> Result<Box<Executor>, StepError> {
-    executor.execute(&piece.changes).await?;
-    if !piece.dirty.is_empty() {
+    let shard = spec.destination.name.as_str();
+    let session = executor.session().clone();
+    progress::prepare(&session, shard).await?;
+    // What is recorded goes first: a savepoint of the rows that is rolled back must not take it along.
+    let recorded = async {
         let mut keys = piece.dirty;
-        keys.sort_unstable();
-        keys.dedup();
-        let (session, shard) = (executor.session(), spec.destination.name.as_str());
-        progress::mark_dirty(session, &spec.token, &keys, commit_lsn, shard).await?;
-    }
+        if !keys.is_empty() {
+            keys.sort_unstable();
+            keys.dedup();
+            progress::mark_dirty(&session, &spec.token, &keys, commit_lsn, shard).await?;
+        }
+        Ok(())
+    };
+    let written = async {
+        match piece.progress {
+            Some(reached) => {
+                progress::write(&session, &spec.token, spec.direction, reached, shard).await
+            }
+            None => Ok(()),
+        }
+    };
+    try_join3(recorded, written, executor.execute(&piece.changes)).await?;
     Ok(executor)
 }

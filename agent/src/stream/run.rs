@@ -1,7 +1,6 @@
 //! What a run does with each event: whole transactions become batches on the destination.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -18,8 +17,6 @@ use crate::pg::marker::{Kind, Marker};
 use crate::pg::replication::{ChangeStream, StreamEvent};
 use crate::spool::Reader;
 
-/// How long a batch waits for more before it commits.
-pub(super) const LINGER: Duration = Duration::from_millis(2);
 /// An idle stream moves its progress after this much log that holds nothing for it.
 const IDLE_BYTES: u64 = 16 << 20;
 

@@ -2,14 +2,15 @@
 //!
 //! A stream that may apply, has nothing in its spool and reaches the destination is live at once.
 
+use std::time::Duration;
+
 use plans::failure::RetryClass;
 use plans::wire::StreamMode;
-
 use tokio::time::Instant;
 
 use super::batch::Batch;
 use super::capture::{self, Capture};
-use super::run::{Ended, Feed, LINGER, Run, took};
+use super::run::{Ended, Feed, Run, took};
 use super::visible::Visible;
 use super::{Shared, StreamSpec, pause};
 use crate::dual_write;
@@ -24,6 +25,8 @@ use plans::names::Direction;
 
 /// The spool is as good as drained: the capture ends, the rest is read, then the slot itself.
 const NEARLY_DRAINED: u64 = 1 << 20;
+/// Changes that nobody waits for are committed that soon where commits on the origin wait for others.
+const PROMPT: Duration = Duration::from_millis(2);
 
 /// Runs until the stream has ended, or should go on in another mode.
 pub(super) async fn run(shared: &mut Shared) -> Result<Ended, StepError> {
@@ -190,7 +193,7 @@ async fn drain(
                     return Ok(Drained::Done);
                 }
             }
-            () = tokio::time::sleep(LINGER), if run.may_commit() => run.commit(shared, &mut feed).await?,
+            () = tokio::time::sleep_until(run.batch.due()), if run.may_commit() => run.commit(shared, &mut feed).await?,
         }
         spool.applied(run.batch.progress.lsn);
         let left = capture
@@ -258,7 +261,7 @@ async fn live(
                     return Ok(Ended::Done);
                 }
             }
-            () = linger(prompt), if run.may_commit() => run.commit(shared, &mut feed).await?,
+            () = linger(prompt, run.batch.due()), if run.may_commit() => run.commit(shared, &mut feed).await?,
         }
         if drained.is_some() && run.batch.is_empty() {
             remove(&mut drained).await?;
@@ -266,7 +269,7 @@ async fn live(
         // Changes that nobody waits for must not keep back those that somebody does.
         waits_since =
             (prompt && run.may_commit()).then(|| waits_since.unwrap_or_else(Instant::now));
-        if waits_since.is_some_and(|since| since.elapsed() >= LINGER) {
+        if waits_since.is_some_and(|since| since.elapsed() >= PROMPT) {
             run.commit(shared, &mut feed).await?;
             waits_since = None;
         }
@@ -288,11 +291,11 @@ async fn remove(drained: &mut Option<Spool>) -> Result<(), StepError> {
 }
 
 /// How long a batch waits for more; while commits wait for it only for what has arrived already.
-async fn linger(prompt: bool) {
+async fn linger(prompt: bool, due: Instant) {
     if prompt {
         tokio::task::yield_now().await;
     } else {
-        tokio::time::sleep(LINGER).await;
+        tokio::time::sleep_until(due).await;
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 
 use connect::Connected;
@@ -15,8 +16,8 @@ use super::rows;
 use super::sets::{self, SetStatement};
 use crate::error::{At, StepError};
 
-/// Fewer changes are not worth a set.
-const FEW: usize = 16;
+/// Sets of fewer changes than this are not worth their planning.
+const FEW: usize = 8;
 /// A change that touches another number of rows than one.
 const MISCOUNTED: &str = "apply.count";
 
@@ -26,7 +27,7 @@ type Execution<'a> = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Err
 /// The session in which changes are applied.
 #[derive(Debug)]
 pub(crate) struct Executor {
-    session: Connected,
+    session: Arc<Connected>,
     shard: String,
     statements: HashMap<String, Statement>,
 }
@@ -38,19 +39,20 @@ impl Executor {
     /// What the server says.
     pub(crate) async fn new(session: Connected, shard: &str) -> Result<Self, StepError> {
         // Rows are looked up by their keys, however many at once: reading a table to join it grows with the table.
-        let settings = "set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; set jit = off";
+        let settings =
+            "set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off";
         session
             .batch_execute(settings)
             .await
             .at(format_args!("shard {shard}: preparing to apply"))?;
         Ok(Self {
-            session,
+            session: Arc::new(session),
             shard: shard.to_owned(),
             statements: HashMap::new(),
         })
     }
 
-    pub(crate) fn session(&self) -> &Connected {
+    pub(crate) fn session(&self) -> &Arc<Connected> {
         &self.session
     }
 
@@ -60,7 +62,7 @@ impl Executor {
     /// `apply.count` when a change touches another number of rows than one; what the server says.
     pub(crate) async fn execute(&mut self, changes: &[RowChange]) -> Result<(), StepError> {
         let net = (changes.len() >= FEW).then(|| Net::of(changes)).flatten();
-        let Some(net) = net else {
+        let Some(net) = net.filter(|net| changes.len() >= FEW * net.sets.len()) else {
             return self.one_by_one(changes.iter()).await;
         };
         let statements: Option<Vec<_>> = net.sets.iter().map(sets::statement).collect();

@@ -9,23 +9,25 @@ use super::Parties;
 use super::gate::{self, Facts};
 use crate::error::StepError;
 use crate::owned::Context;
-use crate::pg::{catalog, guard, standbys};
+use crate::pg::{catalog, guard, standbys, versions};
 
-/// The last act on the losing shard: nothing has changed since the gate (R10).
+/// Reads everything that must still be as it was at the gate; the versions of the catalog's rows from right before.
 ///
 /// # Errors
 /// `schema.changed`, `server.changed` or `publication.changed`.
-pub(super) async fn last_look(
+pub(super) async fn look(
     context: &Context,
     parties: &Parties,
     losing: &Connected,
     facts: &Facts,
-) -> Result<(), StepError> {
+) -> Result<String, StepError> {
     let shard = parties.sides.origin.name.as_str();
-    // One connection, five questions at once.
-    let (now, fingerprint, storage, (), ()) = tokio::try_join!(
+    let tables = &context.dispatch.tables;
+    // One connection, six questions at once, which it answers in this order.
+    let (versions, now, fingerprint, storage, (), ()) = tokio::try_join!(
+        versions::versions(losing, tables, shard),
         guard::standing(losing, &context.dispatch.migration, shard),
-        catalog::fingerprint(losing, &context.dispatch.tables, shard),
+        catalog::fingerprint(losing, tables, shard),
         catalog::storage(losing, context.captured(parties.direction), shard),
         gate::check_identity(context, losing, shard, parties.direction),
         gate::check_stream(context, losing, parties, shard),
@@ -35,6 +37,32 @@ pub(super) async fn last_look(
             "schema.changed",
             format!("shard {shard}: guards or tables changed during the cutover"),
         ));
+    }
+    Ok(versions)
+}
+
+/// The last act on the losing shard: nothing has changed since the gate (R10).
+///
+/// Definitions are read again only where a row of the catalog has another version than at `seen`, when [`look`] found
+/// everything as it was.
+///
+/// # Errors
+/// As [`look`].
+pub(super) async fn last_look(
+    context: &Context,
+    parties: &Parties,
+    losing: &Connected,
+    facts: &Facts,
+    seen: &str,
+) -> Result<(), StepError> {
+    let shard = parties.sides.origin.name.as_str();
+    let (versions, (), ()) = tokio::try_join!(
+        versions::versions(losing, &context.dispatch.tables, shard),
+        gate::check_identity(context, losing, shard, parties.direction),
+        gate::check_stream(context, losing, parties, shard),
+    )?;
+    if versions != seen {
+        look(context, parties, losing, facts).await?;
     }
     Ok(())
 }

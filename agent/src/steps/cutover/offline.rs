@@ -14,7 +14,7 @@ use plans::wire::{CutoverAnswer, CutoverAsk};
 use tokio::time::Instant;
 
 use super::gate::{self, Facts};
-use super::last_look::{last_look, standbys_flushed};
+use super::last_look::{look, standbys_flushed};
 use super::{
     Begun, Parties, ask_controller, ask_until_answered, begin, finish_flipped, millis, open,
     refused, tell_former, window,
@@ -72,7 +72,7 @@ async fn attempt(
     fail_point::hit("cutover.sealed").await?;
     window::carry_sequences(context, parties, facts, (&losing, &gaining), witnessed).await?;
     standbys_flushed(context, parties, &losing, deadline).await?;
-    last_look(context, parties, &losing, facts).await?;
+    look(context, parties, &losing, facts).await?;
     let mut window = Window {
         seal: millis(sealing),
         ..Window::default()

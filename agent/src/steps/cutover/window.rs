@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::gate::Facts;
-use super::last_look::{last_look, standbys_flushed};
+use super::last_look::{last_look, look, standbys_flushed};
 use super::{
     Parties, ask_controller, ask_until_answered, follow, millis, open, refused, tell_former,
 };
@@ -79,7 +79,7 @@ pub(super) async fn attempt(
         &destination.name,
     )
     .await?;
-    rehearse(context, parties, facts, &sessions).await?;
+    let seen = rehearse(context, parties, facts, &sessions).await?;
     for _ in 0..RECHECKS {
         let (left, seen) = dirty::recheck(context, &parties.sides, &sessions.both()).await?;
         context.say(format!(
@@ -96,6 +96,7 @@ pub(super) async fn attempt(
         parties,
         number: attempt,
         facts,
+        seen,
         sessions,
         fenced: 0,
         witnessed,
@@ -135,6 +136,8 @@ struct Attempt<'a> {
     parties: &'a Parties,
     number: AttemptNo,
     facts: &'a Facts,
+    /// Versions of the catalog's rows when everything was as at the gate.
+    seen: String,
     sessions: Sessions,
     /// The losing shard's count while this attempt holds it.
     fenced: i64,
@@ -279,7 +282,7 @@ impl Attempt<'_> {
         let flushed = standbys_flushed(context, parties, client, self.deadline);
         tokio::try_join!(drained, flushed)?;
         self.end_stream().await;
-        last_look(context, parties, client, self.facts).await?;
+        last_look(context, parties, client, self.facts, &self.seen).await?;
         self.window.wait_out += waited;
         self.window.seal = millis(sealing) - waited;
         Ok(())
@@ -311,19 +314,21 @@ impl Attempt<'_> {
 }
 
 /// Asks once what will be asked inside the window: the sessions know it then, and what would end the attempt is found
-/// before anything is refused to anybody.
+/// before anything is refused to anybody. The versions of the catalog's rows that the last look is to find again.
 async fn rehearse(
     context: &Context,
     parties: &Parties,
     facts: &Facts,
     sessions: &Sessions,
-) -> Result<(), StepError> {
+) -> Result<String, StepError> {
     let (losing, shard) = (&sessions.losing, parties.sides.origin.name.as_str());
     wait_out::writers(losing, &context.keyed(), shard).await?;
     dirty::rehearse(context, &parties.sides, &sessions.both()).await?;
     sequences::values(losing, &facts.sequences, shard).await?;
     standbys_flushed(context, parties, losing, Instant::now() + budget(context)).await?;
-    last_look(context, parties, losing, facts).await
+    let seen = look(context, parties, losing, facts).await?;
+    last_look(context, parties, losing, facts, &seen).await?;
+    Ok(seen)
 }
 
 /// Asks the controller to hold the migration's row, without which nothing is sealed (C7); when it granted that.
