@@ -88,6 +88,8 @@ pub(crate) struct Orders {
     pub(crate) apply: AtomicBool,
     /// How many hold it at a point: nothing is confirmed meanwhile.
     pub(crate) held: AtomicU32,
+    /// What has arrived is committed at once, as a cutover is near.
+    hurry: AtomicBool,
     /// `held` or `apply` has changed.
     pub(crate) nudge: Notify,
 }
@@ -161,6 +163,7 @@ impl Stream {
             record_dirty: AtomicBool::new(record_dirty),
             apply: AtomicBool::new(apply),
             held: AtomicU32::new(0),
+            hurry: AtomicBool::new(false),
             nudge: Notify::new(),
         });
         let direction = spec.direction;
@@ -213,6 +216,14 @@ impl Stream {
         }
     }
 
+    /// Commits what has arrived at once until this is dropped, instead of waiting for more: a marker then finds little
+    /// before it.
+    pub(crate) fn hurry(&self) -> Hurried {
+        self.orders.hurry.store(true, Ordering::SeqCst);
+        let _ = self.asks.send(Ask::Look);
+        Hurried(self.orders.clone())
+    }
+
     /// Whether it still runs.
     pub(crate) fn runs(&self) -> bool {
         !self.task.is_finished()
@@ -262,6 +273,16 @@ impl Stream {
     /// Waits until it has ended by itself, after [`Stream::stop_at`].
     pub(crate) async fn ended(&mut self) {
         let _ = (&mut self.task).await;
+    }
+}
+
+/// A stream that commits at once.
+#[derive(Debug)]
+pub(crate) struct Hurried(Arc<Orders>);
+
+impl Drop for Hurried {
+    fn drop(&mut self) {
+        self.0.hurry.store(false, Ordering::SeqCst);
     }
 }
 
@@ -383,6 +404,11 @@ impl Shared {
 
     fn may_apply(&self) -> bool {
         self.orders.apply.load(Ordering::SeqCst)
+    }
+
+    /// Whether changes are committed as they come.
+    fn is_prompt(&self) -> bool {
+        self.spec.dual_write.is_some() || self.orders.hurry.load(Ordering::SeqCst)
     }
 
     fn mode(&self, mode: StreamMode) {

@@ -241,6 +241,7 @@ async fn live(
     let mut waits_since: Option<Instant> = None;
     loop {
         run.settle(shared);
+        let patience = linger(shared.is_prompt(), run.batch.due());
         tokio::select! {
             biased;
             ask = shared.asks.recv() => {
@@ -261,7 +262,7 @@ async fn live(
                     return Ok(Ended::Done);
                 }
             }
-            () = linger(prompt, run.batch.due()), if run.may_commit() => run.commit(shared, &mut feed).await?,
+            () = patience, if run.may_commit() => run.commit(shared, &mut feed).await?,
         }
         if drained.is_some() && run.batch.is_empty() {
             remove(&mut drained).await?;
@@ -290,7 +291,7 @@ async fn remove(drained: &mut Option<Spool>) -> Result<(), StepError> {
     }
 }
 
-/// How long a batch waits for more; while commits wait for it only for what has arrived already.
+/// How long a batch waits for more; a prompt one only for what has arrived already.
 async fn linger(prompt: bool, due: Instant) {
     if prompt {
         tokio::task::yield_now().await;

@@ -90,6 +90,9 @@ pub(super) async fn attempt(
             break;
         }
     }
+    let stream = context.owned.stream.lock().await;
+    let hurried = stream.as_ref().map(Stream::hurry);
+    drop(stream);
     let started = Instant::now();
     let mut run = Attempt {
         context,
@@ -107,6 +110,7 @@ pub(super) async fn attempt(
     };
     let dirty_keys = run.fence_to_check().await?;
     run.seal().await?;
+    drop(hurried);
     let version = run.flip().await?;
     let opening = Instant::now();
     open(parties, attempt, version, &run.sessions.gaining).await?;
