@@ -29,6 +29,7 @@ mod identity;
 mod interrupted;
 mod load;
 mod long_writers;
+mod looked_at;
 mod park;
 mod partitions;
 mod publication;

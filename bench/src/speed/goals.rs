@@ -10,6 +10,7 @@ pub(crate) fn judge(report: &mut Report, options: &Options) {
     report.figures = copies(samples);
     report.figures.extend(backlogs(samples));
     report.figures.extend(impact(samples));
+    report.figures.extend(throttle(samples));
     let peers = json!({
         "native": {
             "copy_s": samples.median("native.copy"), "build_s": samples.median("native.build"),
@@ -107,5 +108,32 @@ fn impact(samples: &Samples) -> Vec<Figure> {
             goal: Goal::AtMost(1.25),
             about: "99.9th percentile of latency beside a migration / alone",
         },
+    ]
+}
+
+/// How well a set point is held.
+fn throttle(samples: &Samples) -> Vec<Figure> {
+    let figure = |key, name, about| Figure {
+        key,
+        value: samples.median(name),
+        goal: Goal::AtMost(0.2),
+        about,
+    };
+    vec![
+        figure(
+            "throttle.deviation",
+            "throttle.whole_deviation",
+            "p99 of a whole copy under a load that steps 30, 70, 30 %: how far from the set point",
+        ),
+        figure(
+            "throttle.deviation_low",
+            "throttle.low_deviation",
+            "the same where the load is 30 %",
+        ),
+        figure(
+            "throttle.deviation_high",
+            "throttle.high_deviation",
+            "the same where the load is 70 %",
+        ),
     ]
 }

@@ -126,6 +126,18 @@ impl Ground {
         Ok(String::from_utf8(output.stdout)?)
     }
 
+    /// Tells the controller what an application on `map` feels.
+    pub(crate) fn report_latency(&self, map: &str, p99_ms: f64) -> anyhow::Result<()> {
+        let url = format!("{}/api/v1/maps/{map}/latency", self.url);
+        let report = serde_json::json!({"p99_ms": p99_ms});
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let sent = reqwest::Client::new().post(url).json(&report).send();
+        runtime.block_on(sent)?.error_for_status()?;
+        Ok(())
+    }
+
     /// Plans and submits a request; the operation's id.
     pub(crate) fn submit(&self, request: &str) -> anyhow::Result<String> {
         let (file, plan) = (

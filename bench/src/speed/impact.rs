@@ -18,11 +18,11 @@ const PROBE_SECONDS: u32 = 5;
 const PROBES: usize = 3;
 
 /// One transaction of pgbench's log.
-struct Transaction {
+pub(crate) struct Transaction {
     /// When it ended, microseconds since 1970.
-    at: u128,
+    pub(crate) at: u128,
     /// From when it was due, microseconds.
-    latency: f64,
+    pub(crate) latency: f64,
 }
 
 /// The load, as pgbench makes it.
@@ -30,16 +30,25 @@ pub(crate) struct Load<'a> {
     source: &'a Place,
     folder: &'a Path,
     script: PathBuf,
-    /// Transactions a second.
-    rate: f64,
+    /// Transactions a second that the source can do.
+    most: f64,
 }
 
 /// A pgbench that is under way; it is ended with what it is for.
-struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Running {
+    /// What its log is called by.
+    pub(crate) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    pub(crate) fn is_over(&mut self) -> anyhow::Result<bool> {
+        Ok(self.0.try_wait()?.is_some())
+    }
+
     /// Waits for its end.
-    fn finish(mut self) -> anyhow::Result<()> {
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         if !self.0.wait()?.success() {
             bail!("pgbench failed");
         }
@@ -72,19 +81,19 @@ impl<'a> Load<'a> {
             source,
             folder,
             script,
-            rate: 0.0,
+            most: 0.0,
         };
         let mut most = Vec::new();
         for _ in 0..PROBES {
-            most.push(load.most()?);
+            most.push(load.probe()?);
         }
         most.sort_by(f64::total_cmp);
-        load.rate = most[PROBES / 2] * LOAD;
+        load.most = most[PROBES / 2];
         Ok(load)
     }
 
     /// Transactions a second at most, in a closed loop.
-    fn most(&self) -> anyhow::Result<f64> {
+    fn probe(&self) -> anyhow::Result<f64> {
         let seconds = PROBE_SECONDS.to_string();
         let mut pgbench = self.pgbench(&seconds);
         let output = pgbench.output()?;
@@ -103,18 +112,20 @@ impl<'a> Load<'a> {
         pgbench
     }
 
-    fn start(&self, seconds: u32, name: &str) -> anyhow::Result<Running> {
+    /// Begins a load of a share of the most, for so many seconds, and logs it under `name`.
+    pub(crate) fn start(&self, share: f64, seconds: u32, name: &str) -> anyhow::Result<Running> {
+        let rate = (self.most * share).to_string();
         let mut pgbench = self.pgbench(&seconds.to_string());
         pgbench
-            .args(["--rate", &self.rate.to_string(), "--log", "--log-prefix"])
+            .args(["--rate", &rate, "--log", "--log-prefix"])
             .arg(self.folder.join(name))
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         Ok(Running(pgbench.spawn()?))
     }
 
-    /// The transactions that a run logged.
-    fn logged(&self, name: &str, pid: u32) -> anyhow::Result<Vec<Transaction>> {
+    /// The transactions that a run logged, so far; a line that is not complete yet is left out.
+    pub(crate) fn logged(&self, name: &str, pid: u32) -> anyhow::Result<Vec<Transaction>> {
         let text = std::fs::read_to_string(self.folder.join(format!("{name}.{pid}")))?;
         let line = |line: &str| {
             let fields: Vec<&str> = line.split(' ').collect();
@@ -124,7 +135,9 @@ impl<'a> Load<'a> {
                 latency: fields.get(2)?.parse().ok()?,
             })
         };
-        text.lines()
+        let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+        complete
+            .lines()
             .map(|text| line(text).with_context(|| format!("pgbench's log: {text}")))
             .collect()
     }
@@ -137,17 +150,17 @@ pub(crate) fn round(
     seconds: u32,
     samples: &mut Samples,
 ) -> anyhow::Result<()> {
-    samples.add("impact.rate", load.rate);
-    let alone = load.start(seconds, "alone")?;
-    let pid = alone.0.id();
+    samples.add("impact.rate", load.most * LOAD);
+    let alone = load.start(LOAD, seconds, "alone")?;
+    let pid = alone.pid();
     alone.finish()?;
     let alone = load.logged("alone", pid)?;
-    let mut beside = load.start(seconds, "beside")?;
-    let pid = beside.0.id();
+    let mut beside = load.start(LOAD, seconds, "beside")?;
+    let pid = beside.pid();
     let from = now();
     let (id, _) = ours::copy_and_verify(ground, &ours::half())?;
     let to = now();
-    if beside.0.try_wait()?.is_some() {
+    if beside.is_over()? {
         eprintln!("  the migration took longer than the load: give it more seconds");
     }
     beside.finish()?;
@@ -169,12 +182,13 @@ pub(crate) fn round(
 }
 
 /// Microseconds since 1970.
-fn now() -> u128 {
+pub(crate) fn now() -> u128 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_micros()
 }
 
-fn quantile(all: &[Transaction], share: f64) -> anyhow::Result<f64> {
+/// The latency that so large a share does not exceed, microseconds.
+pub(crate) fn quantile(all: &[Transaction], share: f64) -> anyhow::Result<f64> {
     let mut latencies: Vec<f64> = all.iter().map(|transaction| transaction.latency).collect();
     latencies.sort_by(f64::total_cmp);
     let at = (latencies.len() as f64 * share) as usize;

@@ -13,6 +13,7 @@ mod ours;
 mod pgcopydb;
 mod place;
 mod raw;
+mod throttle;
 mod window;
 
 use clap::{Parser, ValueEnum};
@@ -61,6 +62,8 @@ pub enum Part {
     Apply,
     /// An application beside a migration
     Impact,
+    /// The same with a set point, under a load that steps
+    Throttle,
     /// The write stop over many cutovers
     Window,
 }
@@ -141,12 +144,17 @@ fn beside_peers(options: &Options, samples: &mut Samples) -> anyhow::Result<()> 
         eprintln!("round {round} of {backlogs}: a backlog of changes");
         apply::round(&ground, (&source, &ours), options.items(), samples)?;
     }
-    let loads = rounds(Part::Impact);
-    if loads > 0 {
+    if options.wants(Part::Impact) || options.wants(Part::Throttle) {
         let load = impact::Load::new(&source, ground.folder(), options.items())?;
+        let (seconds, loads) = (options.load_seconds(), rounds(Part::Impact));
         for round in 1..=loads {
             eprintln!("round {round} of {loads}: an application beside a migration");
-            impact::round(&ground, &load, options.load_seconds(), samples)?;
+            impact::round(&ground, &load, seconds, samples)?;
+        }
+        let holds = rounds(Part::Throttle);
+        for round in 1..=holds {
+            eprintln!("round {round} of {holds}: an application whose latency is held");
+            throttle::round(&ground, &load, seconds, samples)?;
         }
     }
     Ok(())

@@ -81,6 +81,11 @@ pub(crate) fn take_back(ground: &Ground, id: &str) -> anyhow::Result<()> {
     ground.wait(id, "unwound").map(|_| ())
 }
 
+/// Whether the rows of a migration are copied.
+pub(crate) fn is_copied(shown: &Value) -> bool {
+    step(shown, "copy").is_ok_and(|copy| copy["finished_at"].is_string())
+}
+
 fn step<'a>(shown: &'a Value, kind: &str) -> anyhow::Result<&'a Value> {
     let steps = shown["steps"].as_array().context("no steps")?;
     let step = steps.iter().find(|step| step["kind"] == kind);
