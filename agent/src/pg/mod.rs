@@ -33,5 +33,5 @@ pub(crate) mod snapshot;
 pub(crate) mod standby_names;
 pub(crate) mod standbys;
 pub(crate) mod types;
-pub(crate) mod visibility;
+pub mod visibility;
 pub(crate) mod wait_out;
