@@ -3,7 +3,7 @@
 use crate::fixture::{Database, keys, map, plan};
 use chrono::{DateTime, Duration, Utc};
 use orchestrator::store::{
-    Change, CleanupRecord, NewEvent, NewOperation, NewShard, Owner, Sealed, Snapshot, Store,
+    Beat, Change, CleanupRecord, NewEvent, NewOperation, NewShard, Owner, Sealed, Snapshot, Store,
     StoreError,
 };
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
@@ -11,6 +11,7 @@ use plans::plan::Plan;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
+use std::sync::Arc;
 
 macro_rules! contract {
     ($($name:ident),* $(,)?) => {
@@ -46,6 +47,7 @@ contract!(
     limits_that_were_changed_are_read_back,
     an_empty_owner_has_no_lease,
     only_the_owner_extends_the_lease,
+    what_has_not_ended_is_as_it_was_written_last,
     a_sealed_migration_cannot_be_changed_but_beats,
     a_flip_that_is_written_is_none_before_its_commit,
     a_flip_makes_the_next_version,
@@ -156,6 +158,13 @@ fn owned(snapshot: &Snapshot) -> Change {
     change
 }
 
+fn beat(migration: &str) -> Beat {
+    Beat {
+        migration: migration.into(),
+        figures: None,
+    }
+}
+
 async fn a_map_needs_its_shards(store: &dyn Store) {
     let error = store
         .create_map(&map(store.incarnation()), "op")
@@ -169,7 +178,7 @@ async fn a_submitted_migration_is_read_back(store: &dyn Store) {
     let made = seeded(store).await;
     let read = store.load(&"m1".into()).await.unwrap().unwrap();
     assert_eq!(read, made);
-    assert_eq!(store.unfinished().await.unwrap(), [made]);
+    assert_eq!(store.unfinished().await.unwrap()[..], [Arc::new(made)]);
     assert_eq!(store.events(&"m1".into(), 0, 10).await.unwrap().len(), 1);
     assert!(store.load(&"m2".into()).await.unwrap().is_none());
 }
@@ -235,19 +244,47 @@ async fn only_the_owner_extends_the_lease(store: &dyn Store) {
     let step = made.steps[0].id.clone();
     let figures = serde_json::json!({"message": "half"});
     let later = at(4) + Duration::seconds(9);
-    assert!(
-        !store
-            .extend_lease(&id, &"x2".into(), later, None)
-            .await
-            .unwrap()
-    );
-    let owner = "x1".into();
-    let beat = store.extend_lease(&id, &owner, later, Some((&step, &figures)));
-    assert!(beat.await.unwrap());
+    let beats = [Beat {
+        migration: id.clone(),
+        figures: Some((step, figures.clone())),
+    }];
+    let extended = store.extend_leases(&"x2".into(), later, &beats).await;
+    assert_eq!(extended.unwrap(), []);
+    let extended = store.extend_leases(&"x1".into(), later, &beats).await;
+    assert_eq!(extended.unwrap(), ["m1".into()]);
     let read = store.load(&id).await.unwrap().unwrap();
     assert_eq!(read.lease_until, Some(later));
     assert_eq!(read.steps[0].progress, Some(figures));
     assert_eq!(read.migration.revision, 2);
+}
+
+async fn what_has_not_ended_is_as_it_was_written_last(store: &dyn Store) {
+    let seen = async || store.unfinished().await.unwrap();
+    let made = seeded(store).await;
+    assert_eq!(seen().await[..], [Arc::new(made.clone())]);
+    store.commit(&owned(&made)).await.unwrap();
+    let mut own = store.load(&"m1".into()).await.unwrap().unwrap();
+    assert_eq!(seen().await[..], [Arc::new(own.clone())]);
+    let beats = [beat("m1")];
+    let extended = store.extend_leases(&"x1".into(), at(9), &beats).await;
+    extended.unwrap();
+    own.lease_until = Some(at(9));
+    assert_eq!(seen().await[..], [Arc::new(own.clone())]);
+    let later = NewOperation {
+        at: at(5),
+        ..operation("m2", plan(store.incarnation(), 1, keys(None, Some(0))))
+    };
+    let other = store.submit(&later).await.unwrap().remove(0);
+    assert_eq!(seen().await[..], [Arc::new(own.clone()), Arc::new(other)]);
+    let mut over = change(&own);
+    over.migration.state = MigrationState::Unwound;
+    over.migration.ownership = Ownership::Aborted;
+    over.migration.owner = None;
+    over.migration.finished_at = Some(at(9));
+    assert!(store.commit(&over).await.unwrap());
+    let left = seen().await;
+    let left: Vec<&str> = left.iter().map(|s| s.migration.id.as_str()).collect();
+    assert_eq!(left, ["m2"]);
 }
 
 async fn a_sealed_migration_cannot_be_changed_but_beats(store: &dyn Store) {
@@ -257,12 +294,9 @@ async fn a_sealed_migration_cannot_be_changed_but_beats(store: &dyn Store) {
     let sealed = store.seal(&id).await.unwrap();
     let error = store.commit(&change(sealed.snapshot())).await.unwrap_err();
     assert!(matches!(error, StoreError::Busy), "{error:?}");
-    assert!(
-        store
-            .extend_lease(&id, &"x1".into(), at(9), None)
-            .await
-            .unwrap()
-    );
+    let beats = [beat("m1")];
+    let extended = store.extend_leases(&"x1".into(), at(9), &beats).await;
+    assert_eq!(extended.unwrap(), ["m1".into()]);
     let free = change(sealed.snapshot());
     sealed.release().await;
     assert!(store.commit(&free).await.unwrap());
@@ -297,9 +331,9 @@ async fn a_flip_makes_the_next_version(store: &dyn Store) {
         .with_moved(&keys(Some(5), None), &"a".into(), &"b".into(), &id)
         .unwrap();
     assert_eq!(flip(store, &id).await, MapVersion(2));
-    assert_eq!(store.map(&name).await.unwrap().unwrap(), expected);
+    assert_eq!(*store.map(&name).await.unwrap().unwrap(), expected);
     let old = store.map_at(&name, MapVersion(1)).await.unwrap();
-    assert_eq!(old.unwrap(), before);
+    assert_eq!(old.unwrap(), *before);
     assert!(store.map_at(&name, MapVersion(3)).await.unwrap().is_none());
     let history = store.history(&name).await.unwrap();
     let counts: Vec<_> = history
@@ -310,7 +344,7 @@ async fn a_flip_makes_the_next_version(store: &dyn Store) {
     assert_eq!(history[1].migration, Some(id.clone()));
     let read = store.load(&id).await.unwrap().unwrap();
     assert_eq!(read.migration.ownership, Ownership::Flipped);
-    assert_eq!(store.maps().await.unwrap(), [expected]);
+    assert_eq!(store.maps().await.unwrap(), [Arc::new(expected)]);
 }
 
 async fn a_dropped_seal_changes_nothing(store: &dyn Store) {
@@ -446,4 +480,50 @@ async fn the_servers_log_stays_quiet() {
         .filter(|line| line.contains("WARNING"))
         .collect();
     assert!(warnings.is_empty(), "{warnings:?}");
+}
+
+/// A commit has locked a lease: the others are extended at once.
+#[tokio::test]
+async fn a_lease_that_is_being_changed_is_left_out() {
+    let database = Database::new().await;
+    let store = database.led().await;
+    let made = seeded(&store).await;
+    store.commit(&owned(&made)).await.unwrap();
+    let other = submit(&store, "m2", 1, (None, Some(5))).await.unwrap();
+    store.commit(&owned(&other)).await.unwrap();
+    let pool = database.pool().await;
+    let mut holder = pool.begin().await.unwrap();
+    sqlx::query("select from shardwright.lease where migration = 'm1' for update")
+        .execute(&mut *holder)
+        .await
+        .unwrap();
+    let beats = [beat("m1"), beat("m2")];
+    let extended = store.extend_leases(&"x1".into(), at(9), &beats).await;
+    assert_eq!(extended.unwrap(), ["m2".into()]);
+    holder.rollback().await.unwrap();
+    let extended = store.extend_leases(&"x1".into(), at(9), &beats).await;
+    assert_eq!(extended.unwrap(), ["m1".into(), "m2".into()]);
+}
+
+/// Another process led meanwhile and wrote; what this one knew before is not taken for what is.
+#[tokio::test]
+async fn what_was_read_under_an_older_term_is_read_again() {
+    let database = Database::new().await;
+    let store = database.led().await;
+    let made = seeded(&store).await;
+    assert_eq!(
+        store.unfinished().await.unwrap()[..],
+        [Arc::new(made.clone())]
+    );
+    store.resign().await.unwrap();
+    let other = database.led().await;
+    other.commit(&owned(&made)).await.unwrap();
+    let written = other.load(&made.migration.id).await.unwrap().unwrap();
+    assert_eq!(
+        store.unfinished().await.unwrap()[..],
+        [Arc::new(written.clone())]
+    );
+    other.resign().await.unwrap();
+    crate::fixture::lead(&store).await;
+    assert_eq!(store.unfinished().await.unwrap()[..], [Arc::new(written)]);
 }

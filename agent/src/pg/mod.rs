@@ -34,5 +34,5 @@ pub(crate) mod standby_names;
 pub(crate) mod standbys;
 pub(crate) mod types;
 pub(crate) mod versions;
-pub(crate) mod visibility;
+pub mod visibility;
 pub(crate) mod wait_out;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 /// What `pg_current_snapshot()` prints: `xmin:xmax:xip,...`, all of them 64-bit ids of top transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TxSnapshot {
+pub struct TxSnapshot {
     /// Every transaction before it had ended.
     xmin: u64,
     /// No transaction from it on had begun.
@@ -19,13 +19,14 @@ pub(crate) struct TxSnapshot {
 /// A text that is not a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a snapshot of the form xmin:xmax:xip")]
-pub(crate) struct InvalidSnapshot {
+pub struct InvalidSnapshot {
     text: String,
 }
 
 impl TxSnapshot {
     /// Whether the effects of the committed transaction `xid` are seen.
-    pub(crate) fn sees(&self, xid: u64) -> bool {
+    #[must_use]
+    pub fn sees(&self, xid: u64) -> bool {
         xid < self.xmin || (xid < self.xmax && self.xip.binary_search(&xid).is_err())
     }
 

@@ -108,6 +108,11 @@ impl Ground {
         Ok(())
     }
 
+    /// The agents' processes.
+    pub(crate) fn agents(&self) -> Vec<u32> {
+        self.programs.0.iter().skip(1).map(Child::id).collect()
+    }
+
     /// Files of the run.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder

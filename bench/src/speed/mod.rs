@@ -3,16 +3,20 @@
 //! Order: servers and programs ([`ground`]), the data set (`data.sql`), then rounds in which every contender does the
 //! same work once, and at the end medians and ratios ([`figures`]).
 
+mod agents;
 mod apply;
 mod figures;
+mod fleet;
 mod goals;
 mod ground;
 mod impact;
+mod memory;
 mod native;
 mod ours;
 mod pgcopydb;
 mod place;
 mod raw;
+mod resident;
 mod throttle;
 mod window;
 
@@ -45,6 +49,9 @@ pub struct Options {
     /// Cutovers, forward and back [default: 1000, quick: 40]
     #[arg(long)]
     pub cutovers: Option<u32>,
+    /// Rows of the table of narrow rows [default: 10000000, quick: 1000000]
+    #[arg(long)]
+    pub narrow_rows: Option<u64>,
     /// Only this part
     #[arg(long, value_enum)]
     pub only: Option<Part>,
@@ -66,6 +73,22 @@ pub enum Part {
     Throttle,
     /// The write stop over many cutovers
     Window,
+    /// A controller of many shards, keys and migrations
+    Fleet,
+    /// Two moves on two agents
+    Agents,
+    /// What an agent has in memory at most
+    Memory,
+}
+
+impl Part {
+    /// True when it is measured in rounds on one data set.
+    fn has_rounds(self) -> bool {
+        match self {
+            Self::Copy | Self::Apply | Self::Impact | Self::Throttle => true,
+            Self::Window | Self::Fleet | Self::Agents | Self::Memory => false,
+        }
+    }
 }
 
 impl Options {
@@ -88,6 +111,11 @@ impl Options {
         self.cutovers.unwrap_or(if self.quick { 40 } else { 1000 })
     }
 
+    fn narrow_rows(&self) -> u64 {
+        let rows = if self.quick { 1_000_000 } else { 10_000_000 };
+        self.narrow_rows.unwrap_or(rows)
+    }
+
     fn load_seconds(&self) -> u32 {
         self.load_seconds
             .unwrap_or(if self.quick { 15 } else { 60 })
@@ -100,13 +128,23 @@ impl Options {
 /// What failed first: a server, a program, a statement.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut report = Report::default();
-    if options.only != Some(Part::Window) {
+    if options.only.is_none_or(Part::has_rounds) {
         beside_peers(options, &mut report.samples)?;
     }
     goals::judge(&mut report, options);
     if options.wants(Part::Window) {
         eprintln!("{} cutovers", options.cutovers());
         window::measure(&options.programs, options.cutovers(), &mut report)?;
+    }
+    if options.wants(Part::Fleet) {
+        fleet::measure(&options.programs, &mut report)?;
+    }
+    if options.wants(Part::Agents) {
+        let work = (options.items(), options.rounds());
+        agents::measure(&options.programs, work, &mut report)?;
+    }
+    if options.wants(Part::Memory) {
+        memory::measure(options, &mut report)?;
     }
     println!("{}", report.text());
     if let Some(path) = &options.json {

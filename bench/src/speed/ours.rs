@@ -22,13 +22,23 @@ pub(crate) struct Took {
 
 /// Tells the controller of both shards and a map whose keys all live on `a`.
 pub(crate) fn register(ground: &Ground, a: &Place, b: &Place) -> anyhow::Result<()> {
-    for (name, place) in [("a", a), ("b", b)] {
+    register_as(ground, "bench", [("a", a), ("b", b)], &super::raw::TABLES)
+}
+
+/// The same for a map of this name and these tables; the first shard has the keys.
+pub(crate) fn register_as(
+    ground: &Ground,
+    map: &str,
+    shards: [(&str, &Place); 2],
+    tables: &[&str],
+) -> anyhow::Result<()> {
+    for (name, place) in shards {
         ground.shardwright(&["shard", "add", name, "--dsn", &place.dsn()])?;
     }
-    let tables = super::raw::TABLES.map(|table| format!("{table}=tenant_id"));
-    let mut create = vec![
-        "map", "create", "bench", "--key", "bigint", "--range", "..=a",
-    ];
+    let tables = tables.iter().map(|table| format!("{table}=tenant_id"));
+    let tables: Vec<String> = tables.collect();
+    let all = format!("..={}", shards[0].0);
+    let mut create = vec!["map", "create", map, "--key", "bigint", "--range", &all];
     for table in &tables {
         create.extend(["--table", table]);
     }

@@ -1,11 +1,11 @@
 //! Shard maps: made, read with an ETag, followed by SSE.
 
 use super::stream::{MapFeed, feed_map};
-use super::{ApiError, actor, json};
+use super::{ApiError, actor, json, map_text};
 use crate::controller::Controller;
 use crate::store::{MapVersionRecord, SettingsRecord};
 use axum::Json;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{AppendHeaders, IntoResponse, Response};
@@ -35,14 +35,14 @@ pub(super) async fn list(
     Ok(Json(maps))
 }
 
-/// The version in force; nothing but a status if the caller has it already.
+/// The version in force, piece by piece; nothing but a status if the caller has it already.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let map = controller.map(&MapName(name)).await?;
-    let tag = etag(&map);
+    let name = MapName(name);
+    let tag = etag(controller.bare_map(&name).await?.as_ref());
     let known = headers.get(header::IF_NONE_MATCH);
     let known = known.and_then(|tags| tags.to_str().ok());
     let tagged = AppendHeaders([
@@ -55,7 +55,14 @@ pub(super) async fn show(
     }) {
         return Ok((super::error::NOT_MODIFIED, tagged).into_response());
     }
-    Ok((tagged, Json(map)).into_response())
+    let marked = controller.marked_map(&name).await?;
+    let tagged = AppendHeaders([
+        (header::ETAG, etag(marked.bare())),
+        (header::CACHE_CONTROL, "no-cache".to_owned()),
+        (header::CONTENT_TYPE, "application/json".to_owned()),
+    ]);
+    let body = Body::from_stream(map_text::pieces(marked));
+    Ok((tagged, body).into_response())
 }
 
 /// Every version.
@@ -64,7 +71,7 @@ pub(super) async fn history(
     Path(name): Path<String>,
 ) -> Result<Json<Vec<MapVersionRecord>>, ApiError> {
     let name = MapName(name);
-    controller.map(&name).await?;
+    controller.bare_map(&name).await?;
     Ok(Json(controller.store().history(&name).await?))
 }
 
@@ -175,7 +182,7 @@ pub(super) async fn changes(
     headers: HeaderMap,
 ) -> Result<MapFeed, ApiError> {
     let name = MapName(name);
-    controller.map(&name).await?;
+    controller.bare_map(&name).await?;
     Ok(feed_map(controller, name, &headers))
 }
 

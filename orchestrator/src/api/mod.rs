@@ -12,6 +12,7 @@ mod guard;
 mod health;
 mod inspections;
 mod leader;
+mod map_text;
 mod maps;
 mod migrations;
 mod operations;

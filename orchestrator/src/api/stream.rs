@@ -1,7 +1,8 @@
 //! Server-sent events: a map and its changes, an operation, a migration's journal and its figures.
 
+use super::map_text;
 use super::migrations::view;
-use crate::controller::{ControlError, Controller};
+use crate::controller::{ControlError, Controller, MarkedMap};
 use axum::http::{HeaderMap, header};
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive, KeepAliveStream};
@@ -42,7 +43,7 @@ struct MapReader {
     changes: watch::Receiver<u64>,
     /// The version that the reader had when it came back.
     known: Option<i64>,
-    sent: String,
+    sent: Option<MarkedMap>,
 }
 
 /// Event `map` with the whole map as data and its version as id, now and after each change.
@@ -52,7 +53,7 @@ pub(super) fn feed_map(controller: Controller, name: MapName, headers: &HeaderMa
         controller,
         name,
         known: last_event_id(headers),
-        sent: String::new(),
+        sent: None,
     };
     feed(unfold(reader, |mut reader| async {
         let event = reader.next().await?;
@@ -64,14 +65,14 @@ impl MapReader {
     async fn next(&mut self) -> Option<Event> {
         loop {
             self.changes.borrow_and_update();
-            match self.controller.map(&self.name).await {
-                Ok(map) => {
-                    let text = serde_json::to_string(&map).ok()?;
-                    let known = self.known.take() == Some(map.version.0);
-                    let fresh = text != self.sent && !known;
-                    self.sent.clone_from(&text);
-                    if fresh {
-                        let id = map.version.to_string();
+            match self.controller.marked_map(&self.name).await {
+                Ok(marked) => {
+                    let version = marked.bare().version;
+                    let known = self.known.take() == Some(version.0);
+                    let fresh = self.sent.as_ref() != Some(&marked) && !known;
+                    self.sent = Some(marked);
+                    if let Some(marked) = self.sent.as_ref().filter(|_| fresh) {
+                        let (id, text) = (version.to_string(), map_text::text(marked).ok()?);
                         return Some(Event::default().event("map").id(id).data(text));
                     }
                 }

@@ -23,7 +23,7 @@ use plans::shard_map::ShardMap;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Extra time for an agent to read whole tables.
@@ -99,7 +99,7 @@ struct Schedule {
 
 /// What every part of a check is about.
 struct Ground {
-    map: ShardMap,
+    map: Arc<ShardMap>,
     shards: Vec<ShardRecord>,
     refs: Vec<ShardRef>,
     under_way: KeySet,

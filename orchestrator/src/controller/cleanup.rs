@@ -158,7 +158,9 @@ impl Controller {
 
     async fn ground_of_sweep(&self, order: &CleanupOrder) -> Result<Ground, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
-        let live = unfinished.into_iter().map(|snapshot| snapshot.migration.id);
+        let live = unfinished
+            .iter()
+            .map(|snapshot| snapshot.migration.id.clone());
         Ok(Ground {
             live: live.collect(),
             maps: self.inner.store.maps().await?,

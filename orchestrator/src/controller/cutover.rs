@@ -159,14 +159,14 @@ impl Controller {
     /// flips from the version at which it began.
     async fn rival_cutover(&self, own: &Migration) -> Result<Option<MigrationId>, ControlError> {
         let now = clock();
-        let others = self.inner.store.unfinished().await?.into_iter();
-        let mut rivals = others.filter(|other| {
+        let others = self.inner.store.unfinished().await?;
+        let mut rivals = others.iter().filter(|other| {
             let m = &other.migration;
             let fences = matches!(m.ownership, Ownership::Fencing | Ownership::RollbackFencing);
             let runs = other.running().is_some() && other.live_owner(now).is_some();
             m.id != own.id && m.plan.map == own.plan.map && fences && runs
         });
-        Ok(rivals.next().map(|other| other.migration.id))
+        Ok(rivals.next().map(|other| other.migration.id.clone()))
     }
 
     async fn seal(

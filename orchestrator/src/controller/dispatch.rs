@@ -39,18 +39,19 @@ impl Controller {
                 return Ok(Some(Work::Inspect(Box::new(task))));
             }
             let mut wait = deadline.saturating_duration_since(Instant::now());
-            let unfinished = self.inner.store.unfinished().await?;
-            for snapshot in &unfinished {
-                if drop_waits(snapshot, &unfinished).is_some() {
+            let board = self.board().await?;
+            let mut next = board.until();
+            for snapshot in board.open_to(&claim.instance) {
+                if drop_waits(snapshot, board.all()).is_some() {
                     continue;
                 }
                 if let Some(dispatch) = self.offer(snapshot, claim).await? {
                     return Ok(Some(Work::Step(Box::new(dispatch))));
                 }
-                let now = clock();
-                let until = due(snapshot, now).and_then(|at| (at - now).to_std().ok());
-                wait = wait.min(until.unwrap_or(wait));
+                next = next.into_iter().chain(due(snapshot, clock())).min();
             }
+            let until = next.and_then(|at| (at - clock()).to_std().ok());
+            wait = wait.min(until.unwrap_or(wait));
             if Instant::now() >= deadline {
                 return Ok(None);
             }
@@ -61,8 +62,8 @@ impl Controller {
 
     /// Takes back what this process was given in an answer that it never got.
     async fn take_back_unheard(&self, claim: &Claim) -> Result<(), ControlError> {
-        for snapshot in self.inner.store.unfinished().await? {
-            if !is_unheard(&snapshot, claim) {
+        for snapshot in self.board().await?.owned_by(&claim.instance) {
+            if !is_unheard(snapshot, claim) {
                 continue;
             }
             let why = "the answer to the agent's claim was lost";
@@ -91,8 +92,8 @@ impl Controller {
         snapshot: &Snapshot,
         claim: &Claim,
     ) -> Result<Option<Dispatch>, ControlError> {
-        let held = self.held_by_fleet(&snapshot.migration).is_some();
-        if offered(snapshot, claim).is_none() || held || self.is_sealed(&snapshot.migration.id) {
+        let held = || self.held_by_fleet(&snapshot.migration).is_some();
+        if offered(snapshot, claim).is_none() || held() || self.is_sealed(&snapshot.migration.id) {
             return Ok(None);
         }
         let id = &snapshot.migration.id;
@@ -124,7 +125,6 @@ impl Controller {
         snapshot: &Snapshot,
         step: Option<StepId>,
     ) -> Result<Dispatch, ControlError> {
-        let shards = self.inner.store.shards().await?;
         let m = &snapshot.migration;
         let held = snapshot
             .steps
@@ -153,8 +153,8 @@ impl Controller {
                 | Ownership::RollbackFencing
                 | Ownership::Completed => m.map_version_before,
             },
-            source: shard_ref(&shards, &m.plan.moving.source)?,
-            target: shard_ref(&shards, &m.plan.moving.target)?,
+            source: self.shard(&m.plan.moving.source).await?.reference(),
+            target: self.shard(&m.plan.moving.target).await?.reference(),
             keys: m.plan.moving.keys.clone(),
             key: m.plan.key.clone(),
             tables: m.plan.moving.tables.clone(),
@@ -197,11 +197,7 @@ pub(super) fn shard_ref(
 ) -> Result<ShardRef, ControlError> {
     let found = shards.iter().find(|shard| &shard.name == name);
     let found = found.ok_or_else(|| ControlError::missing("shard", name.as_str()))?;
-    Ok(ShardRef {
-        name: found.name.clone(),
-        number: found.number,
-        dsn: found.dsn.clone(),
-    })
+    Ok(found.reference())
 }
 
 /// What this agent may take: nothing while another process is the live owner.

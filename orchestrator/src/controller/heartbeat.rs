@@ -3,7 +3,7 @@
 //! A heartbeat touches no row that a cutover holds.
 
 use super::{ControlError, Controller, clock, delta};
-use crate::store::Snapshot;
+use crate::store::{Beat, Snapshot};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::failure::RetryClass;
 use plans::id::{MigrationId, StepId};
@@ -11,7 +11,7 @@ use plans::state::migration::MigrationState;
 use plans::step::StepKind;
 use plans::wire::{Action, Directive, Heartbeat, HeartbeatReply, Holding, Progress, StreamStatus};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The last figures of one migration, as its owner sent them.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,9 +54,25 @@ impl Controller {
     /// What the store says.
     pub async fn heartbeat(&self, beat: &Heartbeat) -> Result<HeartbeatReply, ControlError> {
         self.see(&beat.agent, &beat.instance).await?;
+        let board = self.board().await?;
         let mut directives = Vec::with_capacity(beat.holding.len());
+        let (mut kept, mut owned) = (Vec::new(), Vec::new());
         for holding in &beat.holding {
-            directives.push(self.hear(beat, holding).await?);
+            let own = board.get(&holding.migration).filter(|found| {
+                let owner = found.migration.owner.as_ref();
+                owner.is_some_and(|owner| owner.instance == beat.instance)
+            });
+            if own.is_some_and(|own| self.is_true(own, holding)) {
+                kept.push(self.keep(holding));
+            }
+            owned.extend(own.map(|own| (own, holding)));
+            directives.push(self.directive(own.map(Arc::as_ref), holding));
+        }
+        let until = clock() + delta(self.inner.settings.lease);
+        let store = &self.inner.store;
+        store.extend_leases(&beat.instance, until, &kept).await?;
+        for (own, holding) in owned {
+            self.fail_with_stream(own, holding).await?;
         }
         self.inner.beats.send_modify(|count| *count += 1);
         let lease = self.inner.settings.lease.as_millis();
@@ -84,33 +100,24 @@ impl Controller {
         });
     }
 
-    async fn hear(&self, beat: &Heartbeat, holding: &Holding) -> Result<Directive, ControlError> {
-        let id = &holding.migration;
-        let mut directive = Directive {
-            migration: id.clone(),
-            action: Action::Release,
-            limits: None,
-            latency: None,
+    /// What the agent has to do with a migration, which is its `own` or none of its business.
+    fn directive(&self, own: Option<&Snapshot>, holding: &Holding) -> Directive {
+        let migration = holding.migration.clone();
+        let Some(snapshot) = own else {
+            self.inner.figures.with(|table| table.remove(&migration));
+            return Directive {
+                migration,
+                action: Action::Release,
+                limits: None,
+                latency: None,
+            };
         };
-        let Some(snapshot) = self.inner.store.load(id).await? else {
-            return Ok(directive);
-        };
-        let m = &snapshot.migration;
-        let owner = m.owner.as_ref();
-        if m.finished_at.is_some() || owner.is_none_or(|o| o.instance != beat.instance) {
-            self.inner.figures.with(|table| table.remove(id));
-            return Ok(directive);
+        Directive {
+            migration,
+            action: action(snapshot),
+            limits: Some(snapshot.limits()),
+            latency: self.latency(&snapshot.migration.plan.map),
         }
-        if self.is_true(&snapshot, holding) {
-            self.keep(beat, holding).await?;
-        }
-        if holding.epoch == m.epoch && !m.renew {
-            self.fail_with_stream(&snapshot, holding).await?;
-        }
-        directive.action = action(&snapshot);
-        directive.limits = Some(snapshot.limits());
-        directive.latency = self.latency(&m.plan.map);
-        Ok(directive)
     }
 
     /// True when the agent runs what it was given, or was given it only just now.
@@ -126,7 +133,8 @@ impl Controller {
         (same && holding.epoch == snapshot.migration.epoch) || fresh || running.is_none()
     }
 
-    async fn keep(&self, beat: &Heartbeat, holding: &Holding) -> Result<(), ControlError> {
+    /// Keeps the figures here; what of it the store is to keep.
+    fn keep(&self, holding: &Holding) -> Beat {
         let id = &holding.migration;
         let now = clock();
         let figures = Figures {
@@ -143,15 +151,12 @@ impl Controller {
             table.insert(id.clone(), (figures, saved_at.unwrap_or(now)));
             saved_at.is_none()
         });
-        let value = serde_json::to_value(&holding.progress).unwrap_or_default();
-        let step = holding.step.as_ref().filter(|_| save);
-        let progress = step.map(|step| (step, &value));
-        let until = now + delta(self.inner.settings.lease);
-        let store = &self.inner.store;
-        store
-            .extend_lease(id, &beat.instance, until, progress)
-            .await?;
-        Ok(())
+        let value = || serde_json::to_value(&holding.progress).unwrap_or_default();
+        let step = holding.step.clone().filter(|_| save);
+        Beat {
+            migration: id.clone(),
+            figures: step.map(|step| (step, value())),
+        }
     }
 
     /// A stream that stopped for good is the migration's failure.
@@ -160,6 +165,9 @@ impl Controller {
         snapshot: &Snapshot,
         holding: &Holding,
     ) -> Result<(), ControlError> {
+        if holding.epoch != snapshot.migration.epoch || snapshot.migration.renew {
+            return Ok(());
+        }
         let failure = holding.stream.as_ref().and_then(|s| s.failure.as_ref());
         let Some(failure) = failure.filter(|failure| failure.retry == RetryClass::None) else {
             return Ok(());

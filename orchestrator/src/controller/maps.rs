@@ -1,6 +1,7 @@
 //! Maps: made, read, changed by hand. Owners change by migrations only; by hand come keys that nobody owns yet.
 
 use super::dispatch::shard_ref;
+use super::marked::MarkedMap;
 use super::shards::{check_name, invalid};
 use super::{ControlError, Controller, clock};
 use crate::store::SettingsRecord;
@@ -12,6 +13,7 @@ use plans::shard_map::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// A map to make.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -99,23 +101,29 @@ impl Controller {
         Ok(map)
     }
 
-    /// A map with the marks of what is being moved.
+    /// A map with the marks of what is being moved, as one of its own.
+    ///
+    /// # Errors
+    /// As [`Controller::marked_map`].
+    pub async fn map(&self, name: &MapName) -> Result<ShardMap, ControlError> {
+        Ok(self.marked_map(name).await?.into_map())
+    }
+
+    /// A map with the marks of what is being moved; nothing of it is copied.
     ///
     /// # Errors
     /// [`crate::store::StoreError::Missing`], or what the store says.
-    pub async fn map(&self, name: &MapName) -> Result<ShardMap, ControlError> {
-        let store = &self.inner.store;
+    pub async fn marked_map(&self, name: &MapName) -> Result<MarkedMap, ControlError> {
         // Migrations first: a flip in between leaves a mark for a moment rather than losing one.
-        let unfinished = store.unfinished().await?;
-        let mut map = self.bare_map(name).await?;
-        for snapshot in &unfinished {
-            snapshot.migration.mark(&mut map);
-        }
-        Ok(map)
+        let unfinished = self.inner.store.unfinished().await?;
+        Ok(MarkedMap::new(self.bare_map(name).await?, &unfinished))
     }
 
     /// A map as the store has it.
-    pub(super) async fn bare_map(&self, name: &MapName) -> Result<ShardMap, ControlError> {
+    ///
+    /// # Errors
+    /// As [`Controller::marked_map`].
+    pub async fn bare_map(&self, name: &MapName) -> Result<Arc<ShardMap>, ControlError> {
         let map = self.inner.store.map(name).await?;
         map.ok_or_else(|| ControlError::missing("map", name.as_str()))
     }
@@ -154,12 +162,20 @@ impl Controller {
     /// # Errors
     /// [`ControlError::Unmapped`], or a key that is none of the map's.
     pub async fn locate(&self, name: &MapName, key: &Key) -> Result<(Key, Mapping), ControlError> {
-        let map = self.map(name).await?;
+        let marked = self.marked_map(name).await?;
+        let map = marked.bare();
         let key = accept(&map.key, key).map_err(|source| plans::shard_map::MapError::Key {
             map: name.clone(),
             source,
         })?;
-        let mapping = map.locate(&key).cloned();
+        let mut mappings = marked.mappings();
+        let found = map.locate(&key);
+        let mapping =
+            mappings.find(|(mapping, _)| found.is_some_and(|found| std::ptr::eq(found, *mapping)));
+        let mapping = mapping.map(|(mapping, state)| Mapping {
+            state,
+            ..mapping.clone()
+        });
         let mapping = mapping.ok_or_else(|| ControlError::Unmapped {
             key: key.clone(),
             map: name.clone(),
@@ -180,7 +196,7 @@ impl Controller {
     ) -> Result<ShardMap, ControlError> {
         let map = self.bare_map(name).await?;
         let told = serde_json::to_value(&edit).unwrap_or_default();
-        let mut next = map.clone();
+        let mut next = ShardMap::clone(&map);
         if let MapEdit::Assign { mappings } = edit {
             let shards = self.inner.store.shards().await?;
             for mapping in &mappings {
@@ -191,7 +207,7 @@ impl Controller {
         }
         let mut next = next.joined();
         if next.mappings == map.mappings {
-            return Ok(map);
+            return Ok(Arc::unwrap_or_clone(map));
         }
         next.version = map.version.next();
         next.migration = None;

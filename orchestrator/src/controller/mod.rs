@@ -6,6 +6,7 @@
 //! Every change: load, draft, compare-and-set; on a lost race again.
 
 mod admission;
+mod board;
 mod cancel;
 mod check;
 mod cleanup;
@@ -25,6 +26,7 @@ mod leader;
 mod limits;
 mod load;
 mod maps;
+mod marked;
 pub mod operations;
 mod planning;
 pub mod queue;
@@ -49,6 +51,7 @@ pub use leader::Role;
 pub use limits::{LatencyReport, LimitOrder};
 pub use load::{HotKeyLoad, ItemOfShard, LoadAsk, MapLoad, Proposal, ShardLoad};
 pub use maps::{MapEdit, NewMap, NewMapping};
+pub use marked::MarkedMap;
 pub use reconcile::{FleetReport, ReconcileOrder, ShardLook};
 pub use shards::ShardChange;
 
@@ -128,6 +131,7 @@ struct Inner {
     figures: heartbeat::FigureTable,
     attempts: cutover::Attempts,
     inspections: inspections::Inspections,
+    boards: board::Boards,
     counters: counters::ClientCounters,
     latencies: limits::Latencies,
     checks: check::Checks,
@@ -148,6 +152,7 @@ impl Controller {
             figures: heartbeat::FigureTable::default(),
             attempts: cutover::Attempts::default(),
             inspections: inspections::Inspections::default(),
+            boards: board::Boards::default(),
             counters: counters::ClientCounters::default(),
             latencies: limits::Latencies::default(),
             checks: check::Checks::default(),
@@ -217,9 +222,9 @@ impl Controller {
         if let Some(at) = self.schedule_looks().await? {
             next = next.min(at);
         }
-        let mut all = self.inner.store.unfinished().await?;
+        let mut all = Arc::unwrap_or_clone(self.inner.store.unfinished().await?);
         for index in 0..all.len() {
-            let snapshot = all[index].clone();
+            let snapshot = Arc::clone(&all[index]);
             let id = snapshot.migration.id.clone();
             if self.is_sealed(&id) && snapshot.live_owner(clock()).is_some() {
                 next = next.min(snapshot.lease_until.unwrap_or(next));
@@ -250,7 +255,7 @@ impl Controller {
     async fn say_what_drop_waits_for(
         &self,
         snapshot: &Snapshot,
-        all: &[Snapshot],
+        all: &[Arc<Snapshot>],
     ) -> Result<(), ControlError> {
         let m = &snapshot.migration;
         let waits = queue::drop_waits(snapshot, all);
@@ -268,7 +273,7 @@ impl Controller {
     async fn gate(
         &self,
         snapshot: &Snapshot,
-        all: &[Snapshot],
+        all: &[Arc<Snapshot>],
     ) -> Result<Option<Gate>, ControlError> {
         let own = &snapshot.migration;
         if own.state != MigrationState::Planned {
@@ -294,9 +299,9 @@ impl Controller {
     /// Settles everything that needs no agent; returns when more is due, and what came of it.
     async fn advance(
         &self,
-        mut snapshot: Snapshot,
+        mut snapshot: Arc<Snapshot>,
         gate: Option<&Gate>,
-    ) -> Result<(Option<DateTime<Utc>>, Snapshot), ControlError> {
+    ) -> Result<(Option<DateTime<Utc>>, Arc<Snapshot>), ControlError> {
         for _ in 0..DECISIONS {
             let now = clock();
             let id = snapshot.migration.id.clone();
@@ -305,9 +310,10 @@ impl Controller {
                 Some(Decision::Expire) => self.forget_attempts(&id).await,
                 Some(_) => {}
             }
-            ((), snapshot) = self
+            let ((), after) = self
                 .change(&id, "controller", |draft| settle::settle_next(draft, gate))
                 .await?;
+            snapshot = Arc::new(after);
         }
         Ok((Some(clock() + AFTER_ERROR), snapshot))
     }

@@ -12,6 +12,7 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::step::StepKind;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Whether a planned migration may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +78,7 @@ pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[Migration]) -> V
 ///
 /// Of the moves of an operation that empty one shard the last one finds the tables empty, and drops them.
 #[must_use]
-pub fn drop_waits(own: &Snapshot, all: &[Snapshot]) -> Option<String> {
+pub fn drop_waits(own: &Snapshot, all: &[Arc<Snapshot>]) -> Option<String> {
     let m = &own.migration;
     let due = m.ownership == Ownership::Completed
         && own.running().is_none()

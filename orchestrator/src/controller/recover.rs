@@ -10,7 +10,7 @@ impl Controller {
     /// Writes into the journal of each unfinished migration that a controller took it up.
     pub(super) async fn tell_started(&self) -> Result<(), ControlError> {
         self.inner.fleet.forget();
-        for snapshot in self.inner.store.unfinished().await? {
+        for snapshot in self.inner.store.unfinished().await?.iter() {
             let id = &snapshot.migration.id;
             let told = self.change(id, "controller", |draft| {
                 draft.note("controller.started", None, json!({}));
@@ -32,7 +32,7 @@ impl Controller {
             return Ok(());
         }
         tracing::info!(%agent, "agent connected");
-        for snapshot in store.unfinished().await? {
+        for snapshot in store.unfinished().await?.iter() {
             let owner = snapshot.migration.owner.as_ref();
             if owner.is_none_or(|o| &o.agent != agent || &o.instance == instance) {
                 continue;

@@ -102,8 +102,7 @@ impl Controller {
     /// # Errors
     /// An unknown shard, or what the store says.
     pub async fn shard(&self, name: &ShardName) -> Result<ShardRecord, ControlError> {
-        let shards = self.inner.store.shards().await?;
-        let found = shards.into_iter().find(|shard| &shard.name == name);
+        let found = self.inner.store.shard(name).await?;
         found.ok_or_else(|| ControlError::missing("shard", name.as_str()))
     }
 

@@ -1,6 +1,7 @@
 //! The keys of a map as one bar, in percent of its width: ranges, virtual shards, or how many keys of a list.
 
 use super::figures::count;
+use crate::controller::MarkedMap;
 use askama::Template;
 use plans::id::ShardName;
 use plans::key::Key;
@@ -106,7 +107,14 @@ impl Bar {
     /// The mappings of `map` in key order; the shards of a list map side by side, by their number of keys.
     pub(super) fn new(map: &ShardMap, palette: &Palette) -> Self {
         Self {
-            parts: thinned(parts(&map.mappings, palette)),
+            parts: thinned(parts(&stated(&map.mappings), palette)),
+        }
+    }
+
+    /// The same of a map that is shared with others.
+    pub(super) fn marked(map: &MarkedMap, palette: &Palette) -> Self {
+        Self {
+            parts: thinned(parts(&map.mappings().collect::<Vec<_>>(), palette)),
         }
     }
 
@@ -136,10 +144,16 @@ impl Bar {
     }
 }
 
-fn parts(mappings: &[Mapping], palette: &Palette) -> Vec<Part> {
-    let scale = Scale::of(mappings);
+/// Mappings with the states that they carry.
+fn stated(mappings: &[Mapping]) -> Vec<(&Mapping, MappingState)> {
+    let mappings = mappings.iter();
+    mappings.map(|mapping| (mapping, mapping.state)).collect()
+}
+
+fn parts(mappings: &[(&Mapping, MappingState)], palette: &Palette) -> Vec<Part> {
+    let scale = Scale::of(mappings.iter().map(|(mapping, _)| *mapping));
     let mut parts: Vec<Part> = Vec::with_capacity(mappings.len());
-    for mapping in mappings {
+    for (mapping, state) in mappings {
         let before = parts.last().map_or(0.0, Part::end);
         let (x, end) = scale.ends(&mapping.keys, before);
         if x - before > 0.01 {
@@ -154,7 +168,7 @@ fn parts(mappings: &[Mapping], palette: &Palette) -> Vec<Part> {
                 KeySet::List(keys) => listed(keys.len()),
                 KeySet::Range(_) | KeySet::Hash(_) => mapping.keys.to_string(),
             },
-            moving: mapping.state == MappingState::Moving,
+            moving: *state == MappingState::Moving,
         });
     }
     let end = parts.last().map_or(0.0, Part::end);
@@ -206,7 +220,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(mappings: &[Mapping]) -> Self {
+    fn of<'a>(mappings: impl Iterator<Item = &'a Mapping>) -> Self {
         let mut bounds = Vec::new();
         let mut keys = 0;
         for mapping in mappings {
@@ -288,7 +302,7 @@ mod tests {
     }
 
     fn widths(mappings: &[Mapping]) -> Vec<(String, i64)> {
-        let parts = parts(mappings, &Palette::default()).into_iter();
+        let parts = parts(&stated(mappings), &Palette::default()).into_iter();
         parts
             .map(|part| (part.shard.clone(), part.width.round() as i64))
             .collect()
@@ -348,7 +362,7 @@ mod tests {
             mapping(KeySet::buckets(4096, at, at + 1), shard)
         };
         let all: Vec<Mapping> = (0..4096).map(bucket).collect();
-        let thin = thinned(parts(&all, &Palette::default()));
+        let thin = thinned(parts(&stated(&all), &Palette::default()));
         assert!(thin.len() <= 160, "{}", thin.len());
         let width: f64 = thin.iter().map(|part| part.width).sum();
         assert!((width - 100.0).abs() < 0.01, "{width}");

@@ -23,6 +23,7 @@ pub(super) use moves::after;
 use plans::failure::Failure;
 use plans::id::MigrationId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Failures that are told.
 const FAILURES: usize = 10;
@@ -55,7 +56,8 @@ pub(super) async fn fragments(
     let operation = controller.operation(id).await?;
     let own = unfinished
         .iter()
-        .filter(|s| s.migration.operation == operation.id);
+        .filter(|s| s.migration.operation == operation.id)
+        .map(Arc::as_ref);
     let own: Vec<&Snapshot> = own.collect();
     let open: Vec<Open> = own.iter().map(|s| Open::new(controller, s, now)).collect();
     let view = OperationView::from(&operation);

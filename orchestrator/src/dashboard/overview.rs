@@ -8,7 +8,7 @@ mod operations;
 
 use super::open::Open;
 use super::page::{Fragment, Page, PageError};
-use crate::controller::{ControlError, Controller};
+use crate::controller::{ControlError, Controller, MarkedMap};
 use agents::Agents;
 use attention::Attention;
 use axum::extract::State;
@@ -35,10 +35,8 @@ pub(super) async fn fragments(controller: &Controller) -> Result<Vec<Fragment>, 
     let store = controller.store();
     let (unfinished, all) = (store.unfinished().await?, store.operations(LIST).await?);
     let (agents, shards) = (store.agents().await?, store.shards().await?);
-    let mut maps = store.maps().await?;
-    for snapshot in &unfinished {
-        maps.iter_mut().for_each(|map| snapshot.migration.mark(map));
-    }
+    let maps = store.maps().await?.into_iter();
+    let maps: Vec<MarkedMap> = maps.map(|map| MarkedMap::new(map, &unfinished)).collect();
     let open: Vec<Open> = unfinished
         .iter()
         .map(|s| Open::new(controller, s, now))

@@ -18,6 +18,7 @@ use plans::failure::Finding;
 use plans::plan::{Plan, PlannedMove, TargetState};
 use plans::render::plan_text;
 use serde::Deserialize;
+use std::sync::Arc;
 
 /// Moves of a plan that are listed; its text has them all.
 const LISTED: usize = 200;
@@ -160,6 +161,7 @@ pub(super) async fn show(
             Some(name) => Some(named(name).ok_or_else(|| ControlError::missing("map", name))?),
             None => maps.first(),
         };
+        let map = map.map(Arc::as_ref);
         let shards = controller.store().shards().await?;
         let fleet: Vec<_> = shards.into_iter().map(|shard| shard.name).collect();
         page.request = example.text(map, &fleet);

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use plans::fleet::{DEFAULT_CAPACITY, ShardInfo};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
+use plans::plan::ShardRef;
 use plans::shard_map::MapSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -31,6 +32,16 @@ pub struct ShardRecord {
 }
 
 impl ShardRecord {
+    /// The shard as an agent needs it.
+    #[must_use]
+    pub fn reference(&self) -> ShardRef {
+        ShardRef {
+            name: self.name.clone(),
+            number: self.number,
+            dsn: self.dsn.clone(),
+        }
+    }
+
     /// What a plan must know of it.
     #[must_use]
     pub fn info(&self) -> ShardInfo {

@@ -9,13 +9,13 @@ mod state;
 use super::leader::Own;
 use super::pieces::Owners;
 use super::{
-    AgentRecord, Answer, AuditRecord, Candidate, Change, CleanupRecord, Event, Leader,
+    AgentRecord, Answer, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event, Leader,
     MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Sealed, SettingsRecord,
-    ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
+    ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term, Unfinished,
 };
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
-use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId};
+use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 use state::State;
@@ -131,6 +131,10 @@ impl Store for MemoryStore {
         self.answer(|state| Ok(state.shards.values().cloned().collect()))
     }
 
+    fn shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, Option<ShardRecord>> {
+        self.answer(|state| Ok(state.shards.get(name).cloned()))
+    }
+
     fn remove_shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, ()> {
         self.write(|state| state.remove_shard(name))
     }
@@ -147,15 +151,16 @@ impl Store for MemoryStore {
         self.write(|state| state.put_version(map, by, Owners::Proven))
     }
 
-    fn maps(&self) -> Answer<'_, Vec<ShardMap>> {
+    fn maps(&self) -> Answer<'_, Vec<Arc<ShardMap>>> {
         self.answer(|state| {
             let names = state.maps.keys();
-            Ok(names.filter_map(|name| state.current(name)).collect())
+            let maps = names.filter_map(|name| state.current(name));
+            Ok(maps.map(Arc::new).collect())
         })
     }
 
-    fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<ShardMap>> {
-        self.answer(|state| Ok(state.current(name)))
+    fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<Arc<ShardMap>>> {
+        self.answer(|state| Ok(state.current(name).map(Arc::new)))
     }
 
     fn map_at<'a>(
@@ -208,13 +213,13 @@ impl Store for MemoryStore {
         self.answer(|state| Ok(state.migrations.get(id).cloned()))
     }
 
-    fn unfinished(&self) -> Answer<'_, Vec<Snapshot>> {
+    fn unfinished(&self) -> Answer<'_, Unfinished> {
         self.answer(|state| {
             let all = state.migrations.values();
             let open = all.filter(|snapshot| snapshot.migration.finished_at.is_none());
-            let mut open: Vec<Snapshot> = open.cloned().collect();
+            let mut open: Vec<Arc<Snapshot>> = open.cloned().map(Arc::new).collect();
             open.sort_by_key(|snapshot| order(&snapshot.migration));
-            Ok(open)
+            Ok(Arc::new(open))
         })
     }
 
@@ -256,28 +261,16 @@ impl Store for MemoryStore {
         })
     }
 
-    fn extend_lease<'a>(
+    fn extend_leases<'a>(
         &'a self,
-        id: &'a MigrationId,
         instance: &'a InstanceId,
         until: DateTime<Utc>,
-        progress: Option<(&'a StepId, &'a serde_json::Value)>,
-    ) -> Answer<'a, bool> {
+        beats: &'a [Beat],
+    ) -> Answer<'a, Vec<MigrationId>> {
         self.write(|state| {
-            let Some(stored) = state.migrations.get_mut(id) else {
-                return Ok(false);
-            };
-            let owner = stored.migration.owner.as_ref();
-            if owner.is_none_or(|owner| &owner.instance != instance) {
-                return Ok(false);
-            }
-            stored.lease_until = stored.lease_until.max(Some(until));
-            if let Some((id, figures)) = progress {
-                for step in stored.steps.iter_mut().filter(|step| &step.id == id) {
-                    step.progress = Some(figures.clone());
-                }
-            }
-            Ok(true)
+            let extended = beats.iter();
+            let extended = extended.filter(|beat| state.extend(instance, until, beat));
+            Ok(extended.map(|beat| beat.migration.clone()).collect())
         })
     }
 

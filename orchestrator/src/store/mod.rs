@@ -19,18 +19,22 @@ pub use fleet::{
 pub use leader::{Candidate, Leader, News, Term};
 pub use operation::{NewOperation, Operation};
 pub use records::{
-    AgentRecord, CancelAsk, Change, CleanupRecord, Event, HoldEnd, Migration, NewEvent, Owner,
-    Snapshot, Step,
+    AgentRecord, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, Migration, NewEvent,
+    Owner, Snapshot, Step,
 };
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
-use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId};
+use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
+use std::sync::Arc;
 
 /// The answer of a store.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// Every migration that has not ended, oldest first; shared by those who ask at the same time.
+pub type Unfinished = Arc<Vec<Arc<Snapshot>>>;
 
 /// Why the store did not do it.
 #[derive(Debug, thiserror::Error)]
@@ -151,6 +155,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// All registered shards by name.
     fn shards(&self) -> Answer<'_, Vec<ShardRecord>>;
 
+    /// One registered shard.
+    fn shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, Option<ShardRecord>>;
+
     /// Forgets a shard; durable when it returns. Old versions of a map may go on naming it.
     ///
     /// Refused while a version in force names it ([`StoreError::ShardInUse`]), or a migration that has not
@@ -172,10 +179,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()>;
 
     /// The version in force of every map, by name.
-    fn maps(&self) -> Answer<'_, Vec<ShardMap>>;
+    fn maps(&self) -> Answer<'_, Vec<Arc<ShardMap>>>;
 
-    /// The version in force of one map.
-    fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<ShardMap>>;
+    /// The version in force of one map: the same one for all who ask while nothing of it changes.
+    fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<Arc<ShardMap>>>;
 
     /// A version of a map, with the settings in force now; `None` if either is not there.
     fn map_at<'a>(&'a self, name: &'a MapName, version: MapVersion)
@@ -206,8 +213,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// One migration with its steps and lease, as one moment saw them.
     fn load<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Snapshot>>;
 
-    /// Every migration that has not ended, oldest first.
-    fn unfinished(&self) -> Answer<'_, Vec<Snapshot>>;
+    /// Every migration that has not ended, oldest first, as one moment after the call saw them.
+    ///
+    /// Figures of a running step may be those of the migration's last change where this handle leads.
+    fn unfinished(&self) -> Answer<'_, Unfinished>;
 
     /// The newest migrations, newest first, without steps.
     fn list(&self, limit: i64) -> Answer<'_, Vec<Migration>>;
@@ -226,16 +235,16 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// a flip whose reply was lost is seen, and one that is not seen will never happen.
     fn seal<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Box<dyn Sealed>>;
 
-    /// Extends the lease of `instance`, and keeps the running step's figures; `false` if it is another's.
+    /// Extends the leases of `instance`, and keeps the running steps' figures; returns those that were extended.
     ///
-    /// Never waits for a sealed migration. May be lost in a crash of the store: only time is lost then.
-    fn extend_lease<'a>(
+    /// Leaves out what is another's, and what somebody changes at that moment, for which it never waits; nor does it
+    /// for a sealed migration. May be lost in a crash of the store: only time is lost then.
+    fn extend_leases<'a>(
         &'a self,
-        id: &'a MigrationId,
         instance: &'a InstanceId,
         until: DateTime<Utc>,
-        progress: Option<(&'a StepId, &'a serde_json::Value)>,
-    ) -> Answer<'a, bool>;
+        beats: &'a [Beat],
+    ) -> Answer<'a, Vec<MigrationId>>;
 
     /// Events of a migration after `after`, oldest first.
     fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>>;

@@ -7,7 +7,6 @@ use plans::id::{
 };
 use plans::key_set::KeySet;
 use plans::plan::MovePlan;
-use plans::shard_map::{MappingState, ShardMap};
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
@@ -165,18 +164,6 @@ impl Migration {
     pub fn meets(&self, map: &MapName, keys: &KeySet) -> bool {
         self.finished_at.is_none() && &self.plan.map == map && self.plan.moving.keys.overlaps(keys)
     }
-
-    /// Marks the mappings of `map` whose keys this migration is moving.
-    pub fn mark(&self, map: &mut ShardMap) {
-        if self.plan.map != map.name || !self.is_moving() {
-            return;
-        }
-        for mapping in &mut map.mappings {
-            if mapping.keys.overlaps(&self.plan.moving.keys) {
-                mapping.state = MappingState::Moving;
-            }
-        }
-    }
 }
 
 /// One step of a migration.
@@ -302,6 +289,15 @@ impl Snapshot {
         let lasts = self.lease_until.is_some_and(|until| until > now);
         self.migration.owner.as_ref().filter(|_| lasts)
     }
+}
+
+/// A sign of life of one migration's owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beat {
+    /// The migration.
+    pub migration: MigrationId,
+    /// The step that runs and its figures, where they are to be kept.
+    pub figures: Option<(StepId, Value)>,
 }
 
 /// What happened, before it has a number.

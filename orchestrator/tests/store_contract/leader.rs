@@ -25,6 +25,7 @@ const OTHERS: &[&str] = &[
     "resign",
     "leader",
     "news",
+    "shard",
     "shards",
     "maps",
     "map",
@@ -77,9 +78,10 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
             store.seal(&id).await?.release().await;
             Ok(())
         }
-        "extend_lease" => {
+        "extend_leases" => {
             let owner = "x1".into();
-            store.extend_lease(&id, &owner, at(9), None).await.map(drop)
+            let beats = [super::beat(id.as_str())];
+            store.extend_leases(&owner, at(9), &beats).await.map(drop)
         }
         "add_cleanup" => store.add_cleanup(&id, &record).await,
         "finish_cleanup" => store.finish_cleanup(&id, &record, at(2)).await,

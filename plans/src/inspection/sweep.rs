@@ -16,6 +16,7 @@ use crate::shard_map::ShardMap;
 use crate::table::MovingTable;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What becomes of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,7 +49,7 @@ pub struct Leftover {
 #[derive(Debug, Clone, Default)]
 pub struct Ground {
     /// The maps in force.
-    pub maps: Vec<ShardMap>,
+    pub maps: Vec<Arc<ShardMap>>,
     /// Migrations that have not ended.
     pub live: BTreeSet<MigrationId>,
     /// Who owns all keys of a map that are closed somewhere, as the operator says.

@@ -187,9 +187,10 @@ fn the_last_of_the_moves_that_empty_a_shard_drops_its_tables() {
             step.state = plans::state::step::StepState::Done;
         }
     }
+    let mut all: Vec<Arc<Snapshot>> = all.into_iter().map(Arc::new).collect();
     assert_eq!(drop_waits(&all[0], &all), None);
     let waits = drop_waits(&all[1], &all).unwrap();
     assert!(waits.starts_with("move m1 to be finished"), "{waits}");
-    all[0].migration.finished_at = Some(at(9));
+    Arc::make_mut(&mut all[0]).migration.finished_at = Some(at(9));
     assert_eq!(drop_waits(&all[1], &all), None);
 }

@@ -66,7 +66,7 @@ impl Controller {
             );
         }
         let mut done = Vec::new();
-        for snapshot in self.inner.store.unfinished().await? {
+        for snapshot in self.inner.store.unfinished().await?.iter() {
             let id = &snapshot.migration.id;
             let Some((epoch, attempt)) = highest.get(id).copied() else {
                 continue;

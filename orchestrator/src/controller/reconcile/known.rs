@@ -35,7 +35,10 @@ impl Controller {
         let servers: BTreeMap<ShardName, ServerSeen> =
             store.servers().await?.iter().filter_map(name).collect();
         Ok(Known {
-            moves: started.map(known_move).chain(ended).collect(),
+            moves: started
+                .map(|snapshot| known_move(snapshot))
+                .chain(ended)
+                .collect(),
             maps: store.maps().await?,
             servers,
         })

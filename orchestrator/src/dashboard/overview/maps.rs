@@ -1,9 +1,9 @@
 //! The maps in force, each as a bar.
 
 use super::super::bars::{Bar, Palette};
+use crate::controller::MarkedMap;
 use crate::store::ShardRecord;
 use askama::Template;
-use plans::shard_map::ShardMap;
 
 /// Shards that are named.
 const NAMED: usize = 24;
@@ -27,13 +27,13 @@ struct MapRow {
 
 impl Maps {
     /// The bars of `maps`; equal colours are equal shards.
-    pub(super) fn new(maps: &[ShardMap], shards: &[ShardRecord]) -> Self {
+    pub(super) fn new(maps: &[MarkedMap], shards: &[ShardRecord]) -> Self {
         let palette = Palette::of(shards.iter().map(|shard| shard.name.clone()));
-        let map = |map: &ShardMap| MapRow {
-            name: map.name.to_string(),
-            version: map.version.to_string(),
-            strategy: map.strategy.name(),
-            bar: Bar::new(map, &palette),
+        let map = |marked: &MarkedMap| MapRow {
+            name: marked.bare().name.to_string(),
+            version: marked.bare().version.to_string(),
+            strategy: marked.bare().strategy.name(),
+            bar: Bar::marked(marked, &palette),
         };
         let named = shards.iter().take(NAMED);
         Self {

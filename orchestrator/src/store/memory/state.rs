@@ -2,10 +2,12 @@
 
 use super::missing;
 use crate::store::{
-    AgentRecord, AuditRecord, Change, CleanupRecord, Event, Leader, MapVersionRecord, Migration,
-    NewEvent, NewOperation, Operation, SettingsRecord, ShardRecord, Snapshot, Step, StoreError,
+    AgentRecord, AuditRecord, Beat, Change, CleanupRecord, Event, Leader, MapVersionRecord,
+    Migration, NewEvent, NewOperation, Operation, SettingsRecord, ShardRecord, Snapshot, Step,
+    StoreError,
 };
-use plans::id::{AgentName, MapName, MigrationId, ShardName};
+use chrono::{DateTime, Utc};
+use plans::id::{AgentName, InstanceId, MapName, MigrationId, ShardName};
 use plans::inspection::inventory::ServerSeen;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
@@ -145,6 +147,29 @@ impl State {
         }
         self.journal(id, &change.events);
         Ok(true)
+    }
+
+    /// Extends one lease; `false`: it is not of this process.
+    pub(super) fn extend(
+        &mut self,
+        instance: &InstanceId,
+        until: DateTime<Utc>,
+        beat: &Beat,
+    ) -> bool {
+        let Some(stored) = self.migrations.get_mut(&beat.migration) else {
+            return false;
+        };
+        let owner = stored.migration.owner.as_ref();
+        if owner.is_none_or(|owner| &owner.instance != instance) {
+            return false;
+        }
+        stored.lease_until = stored.lease_until.max(Some(until));
+        if let Some((id, figures)) = &beat.figures {
+            for step in stored.steps.iter_mut().filter(|step| &step.id == id) {
+                step.progress = Some(figures.clone());
+            }
+        }
+        true
     }
 
     fn rival(&self, m: &Migration) -> Option<MigrationId> {

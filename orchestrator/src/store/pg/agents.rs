@@ -2,9 +2,11 @@
 
 use super::PgStore;
 use super::rows::CleanupRow;
-use crate::store::{AgentRecord, CleanupRecord, StoreError};
+use crate::store::{AgentRecord, Beat, CleanupRecord, StoreError};
 use chrono::{DateTime, Utc};
-use plans::id::{AgentName, InstanceId, MigrationId, StepId};
+use plans::id::{AgentName, InstanceId, MigrationId};
+use sqlx::PgConnection;
+use std::collections::BTreeSet;
 
 impl PgStore {
     pub(super) async fn upsert_agent(
@@ -14,24 +16,24 @@ impl PgStore {
         at: DateTime<Utc>,
     ) -> Result<bool, StoreError> {
         let mut transaction = self.begin().await?;
-        let before: Option<(String,)> =
-            sqlx::query_as("select instance from agent where name = $1 for update")
-                .bind(agent.as_str())
-                .fetch_optional(&mut *transaction)
-                .await?;
-        sqlx::query(
+        // Said again with the next sign of life.
+        sqlx::query("set local synchronous_commit = off")
+            .execute(&mut *transaction)
+            .await?;
+        let (before,): (Option<String>,) = sqlx::query_as(
             "insert into agent (name, instance, protocol, last_seen) values ($1, $2, $3, $4) \
              on conflict (name) do update set instance = excluded.instance, \
-             protocol = excluded.protocol, last_seen = excluded.last_seen",
+             protocol = excluded.protocol, last_seen = excluded.last_seen \
+             returning (select instance from agent where name = $1)",
         )
         .bind(agent.as_str())
         .bind(instance.as_str())
         .bind(i32::try_from(plans::wire::PROTOCOL).unwrap_or(i32::MAX))
         .bind(at)
-        .execute(&mut *transaction)
+        .fetch_one(&mut *transaction)
         .await?;
         transaction.commit().await?;
-        Ok(before.is_none_or(|(known,)| known != instance.as_str()))
+        Ok(before.is_none_or(|known| known != instance.as_str()))
     }
 
     pub(super) async fn select_agents(&self) -> Result<Vec<AgentRecord>, StoreError> {
@@ -47,38 +49,38 @@ impl PgStore {
         Ok(rows.into_iter().map(record).collect())
     }
 
-    pub(super) async fn update_lease(
+    /// Rows that are locked are left out: a commit locks the step before the lease, so waiting could be for ever.
+    pub(super) async fn update_leases(
         &self,
-        id: &MigrationId,
         instance: &InstanceId,
         until: DateTime<Utc>,
-        progress: Option<(&StepId, &serde_json::Value)>,
-    ) -> Result<bool, StoreError> {
+        beats: &[Beat],
+    ) -> Result<Vec<MigrationId>, StoreError> {
+        if beats.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut transaction = self.begin().await?;
         sqlx::query("set local synchronous_commit = off")
             .execute(&mut *transaction)
             .await?;
-        let updated = sqlx::query(
-            "update lease set until = greatest(until, $3) where migration = $1 and instance = $2",
+        let ids: Vec<&str> = beats.iter().map(|beat| beat.migration.as_str()).collect();
+        let extended: Vec<(String,)> = sqlx::query_as(
+            "update lease l set until = greatest(l.until, $3) from (select migration from lease \
+                 where migration = any($1) and instance = $2 for update skip locked) own \
+             where l.migration = own.migration returning l.migration",
         )
-        .bind(id.as_str())
+        .bind(ids)
         .bind(instance.as_str())
         .bind(until)
-        .execute(&mut *transaction)
+        .fetch_all(&mut *transaction)
         .await?;
-        if updated.rows_affected() == 0 {
-            return Ok(false);
-        }
-        if let Some((step, figures)) = progress {
-            sqlx::query("update step set progress = $3 where migration = $1 and id = $2")
-                .bind(id.as_str())
-                .bind(step.as_str())
-                .bind(figures)
-                .execute(&mut *transaction)
-                .await?;
-        }
+        let extended: BTreeSet<String> = extended.into_iter().map(|(id,)| id).collect();
+        let kept = beats
+            .iter()
+            .filter(|beat| extended.contains(beat.migration.as_str()));
+        keep_figures(&mut transaction, kept).await?;
         transaction.commit().await?;
-        Ok(true)
+        Ok(extended.into_iter().map(MigrationId).collect())
     }
 
     pub(super) async fn insert_cleanup(
@@ -140,4 +142,33 @@ impl PgStore {
         .await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
+}
+
+async fn keep_figures(
+    session: &mut PgConnection,
+    beats: impl Iterator<Item = &Beat>,
+) -> Result<(), StoreError> {
+    let (mut ids, mut steps, mut figures) = (Vec::new(), Vec::new(), Vec::new());
+    for beat in beats {
+        if let Some((step, kept)) = &beat.figures {
+            ids.push(beat.migration.as_str());
+            steps.push(step.as_str());
+            figures.push(kept);
+        }
+    }
+    if ids.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "update step s set progress = f.figures from (select s.migration, s.id, n.figures from step s \
+             join unnest($1::text[], $2::text[], $3::jsonb[]) as n (migration, id, figures) \
+                 on n.migration = s.migration and n.id = s.id for update of s skip locked) f \
+         where s.migration = f.migration and s.id = f.id",
+    )
+    .bind(ids)
+    .bind(steps)
+    .bind(figures)
+    .execute(session)
+    .await?;
+    Ok(())
 }

@@ -1,11 +1,11 @@
-//! Mappings that were read before: a version never changes, and a list map may have a million keys.
+//! Maps that were read before: a version never changes, and a list map may have a million keys.
 //!
-//! The time of its making stands beside its number, since a store may be restored to an earlier version and
-//! make another one of the same number.
+//! All who ask share what is kept. The time of its making stands beside a version's number, since a store may be
+//! restored to an earlier version and make another one of the same number.
 
 use chrono::{DateTime, Utc};
 use plans::id::MapName;
-use plans::shard_map::Mapping;
+use plans::shard_map::{MapSettings, ShardMap};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,24 +16,31 @@ pub(super) type Made = (i64, DateTime<Utc>);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known(Arc<Mutex<Versions>>);
 
-type Versions = BTreeMap<MapName, (Made, Arc<Vec<Mapping>>)>;
+type Versions = BTreeMap<MapName, (Made, Arc<ShardMap>)>;
 
 impl Known {
-    /// The mappings of this version.
-    pub(super) fn mappings(&self, map: &MapName, made: Made) -> Option<Arc<Vec<Mapping>>> {
+    /// This version under `settings`.
+    pub(super) fn map(
+        &self,
+        map: &MapName,
+        made: Made,
+        settings: &MapSettings,
+    ) -> Option<Arc<ShardMap>> {
         self.with(|versions| {
-            let (known, mappings) = versions.get(map)?;
-            (*known == made).then(|| Arc::clone(mappings))
+            let (known, kept) = versions.get_mut(map)?;
+            if *known != made {
+                return None;
+            }
+            if kept.settings != *settings {
+                Arc::make_mut(kept).settings = settings.clone();
+            }
+            Some(Arc::clone(kept))
         })
     }
 
-    /// Keeps them in place of those of another version.
-    pub(super) fn keep(&self, map: &MapName, made: Made, mappings: &[Mapping]) {
-        self.with(|versions| {
-            if versions.get(map).is_none_or(|(known, _)| *known != made) {
-                versions.insert(map.clone(), (made, Arc::new(mappings.to_vec())));
-            }
-        });
+    /// Keeps it in place of another version.
+    pub(super) fn keep(&self, made: Made, map: &Arc<ShardMap>) {
+        self.with(|versions| versions.insert(map.name.clone(), (made, Arc::clone(map))));
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Versions) -> T) -> T {

@@ -12,6 +12,10 @@ use plans::key::KeyType;
 use plans::shard_map::{MapSettings, Mapping, ShardMap, Strategy};
 use sqlx::PgConnection;
 use sqlx::types::Json;
+use std::sync::Arc;
+
+/// Everything that a transaction reads is as one moment saw it.
+pub(super) const ONE_MOMENT: &str = "begin isolation level repeatable read, read only";
 
 #[derive(sqlx::FromRow)]
 struct MapRow {
@@ -104,7 +108,7 @@ impl PgStore {
     ) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         lock(&mut transaction, &map.name).await?;
-        let before = load(self, &mut transaction, &map.name, Part::Whole)
+        let before = in_force(self, &mut transaction, &map.name)
             .await?
             .ok_or_else(|| missing("map", map.name.as_str()))?;
         if before.version.next() != map.version {
@@ -126,29 +130,34 @@ impl PgStore {
         Ok(transaction.commit().await?)
     }
 
-    pub(super) async fn select_maps(&self) -> Result<Vec<ShardMap>, StoreError> {
+    pub(super) async fn select_maps(&self) -> Result<Vec<Arc<ShardMap>>, StoreError> {
         let names: Vec<(String,)> = sqlx::query_as("select name from map order by name")
             .fetch_all(&self.pool)
             .await?;
         let mut maps = Vec::with_capacity(names.len());
         for (name,) in names {
-            maps.extend(self.select_map(&MapName(name), None).await?);
+            maps.extend(self.select_map(&MapName(name)).await?);
         }
         Ok(maps)
     }
 
-    /// The version named, or the one in force, as one moment saw it.
+    /// The version in force, as one moment saw it.
     pub(super) async fn select_map(
         &self,
         name: &MapName,
-        version: Option<MapVersion>,
+    ) -> Result<Option<Arc<ShardMap>>, StoreError> {
+        let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
+        in_force(self, &mut transaction, name).await
+    }
+
+    /// The version named, as one moment saw it.
+    pub(super) async fn select_version(
+        &self,
+        name: &MapName,
+        version: MapVersion,
     ) -> Result<Option<ShardMap>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        sqlx::query("set transaction isolation level repeatable read, read only")
-            .execute(&mut *transaction)
-            .await?;
-        let part = version.map_or(Part::Whole, Part::Version);
-        load(self, &mut transaction, name, part).await
+        let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
+        load(self, &mut transaction, name, Part::Version(version)).await
     }
 
     pub(super) async fn select_history(
@@ -198,6 +207,26 @@ pub(super) async fn version_in_force(
     Ok(MapVersion(version))
 }
 
+/// The version in force, read once for all who ask while it is.
+pub(super) async fn in_force(
+    store: &PgStore,
+    session: &mut PgConnection,
+    name: &MapName,
+) -> Result<Option<Arc<ShardMap>>, StoreError> {
+    let Some(row) = row(session, name, None).await? else {
+        return Ok(None);
+    };
+    let made = (row.version, row.created_at);
+    if let Some(known) = store.known.map(name, made, &row.settings) {
+        return Ok(Some(known));
+    }
+    let found = mappings::select(session, name, Part::Whole).await?;
+    let mappings = gathered(row.strategy()?, found);
+    let map = Arc::new(row.map(name, &store.incarnation, mappings)?);
+    store.known.keep(made, &map);
+    Ok(Some(map))
+}
+
 /// A map with the mappings that `part` asks for.
 pub(super) async fn load(
     store: &PgStore,
@@ -205,6 +234,31 @@ pub(super) async fn load(
     name: &MapName,
     part: Part<'_>,
 ) -> Result<Option<ShardMap>, StoreError> {
+    let Some(row) = row(session, name, part.version()).await? else {
+        return Ok(None);
+    };
+    let strategy = row.strategy()?;
+    let whole = match part {
+        Part::Whole => true,
+        // Few ranges make a map of these, and their neighbours may be joined to those that move.
+        Part::Keys(_) => strategy != Strategy::List,
+        Part::Version(_) => false,
+    };
+    if whole {
+        let map = in_force(store, session, name).await?;
+        return Ok(map.map(Arc::unwrap_or_clone));
+    }
+    let mappings = gathered(strategy, mappings::select(session, name, part).await?);
+    row.map(name, &store.incarnation, mappings).map(Some)
+}
+
+/// The version named, or the one in force, without its mappings.
+async fn row(
+    session: &mut PgConnection,
+    name: &MapName,
+    version: Option<MapVersion>,
+) -> Result<Option<MapRow>, StoreError> {
+    let version = version.map(|version| version.0);
     let row: Option<MapRow> = sqlx::query_as(
         "select m.strategy, m.key_types, m.buckets, v.version, v.created_at, v.migration, s.settings \
          from map m join map_version v on v.map = m.name join map_settings s on s.map = m.name \
@@ -212,34 +266,10 @@ pub(super) async fn load(
          order by v.version desc, s.revision desc limit 1",
     )
     .bind(name.as_str())
-    .bind(part.version().map(|version| version.0))
-    .fetch_optional(&mut *session)
+    .bind(version)
+    .fetch_optional(session)
     .await?;
-    let Some(row) = row else { return Ok(None) };
-    if part
-        .version()
-        .is_some_and(|version| version.0 != row.version)
-    {
-        return Ok(None);
-    }
-    let strategy = row.strategy()?;
-    let part = match part {
-        // Few ranges make a map of these, and their neighbours may be joined to those that move.
-        Part::Keys(_) if strategy != Strategy::List => Part::Whole,
-        Part::Whole | Part::Version(_) | Part::Keys(_) => part,
-    };
-    let whole = matches!(part, Part::Whole);
-    let made = (row.version, row.created_at);
-    let known = store.known.mappings(name, made).filter(|_| whole);
-    let mappings = match known {
-        Some(known) => known.to_vec(),
-        None => gathered(strategy, mappings::select(session, name, part).await?),
-    };
-    let map = row.map(name, &store.incarnation, mappings)?;
-    if whole {
-        store.known.keep(name, made, &map.mappings);
-    }
-    Ok(Some(map))
+    Ok(row.filter(|row| version.is_none_or(|version| version == row.version)))
 }
 
 /// A version to write.

@@ -2,6 +2,7 @@
 
 use super::PgStore;
 use super::mappings::Ends;
+use super::maps::ONE_MOMENT;
 use super::rows::{EventRow, MigrationRow, StepRow};
 use crate::store::{Change, Event, HoldEnd, Migration, NewEvent, Snapshot, Step, StoreError};
 use plans::id::MigrationId;
@@ -58,36 +59,8 @@ impl PgStore {
         &self,
         id: &MigrationId,
     ) -> Result<Option<Snapshot>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        sqlx::query("set transaction isolation level repeatable read, read only")
-            .execute(&mut *transaction)
-            .await?;
+        let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
         snapshot(&mut transaction, id).await
-    }
-
-    pub(super) async fn select_unfinished(&self) -> Result<Vec<Snapshot>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        sqlx::query("set transaction isolation level repeatable read, read only")
-            .execute(&mut *transaction)
-            .await?;
-        let rows: Vec<MigrationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
-            "{SELECT} where m.finished_at is null order by m.created_at, m.operation, m.ordinal"
-        )))
-        .fetch_all(&mut *transaction)
-        .await?;
-        let mut steps: Vec<StepRow> = sqlx::query_as(
-            "select s.* from step s join migration m on m.id = s.migration \
-             where m.finished_at is null order by s.migration, s.ordinal",
-        )
-        .fetch_all(&mut *transaction)
-        .await?;
-        let whole = |row: MigrationRow| {
-            let own = steps
-                .extract_if(.., |step| step.migration == row.id)
-                .collect();
-            row.snapshot(own)
-        };
-        rows.into_iter().map(whole).collect()
     }
 
     pub(super) async fn select_list(&self, limit: i64) -> Result<Vec<Migration>, StoreError> {

@@ -11,6 +11,7 @@ mod leader;
 mod mappings;
 mod maps;
 mod migrations;
+mod open;
 mod operations;
 mod rows;
 mod seal;
@@ -21,14 +22,14 @@ mod shards;
 use super::leader::Own;
 use super::pieces::Owners;
 use super::{
-    AgentRecord, Answer, AuditRecord, Candidate, Change, CleanupRecord, Event, Leader,
+    AgentRecord, Answer, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event, Leader,
     MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Sealed, SettingsRecord,
-    ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
+    ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term, Unfinished,
 };
 use chrono::{DateTime, Utc};
 pub use dsn::DsnError;
 use leader::Seat;
-use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId};
+use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 use sqlx::Connection;
@@ -62,6 +63,7 @@ pub struct PgStore {
     pool: PgPool,
     incarnation: String,
     known: known::Known,
+    open: Arc<open::Open>,
     own: Arc<Own>,
     seat: Arc<Mutex<Option<Seat>>>,
     listener: Arc<Mutex<Option<PgListener>>>,
@@ -98,6 +100,7 @@ impl PgStore {
             pool,
             incarnation: incarnation.to_string(),
             known: known::Known::default(),
+            open: Arc::default(),
             own: Arc::default(),
             seat: Arc::default(),
             listener: Arc::default(),
@@ -206,6 +209,10 @@ impl Store for PgStore {
         Box::pin(self.select_shards())
     }
 
+    fn shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, Option<ShardRecord>> {
+        Box::pin(self.select_shard(name))
+    }
+
     fn remove_shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, ()> {
         Box::pin(self.retire_shard(name))
     }
@@ -222,12 +229,12 @@ impl Store for PgStore {
         Box::pin(self.insert_next_version(map, by, Owners::Proven))
     }
 
-    fn maps(&self) -> Answer<'_, Vec<ShardMap>> {
+    fn maps(&self) -> Answer<'_, Vec<Arc<ShardMap>>> {
         Box::pin(self.select_maps())
     }
 
-    fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<ShardMap>> {
-        Box::pin(self.select_map(name, None))
+    fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<Arc<ShardMap>>> {
+        Box::pin(self.select_map(name))
     }
 
     fn map_at<'a>(
@@ -235,7 +242,7 @@ impl Store for PgStore {
         name: &'a MapName,
         version: MapVersion,
     ) -> Answer<'a, Option<ShardMap>> {
-        Box::pin(self.select_map(name, Some(version)))
+        Box::pin(self.select_version(name, version))
     }
 
     fn history<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<MapVersionRecord>> {
@@ -266,7 +273,7 @@ impl Store for PgStore {
         Box::pin(self.select_snapshot(id))
     }
 
-    fn unfinished(&self) -> Answer<'_, Vec<Snapshot>> {
+    fn unfinished(&self) -> Answer<'_, Unfinished> {
         Box::pin(self.select_unfinished())
     }
 
@@ -282,14 +289,13 @@ impl Store for PgStore {
         Box::pin(self.hold_row(id))
     }
 
-    fn extend_lease<'a>(
+    fn extend_leases<'a>(
         &'a self,
-        id: &'a MigrationId,
         instance: &'a InstanceId,
         until: DateTime<Utc>,
-        progress: Option<(&'a StepId, &'a serde_json::Value)>,
-    ) -> Answer<'a, bool> {
-        Box::pin(self.update_lease(id, instance, until, progress))
+        beats: &'a [Beat],
+    ) -> Answer<'a, Vec<MigrationId>> {
+        Box::pin(self.update_leases(instance, until, beats))
     }
 
     fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>> {

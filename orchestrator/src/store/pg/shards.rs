@@ -94,6 +94,20 @@ impl PgStore {
         Ok(row.into())
     }
 
+    pub(super) async fn select_shard(
+        &self,
+        name: &ShardName,
+    ) -> Result<Option<ShardRecord>, StoreError> {
+        let row: Option<ShardRow> = sqlx::query_as(
+            "select name, number, dsn, labels, capacity, space, created_at from shard \
+             where name = $1 and removed_at is null",
+        )
+        .bind(name.as_str())
+        .fetch_optional(&self.pool)
+        .await?;
+        Ok(row.map(Into::into))
+    }
+
     pub(super) async fn select_shards(&self) -> Result<Vec<ShardRecord>, StoreError> {
         let rows: Vec<ShardRow> = sqlx::query_as(
             "select name, number, dsn, labels, capacity, space, created_at from shard \

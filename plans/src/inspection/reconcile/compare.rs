@@ -14,12 +14,13 @@ use crate::shard_map::ShardMap;
 use crate::state::cutover::Ownership;
 use crate::table::MovingTable;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What the control store knows.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     /// The maps in force.
-    pub maps: Vec<ShardMap>,
+    pub maps: Vec<Arc<ShardMap>>,
     /// Migrations that have started and not ended, and those that were completed.
     pub moves: Vec<KnownMove>,
     /// The servers as they were seen last.
@@ -73,7 +74,8 @@ pub fn compare(known: &Known, seen: &[Inventory]) -> Vec<Finding> {
 
 impl Known {
     pub(super) fn map(&self, name: &MapName) -> Option<&ShardMap> {
-        self.maps.iter().find(|map| &map.name == name)
+        let mut maps = self.maps.iter();
+        maps.find(|map| &map.name == name).map(Arc::as_ref)
     }
 
     pub(super) fn known(&self, id: &MigrationId) -> Option<&KnownMove> {

@@ -5,6 +5,7 @@ use crate::key::{Key, KeyType};
 use crate::shard_map::{MapSettings, Mapping, MappingState, ShardMap, Strategy};
 use crate::state::cutover::Ownership;
 use crate::step::preflight::Identity;
+use std::sync::Arc;
 
 fn keys(from: i64, to: i64) -> KeySet {
     KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)))
@@ -70,7 +71,7 @@ fn shard(name: &str, rows: Vec<MoveSeen>) -> Inventory {
 
 fn known(ownership: Ownership, version: Option<i64>, owners: &[(i64, i64, &str)]) -> Known {
     Known {
-        maps: vec![map(version.unwrap_or(1), owners)],
+        maps: vec![Arc::new(map(version.unwrap_or(1), owners))],
         moves: vec![KnownMove {
             id: MigrationId::from("x"),
             map: MapName::from("m"),
@@ -246,7 +247,7 @@ fn the_line_of_who_took_the_keys_proves_a_move_that_left_nothing_else() {
         migration: MigrationId::from("x"),
     });
     let known = Known {
-        maps: vec![map(1, BEFORE)],
+        maps: vec![Arc::new(map(1, BEFORE))],
         ..Known::default()
     };
     let seen = [source];
@@ -258,7 +259,7 @@ fn the_line_of_who_took_the_keys_proves_a_move_that_left_nothing_else() {
     assert_eq!(version.map.version, MapVersion(2));
     assert_eq!(version.map.owned_by(&ShardName::from("b")), keys(50, 100));
     let mended = Known {
-        maps: vec![version.map],
+        maps: vec![Arc::new(version.map)],
         ..Known::default()
     };
     assert_eq!(mended.lost(&seen), []);

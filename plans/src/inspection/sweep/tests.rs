@@ -123,7 +123,7 @@ fn a_target_that_was_never_open_is_no_owner_and_gives_its_copy_up() {
 fn a_target_that_was_never_open_is_opened_where_it_is_named_and_nobody_else_takes_writes() {
     let closed = inventory("b", "target", None, CLOSED);
     let named = Ground {
-        maps: vec![map("b")],
+        maps: vec![Arc::new(map("b"))],
         ..Ground::default()
     };
     assert_eq!(
@@ -175,7 +175,7 @@ fn what_was_brought_stays_while_a_live_migration_brings_the_same_keys() {
 fn a_map_that_may_have_lost_the_flip_opens_no_source() {
     let source = inventory("a", "source", Some(2), CLOSED);
     let named = Ground {
-        maps: vec![map("a")],
+        maps: vec![Arc::new(map("a"))],
         ..Ground::default()
     };
     let with = |target: Inventory| judged(&named, &[source.clone(), target]).1;

@@ -1,0 +1,90 @@
+//! The controller as a process of its own.
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long it may take until every migration has begun.
+const START_LIMIT: Duration = Duration::from_secs(300);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A controller that serves; dropping it ends the process.
+#[derive(Debug)]
+pub(super) struct Serving {
+    child: Child,
+    url: String,
+    http: reqwest::Client,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Serving {
+    /// Starts the program, which lies in `programs`, over `store`.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub(super) fn start(programs: &Path, store: &str) -> anyhow::Result<Self> {
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?
+            .local_addr()?
+            .port();
+        let path = programs.join("shardwright");
+        let child = Command::new(&path)
+            .args(["serve", "--listen", &format!("127.0.0.1:{port}")])
+            // No agent looks at these shards.
+            .args(["--store", store, "--reconcile-every", "0"])
+            .env("RUST_LOG", "warn")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .with_context(|| format!("start {}", path.display()))?;
+        Ok(Self {
+            child,
+            url: format!("http://127.0.0.1:{port}"),
+            http: reqwest::Client::new(),
+        })
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A request to it, to be sent.
+    pub(super) fn get(&self, path: &str) -> reqwest::RequestBuilder {
+        self.http.get(format!("{}{path}", self.url))
+    }
+
+    /// Seconds until it had begun so many migrations.
+    pub(super) async fn all_started(&self, migrations: u32) -> anyhow::Result<f64> {
+        let began = Instant::now();
+        while self.begun().await.unwrap_or_default() < u64::from(migrations) {
+            if began.elapsed() > START_LIMIT {
+                bail!(
+                    "the controller at {} began not every migration in {START_LIMIT:?}",
+                    self.url
+                );
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    /// How many migrations are past their beginning.
+    async fn begun(&self) -> anyhow::Result<u64> {
+        let answer = self.get("/api/v1/migrations?limit=10000").send().await?;
+        let all: Vec<Value> = answer.error_for_status()?.json().await?;
+        let begun = all.iter().filter(|m| m["state"] != "planned");
+        Ok(u64::try_from(begun.count())?)
+    }
+}

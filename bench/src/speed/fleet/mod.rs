@@ -1,0 +1,186 @@
+//! A fleet of many shards, keys and open migrations: what the controller takes for it, and how that grows.
+//!
+//! The controller and its store are real; agents only speak, and there is no data. Order for each size: the store is
+//! filled (`stock`), the controller started (`controller`), every migration taken up and a step of each ended
+//! (`agents`) while all that is held is in heartbeats, then maps and lists read (`reads`).
+
+mod agents;
+mod controller;
+mod reads;
+mod stock;
+
+use super::figures::{Figure, Goal, Report, Samples};
+use super::place::Place;
+use super::resident::resident;
+use agents::Crowd;
+use cluster::Cluster;
+use controller::Serving;
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How many there are of everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Size {
+    shards: u32,
+    mappings: u32,
+    migrations: u32,
+}
+
+/// The whole, and the parts of it that growth is seen by, the smallest first.
+const PARTS: [u32; 3] = [16, 4, 1];
+
+impl Size {
+    fn part(part: u32) -> Self {
+        Self {
+            shards: 10_000 / part,
+            mappings: 1_000_000 / part,
+            migrations: 1_000 / part,
+        }
+    }
+
+    /// Agents that hold the migrations; half as many again wait for work.
+    fn agents(self) -> u32 {
+        self.migrations.div_ceil(10)
+    }
+}
+
+/// The sample `name` of a part.
+fn key(part: u32, name: &str) -> String {
+    format!("fleet.{part}.{name}")
+}
+
+/// Measures every size and adds what it says.
+pub(crate) fn measure(programs: &Path, report: &mut Report) -> anyhow::Result<()> {
+    cluster::sweep(&cluster::temporary_base())?;
+    let options = cluster::Options::temporary("bench-fleet").setting("shared_buffers", "1GB");
+    let server = Arc::new(Cluster::launch(options)?);
+    let runtime = tokio::runtime::Runtime::new()?;
+    for part in PARTS {
+        let place = Place::new(&server, &format!("fleet{part}"))?;
+        place.remake()?;
+        let size = Size::part(part);
+        eprintln!("{size:?}");
+        let samples = &mut report.samples;
+        runtime.block_on(one(programs, &place, (part, size), samples))?;
+    }
+    judge(report);
+    Ok(())
+}
+
+async fn one(
+    programs: &Path,
+    place: &Place,
+    (part, size): (u32, Size),
+    samples: &mut Samples,
+) -> anyhow::Result<()> {
+    let mut add = |name: &str, value: f64| samples.add(&key(part, name), value);
+    stock::fill(&place.dsn(), size).await?;
+    place.run(&["vacuum analyze"])?;
+    let serving = Serving::start(programs, &place.dsn())?;
+    let started = serving.all_started(size.migrations).await?;
+    add("start_s", started);
+    let idle = resident(serving.id())?;
+    add("rss_started_mib", idle.now);
+    let crowd = Crowd::new(serving.url(), size);
+    let claims = crowd.take_up(size.migrations).await?;
+    add("claim_p50_ms", claims.percentile(50));
+    add("claim_p99_ms", claims.percentile(99));
+    let steps = crowd.go_on(size.migrations).await?;
+    add("next_p50_ms", steps.percentile(50));
+    add("next_p99_ms", steps.percentile(99));
+    let beats = crowd.beats();
+    add("beat_p99_ms", beats.percentile(99));
+    reads::measure(&serving, &mut add).await?;
+    let memory = resident(serving.id())?;
+    add("rss_mib", memory.now);
+    add("hwm_mib", memory.most);
+    Ok(())
+}
+
+fn judge(report: &mut Report) {
+    let samples = &report.samples;
+    let whole = |name: &str| samples.median(&key(1, name));
+    let figure = |key, value, limit, about| Figure {
+        key,
+        value,
+        goal: Goal::AtMost(limit),
+        about,
+    };
+    let growth = |name: &str| {
+        let small = samples.median(&key(PARTS[0], name))?;
+        Some((whole(name)? / small).ln() / f64::from(PARTS[0]).ln())
+    };
+    let figures = vec![
+        figure(
+            "fleet.claim_p99_ms",
+            whole("claim_p99_ms"),
+            50.0,
+            "claim of an agent, 10,000 shards, 1,000,000 keys, 1,000 open migrations",
+        ),
+        figure(
+            "fleet.next_p99_ms",
+            whole("next_p99_ms"),
+            50.0,
+            "claim of the step after the one that ended",
+        ),
+        figure(
+            "fleet.overview_ms",
+            whole("overview_ms"),
+            200.0,
+            "the dashboard's list of migrations",
+        ),
+        figure(
+            "fleet.rss_mib",
+            whole("rss_mib"),
+            256.0,
+            "memory of the controller at the end",
+        ),
+        figure(
+            "fleet.hwm_mib",
+            whole("hwm_mib"),
+            256.0,
+            "the most that it ever had",
+        ),
+        figure(
+            "fleet.claim_growth",
+            growth("claim_p50_ms"),
+            1.0,
+            "exponent of a claim's median from 1/16 to 1/1",
+        ),
+        figure(
+            "fleet.overview_growth",
+            growth("overview_ms"),
+            1.0,
+            "the same of the dashboard's list",
+        ),
+        figure(
+            "fleet.map_growth",
+            growth("map_s"),
+            1.0,
+            "the same of the whole map",
+        ),
+    ];
+    report.figures.extend(figures);
+    let size = Size::part(1);
+    let sizes = json!({
+        "shards": size.shards, "mappings": size.mappings, "migrations": size.migrations, "agents": size.agents(),
+    });
+    report.more.insert("fleet_size".to_owned(), sizes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_is_an_exponent() {
+        let mut report = Report::default();
+        report.samples.add(&key(16, "map_s"), 1.0);
+        report.samples.add(&key(1, "map_s"), 256.0);
+        judge(&mut report);
+        let mut figures = report.figures.iter();
+        let growth = figures.find(|figure| figure.key == "fleet.map_growth");
+        assert!((growth.unwrap().value.unwrap() - 2.0).abs() < 1e-9);
+    }
+}

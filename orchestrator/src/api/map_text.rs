@@ -1,0 +1,147 @@
+//! A map as JSON piece by piece: of a million keys no more than a piece is in memory as text.
+
+use crate::controller::MarkedMap;
+use axum::body::Bytes;
+use futures::stream::{Stream, unfold};
+use plans::shard_map::{Mapping, MappingState, ShardMap};
+
+/// Bytes of a piece, about.
+const PIECE: usize = 64 << 10;
+/// What follows the last mapping.
+const END: &str = "]}";
+
+/// A map of which some is written.
+#[derive(Debug)]
+struct Written {
+    marked: MarkedMap,
+    /// The mapping that comes next; `None`: nothing comes any more.
+    next: Option<usize>,
+}
+
+/// The JSON of `marked`, as serde writes a [`ShardMap`].
+pub(super) fn pieces(marked: MarkedMap) -> impl Stream<Item = serde_json::Result<Bytes>> {
+    let written = Written {
+        marked,
+        next: Some(0),
+    };
+    unfold(written, |mut written| async {
+        let piece = written.piece().transpose()?;
+        Some((piece, written))
+    })
+}
+
+/// The whole JSON at once, for readers that take nothing else.
+///
+/// # Errors
+/// A map that serde cannot write; there is none.
+pub(super) fn text(marked: &MarkedMap) -> serde_json::Result<String> {
+    let mut written = Written {
+        marked: marked.clone(),
+        next: Some(0),
+    };
+    let mut text = Vec::new();
+    while let Some(piece) = written.piece()? {
+        text.extend_from_slice(&piece);
+    }
+    Ok(String::from_utf8(text).unwrap_or_default())
+}
+
+impl Written {
+    /// The next piece; `None` after the last one.
+    fn piece(&mut self) -> serde_json::Result<Option<Bytes>> {
+        let Some(mut place) = self.next else {
+            return Ok(None);
+        };
+        let mappings = &self.marked.bare().mappings;
+        let mut piece = Vec::with_capacity(PIECE + PIECE / 4);
+        if place == 0 {
+            piece.extend_from_slice(head(self.marked.bare())?.as_bytes());
+        }
+        while piece.len() < PIECE && place < mappings.len() {
+            if place > 0 {
+                piece.push(b',');
+            }
+            write(&mut piece, &mappings[place], self.marked.state(place))?;
+            place += 1;
+        }
+        self.next = Some(place).filter(|place| *place < mappings.len());
+        if self.next.is_none() {
+            piece.extend_from_slice(END.as_bytes());
+        }
+        Ok(Some(piece.into()))
+    }
+}
+
+/// Everything before the first mapping; the mappings are a map's last field.
+fn head(map: &ShardMap) -> serde_json::Result<String> {
+    let mut text = serde_json::to_string(&ShardMap {
+        name: map.name.clone(),
+        key: map.key.clone(),
+        incarnation: map.incarnation.clone(),
+        migration: map.migration.clone(),
+        settings: map.settings.clone(),
+        mappings: Vec::new(),
+        ..*map
+    })?;
+    text.truncate(text.len() - END.len());
+    Ok(text)
+}
+
+fn write(piece: &mut Vec<u8>, mapping: &Mapping, state: MappingState) -> serde_json::Result<()> {
+    if mapping.state == state {
+        return serde_json::to_writer(piece, mapping);
+    }
+    let marked = Mapping {
+        state,
+        ..mapping.clone()
+    };
+    serde_json::to_writer(piece, &marked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plans::id::{MapName, MapVersion, ShardName};
+    use plans::key::{Key, KeyType};
+    use plans::key_set::KeySet;
+    use plans::shard_map::{MapSettings, Strategy};
+    use std::sync::Arc;
+
+    fn map(mappings: i64) -> ShardMap {
+        let mapping = |number: i64| Mapping {
+            keys: KeySet::list((0..9).map(|key| Key::Int(number * 9 + key))),
+            shard: ShardName(format!("s{number}")),
+            state: MappingState::Active,
+        };
+        ShardMap {
+            name: MapName::from("m"),
+            strategy: Strategy::List,
+            key: vec![KeyType::Bigint],
+            buckets: 0,
+            version: MapVersion(3),
+            incarnation: "i".to_owned(),
+            migration: None,
+            settings: MapSettings::default(),
+            mappings: (0..mappings).map(mapping).collect(),
+        }
+    }
+
+    #[test]
+    fn a_map_in_pieces_is_the_map() {
+        for mappings in [0, 1, 2, 5_000] {
+            let map = map(mappings);
+            let whole = serde_json::to_string(&map).unwrap();
+            let marked = MarkedMap::new(Arc::new(map), &[]);
+            assert_eq!(text(&marked).unwrap(), whole);
+            let mut written = Written {
+                marked,
+                next: Some(0),
+            };
+            let mut longest = 0;
+            while let Some(piece) = written.piece().unwrap() {
+                longest = longest.max(piece.len());
+            }
+            assert!(longest < 2 * PIECE, "{mappings} mappings: {longest} bytes");
+        }
+    }
+}

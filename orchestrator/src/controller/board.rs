@@ -1,0 +1,194 @@
+//! Who may take what: the migrations that have not ended, found by their owner and by their name.
+//!
+//! A claim asks only for what its agent may take, however many migrations others hold. The board is made once for
+//! all who ask until something is written, a lease ends or a second has passed. It only points at what to do: whoever
+//! acts on it loads the migration and looks again.
+
+use super::{ControlError, Controller, clock};
+use crate::store::{Snapshot, Unfinished};
+use chrono::{DateTime, TimeDelta, Utc};
+use plans::id::{InstanceId, MigrationId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// All migrations that have not ended, in order.
+#[derive(Debug)]
+pub(super) struct Board {
+    all: Unfinished,
+    /// Places of those without an owner whose lease lasts.
+    free: Vec<usize>,
+    /// Places by owner, whether its lease lasts or not.
+    owned: HashMap<InstanceId, Vec<usize>>,
+    places: HashMap<MigrationId, usize>,
+    /// When the first lease ends that lasts.
+    until: Option<DateTime<Utc>>,
+}
+
+/// How long a board is used while nothing is written: leases are extended without a word.
+const FRESH: TimeDelta = TimeDelta::seconds(1);
+
+/// The board that was made last.
+#[derive(Debug, Default)]
+pub(super) struct Boards(Mutex<Option<Last>>);
+
+#[derive(Debug)]
+struct Last {
+    board: Arc<Board>,
+    /// How many changes were told before it was read.
+    changes: u64,
+    /// When it was read.
+    at: DateTime<Utc>,
+}
+
+impl Last {
+    fn holds(&self, changes: u64, now: DateTime<Utc>) -> bool {
+        let fresh = (self.at..self.at + FRESH).contains(&now);
+        fresh && self.changes == changes && self.board.until.is_none_or(|until| now < until)
+    }
+}
+
+impl Boards {
+    fn with<T>(&self, act: impl FnOnce(&mut Option<Last>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Board {
+    fn new(all: Unfinished, now: DateTime<Utc>) -> Self {
+        let mut board = Self {
+            free: Vec::new(),
+            owned: HashMap::new(),
+            places: HashMap::with_capacity(all.len()),
+            until: None,
+            all: Arc::clone(&all),
+        };
+        for (place, snapshot) in all.iter().enumerate() {
+            let m = &snapshot.migration;
+            board.places.insert(m.id.clone(), place);
+            if let Some(owner) = &m.owner {
+                let owned = board.owned.entry(owner.instance.clone());
+                owned.or_default().push(place);
+            }
+            if snapshot.live_owner(now).is_some() {
+                let ends = board.until.into_iter().chain(snapshot.lease_until);
+                board.until = ends.min();
+            } else {
+                board.free.push(place);
+            }
+        }
+        board
+    }
+
+    /// Every migration, oldest first.
+    pub(super) fn all(&self) -> &[Arc<Snapshot>] {
+        &self.all
+    }
+
+    /// The migration of this name.
+    pub(super) fn get(&self, id: &MigrationId) -> Option<&Arc<Snapshot>> {
+        self.places.get(id).map(|place| &self.all[*place])
+    }
+
+    /// When another migration may become free although nothing happens.
+    pub(super) fn until(&self) -> Option<DateTime<Utc>> {
+        self.until
+    }
+
+    /// What this process owns, whether its lease lasts or not; oldest first.
+    pub(super) fn owned_by(&self, instance: &InstanceId) -> impl Iterator<Item = &Arc<Snapshot>> {
+        let places = self.owned.get(instance).into_iter().flatten();
+        places.map(|place| &self.all[*place])
+    }
+
+    /// What this process may take: nobody else owns it; oldest first.
+    pub(super) fn open_to(&self, instance: &InstanceId) -> impl Iterator<Item = &Arc<Snapshot>> {
+        let own = self.owned.get(instance).into_iter().flatten();
+        let mut places: Vec<usize> = own.chain(&self.free).copied().collect();
+        places.sort_unstable();
+        places.dedup();
+        places.into_iter().map(|place| &self.all[place])
+    }
+}
+
+impl Controller {
+    /// The board with everything that this process has written.
+    pub(super) async fn board(&self) -> Result<Arc<Board>, ControlError> {
+        let changes = *self.inner.changes.borrow();
+        let boards = &self.inner.boards;
+        let known = boards.with(|last| {
+            let last = last.as_ref().filter(|last| last.holds(changes, clock()));
+            last.map(|last| Arc::clone(&last.board))
+        });
+        if let Some(board) = known {
+            return Ok(board);
+        }
+        let all = self.inner.store.unfinished().await?;
+        let at = clock();
+        let board = Arc::new(Board::new(all, at));
+        let last = Last {
+            board: Arc::clone(&board),
+            changes,
+            at,
+        };
+        boards.with(|kept| *kept = Some(last));
+        Ok(board)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{admitted, at, keys, planned};
+    use super::*;
+    use crate::store::Owner;
+    use plans::request::Options;
+
+    fn migration(id: &str) -> Snapshot {
+        let moves = vec![planned("m1", "a", "b", keys(0, 1))];
+        admitted(id, moves, Options::default()).remove(0)
+    }
+
+    fn owned(id: &str, instance: &str, until: i64) -> Arc<Snapshot> {
+        let mut snapshot = migration(id);
+        snapshot.migration.owner = Some(Owner {
+            agent: "agent".into(),
+            instance: instance.into(),
+        });
+        snapshot.lease_until = Some(at(until));
+        Arc::new(snapshot)
+    }
+
+    fn names<'a>(found: impl Iterator<Item = &'a Arc<Snapshot>>) -> Vec<&'a str> {
+        found.map(|s| s.migration.id.as_str()).collect()
+    }
+
+    #[test]
+    fn a_process_may_take_what_is_its_own_or_nobodys() {
+        let free = Arc::new(migration("m3"));
+        let all = vec![
+            owned("m1", "x", 9),
+            owned("m2", "y", 8),
+            free,
+            owned("m4", "y", 1),
+        ];
+        let board = Board::new(Arc::new(all), at(5));
+        assert_eq!(names(board.open_to(&"x".into())), ["m1", "m3", "m4"]);
+        assert_eq!(names(board.open_to(&"y".into())), ["m2", "m3", "m4"]);
+        assert_eq!(names(board.open_to(&"z".into())), ["m3", "m4"]);
+        assert_eq!(names(board.owned_by(&"y".into())), ["m2", "m4"]);
+        assert_eq!(board.until(), Some(at(8)));
+        assert!(board.get(&"m4".into()).is_some() && board.get(&"m5".into()).is_none());
+    }
+
+    #[test]
+    fn a_board_holds_until_something_is_written_or_a_lease_ends() {
+        let all = vec![owned("m1", "x", 6)];
+        let last = Last {
+            board: Arc::new(Board::new(Arc::new(all), at(5))),
+            changes: 7,
+            at: at(5),
+        };
+        let late = TimeDelta::milliseconds(999);
+        assert!(last.holds(7, at(5)) && last.holds(7, at(5) + late));
+        assert!(!last.holds(8, at(5)) && !last.holds(7, at(6)) && !last.holds(7, at(4)));
+    }
+}

@@ -1,0 +1,81 @@
+//! A map with the marks of what is being moved, beside the map that all readers share.
+
+use crate::store::Snapshot;
+use plans::id::ShardName;
+use plans::key_set::KeySet;
+use plans::shard_map::{Mapping, MappingState, ShardMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A map, and which of its mappings have keys that are being moved.
+#[derive(Debug, Clone)]
+pub struct MarkedMap {
+    map: Arc<ShardMap>,
+    /// Places of such mappings.
+    moving: BTreeSet<usize>,
+}
+
+impl PartialEq for MarkedMap {
+    fn eq(&self, other: &Self) -> bool {
+        let same = Arc::ptr_eq(&self.map, &other.map) || self.map == other.map;
+        same && self.moving == other.moving
+    }
+}
+
+impl MarkedMap {
+    /// The marks that the unfinished migrations give to `map`.
+    ///
+    /// Keys that are being moved belong to the source until the flip, to the target until a roll back: only these
+    /// are compared, however many shards the map has.
+    #[must_use]
+    pub fn new(map: Arc<ShardMap>, unfinished: &[Arc<Snapshot>]) -> Self {
+        let mut keys: BTreeMap<&ShardName, Vec<&KeySet>> = BTreeMap::new();
+        for migration in unfinished.iter().map(|snapshot| &snapshot.migration) {
+            if migration.plan.map == map.name && migration.is_moving() {
+                let moving = &migration.plan.moving;
+                for shard in [&moving.source, &moving.target] {
+                    keys.entry(shard).or_default().push(&moving.keys);
+                }
+            }
+        }
+        let moves = |mapping: &Mapping| {
+            let mut keys = keys.get(&mapping.shard).into_iter().flatten();
+            keys.any(|keys| mapping.keys.overlaps(keys))
+        };
+        let mappings = map.mappings.iter().enumerate();
+        let moving = mappings.filter(|(_, mapping)| moves(mapping));
+        let moving = moving.map(|(place, _)| place).collect();
+        Self { map, moving }
+    }
+
+    /// The map without marks.
+    #[must_use]
+    pub fn bare(&self) -> &ShardMap {
+        &self.map
+    }
+
+    /// The state of the mapping at `place`.
+    #[must_use]
+    pub fn state(&self, place: usize) -> MappingState {
+        match self.moving.contains(&place) {
+            true => MappingState::Moving,
+            false => MappingState::Active,
+        }
+    }
+
+    /// Every mapping with its state.
+    pub fn mappings(&self) -> impl Iterator<Item = (&Mapping, MappingState)> {
+        let mappings = self.map.mappings.iter().enumerate();
+        mappings.map(|(place, mapping)| (mapping, self.state(place)))
+    }
+
+    /// The marks written into a map of its own.
+    #[must_use]
+    pub fn into_map(self) -> ShardMap {
+        let mut map = Arc::unwrap_or_clone(self.map);
+        for place in self.moving {
+            map.mappings[place].state = MappingState::Moving;
+        }
+        map
+    }
+}
