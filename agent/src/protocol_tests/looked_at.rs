@@ -5,7 +5,7 @@ use super::bench::{Bench, ITEM};
 use crate::pg::versions::versions;
 
 /// Each is done alone, so that none hides behind another.
-const CHANGES: [&str; 17] = [
+const CHANGES: [&str; 22] = [
     "alter table public.item add note text",
     "alter table public.item alter note set not null",
     "alter table public.item alter note type varchar(9)",
@@ -22,7 +22,12 @@ const CHANGES: [&str; 17] = [
     "create rule kept as on delete to public.item do also select 1",
     "alter type public.word rename to other",
     "vacuum full public.item",
+    "alter table public.whole attach partition public.item for values from (0) to (10000)",
+    "create table public.beside partition of public.whole for values from (10000) to (20000)",
+    "alter table public.whole detach partition public.beside",
     "alter table public.item rename to thing",
+    "alter table public.thing rename to item",
+    "alter schema public rename to elsewhere",
 ];
 
 const DAILY: [&str; 3] = [
@@ -49,6 +54,11 @@ async fn whatever_changes_a_table_gives_it_another_version() {
         let now = read().await;
         assert_ne!(now, seen, "{change}");
         seen = now;
+        if change.starts_with("vacuum full") {
+            let whole =
+                "create table public.whole (like public.item) partition by range (tenant_id)";
+            session.batch_execute(whole).await.expect(whole);
+        }
         if change.starts_with("create index") {
             for daily in DAILY {
                 session.batch_execute(daily).await.expect(daily);
