@@ -85,7 +85,8 @@ impl Marker {
             .at(&what)
     }
 
-    fn sql(&self) -> String {
+    /// The statement that writes it.
+    pub(super) fn sql(&self) -> String {
         let content = quote_literal(&serde_json::json!(self).to_string());
         format!(
             "select pg_catalog.pg_logical_emit_message(true, '{MARKER_PREFIX}', {content}::text)"

@@ -2,18 +2,26 @@
 
 use connect::Connected;
 use plans::names::Direction;
+use plans::table::quote_literal;
 use tokio_postgres::Client;
 
-use super::epoch::Token;
+use super::epoch::{self, Proof, Token};
 use super::lsn::Lsn;
 use crate::error::{At, StepError};
 
-const WRITE: &str = "
-    insert into shardwright.progress as p (migration, direction, lsn, opened, transactions, changes)
-    values ($1, $2, $3, $4, $5, $6)
-    on conflict (migration, direction) do update
-    set lsn = excluded.lsn, opened = excluded.opened,
-        transactions = excluded.transactions, changes = excluded.changes";
+/// The statement that writes `values` as a row.
+fn write_sql(values: &str) -> String {
+    format!(
+        "insert into shardwright.progress as p (migration, direction, lsn, opened, transactions, changes)
+         values ({values})
+         on conflict (migration, direction) do update
+         set lsn = excluded.lsn, opened = excluded.opened,
+             transactions = excluded.transactions, changes = excluded.changes"
+    )
+}
+
+/// The values where the statement is prepared.
+const PARAMETERS: &str = "$1, $2, $3, $4, $5, $6";
 
 const MARK: &str = "
     insert into shardwright.dirty (migration, relation, key, digest, lsn)
@@ -87,7 +95,7 @@ pub(crate) async fn read_settled(
 
 /// Lets the session know the statements of [`write`] and [`mark_dirty`], which then go out with their first poll.
 pub(crate) async fn prepare(client: &Connected, shard: &str) -> Result<(), StepError> {
-    for statement in [WRITE, MARK] {
+    for statement in [&write_sql(PARAMETERS), MARK] {
         let prepared = client.prepared(statement).await;
         prepared.at(format_args!("shard {shard}: preparing to write progress"))?;
     }
@@ -104,7 +112,7 @@ pub(crate) async fn write(
 ) -> Result<(), StepError> {
     client
         .query_prepared(
-            WRITE,
+            &write_sql(PARAMETERS),
             &[
                 &token.migration.0,
                 &direction.to_string(),
@@ -117,6 +125,36 @@ pub(crate) async fn write(
         .await
         .at(format_args!("shard {shard}: writing progress"))?;
     Ok(())
+}
+
+/// As [`write`], in a transaction of its own that proves its epoch, in one round trip.
+pub(crate) async fn commit(
+    client: &Client,
+    token: &Token,
+    direction: Direction,
+    progress: Progress,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: committing progress");
+    let Progress {
+        lsn,
+        opened,
+        transactions,
+        changes,
+    } = progress;
+    let values = format!(
+        "{}, '{direction}', '{lsn}', {opened}, {transactions}, {changes}",
+        quote_literal(token.migration.as_str())
+    );
+    epoch::transact(
+        client,
+        token,
+        Proof::Work,
+        &write_sql(&values),
+        (&what, shard),
+    )
+    .await
+    .map(|_| ())
 }
 
 /// Records keys as changed at `lsn`, inside the caller's transaction.

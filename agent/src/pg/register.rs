@@ -9,7 +9,8 @@ use plans::names::SCHEMA;
 use plans::table::{quote_ident, quote_literal};
 use tokio_postgres::Client;
 
-use super::epoch::{self, Proof, Token};
+use super::epoch::{self, Proof, Proven, Token};
+use super::marker::{Kind, Marker};
 use crate::error::{At, StepError};
 
 /// What a register is set to.
@@ -42,6 +43,17 @@ async fn write(
     shard: &str,
 ) -> Result<i64, StepError> {
     let what = format!("shard {shard}: setting the register to {setting:?}");
+    epoch::transact(
+        client,
+        token,
+        proof,
+        &set_sql(token, setting),
+        (&what, shard),
+    )
+    .await
+}
+
+fn set_sql(token: &Token, setting: Setting) -> String {
     let value = match setting {
         Setting::Open => "0".to_owned(),
         Setting::Closed => i64::MAX.to_string(),
@@ -57,8 +69,7 @@ async fn write(
         Setting::Closed | Setting::FencedFor(_) => String::new(),
     };
     let register = quote_ident(&token.migration.register());
-    let sql = format!("{owns}select pg_catalog.setval('{SCHEMA}.{register}', {value})");
-    epoch::transact(client, token, proof, &sql, (&what, shard)).await
+    format!("{owns}select pg_catalog.setval('{SCHEMA}.{register}', {value})")
 }
 
 /// Whether a shard's register and `flipped` column show that it does not own the keys.
@@ -155,9 +166,48 @@ pub(crate) async fn tell_flipped(
     shard: &str,
 ) -> Result<i64, StepError> {
     let what = format!("shard {shard}: telling it of map version {version}");
-    let sql = format!(
+    let sql = told_sql(token, version);
+    epoch::transact(client, token, Proof::Next(number), &sql, (&what, shard)).await
+}
+
+fn told_sql(token: &Token, version: i64) -> String {
+    format!(
         "update {SCHEMA}.move set flipped = {version}, owns = false where migration = {}",
         quote_literal(token.migration.as_str())
-    );
-    epoch::transact(client, token, Proof::Next(number), &sql, (&what, shard)).await
+    )
+}
+
+/// Opens the shard that has gained the keys (C10): told of the flip, the open marker, the register, each committed
+/// before the next begins. `after` proves our work after the flip.
+pub(crate) async fn open(
+    client: &Client,
+    (token, after): (&Token, &Token),
+    number: i64,
+    version: i64,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: opening it at map version {version}");
+    let told = told_sql(token, version);
+    let marker = Marker::new(after, number, Kind::Opened).sql();
+    let opened = set_sql(token, Setting::Open);
+    let in_turn = [
+        Proven {
+            token,
+            proof: Proof::Next(number),
+            sql: &told,
+        },
+        Proven {
+            token: after,
+            proof: Proof::Work,
+            sql: &marker,
+        },
+        Proven {
+            token,
+            proof: Proof::Same,
+            sql: &opened,
+        },
+    ];
+    epoch::transact_in_turn(client, &in_turn, (&what, shard))
+        .await
+        .map(|_| ())
 }

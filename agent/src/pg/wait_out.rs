@@ -42,17 +42,45 @@ pub(crate) async fn writers(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
+/// Closes the register by `closing`, a statement of the same session, and reads the writers that are there once that is
+/// committed, in one round trip.
+///
+/// A session answers in the order in which it was asked, and both ask with their first poll.
+pub(crate) async fn behind<T>(
+    closing: impl Future<Output = Result<T, StepError>>,
+    client: &Connected,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<(T, BTreeSet<String>), StepError> {
+    let (closed, writers) = futures::future::join(closing, writers(client, tables, shard)).await;
+    Ok((closed?, writers?))
+}
+
 /// Waits until every writer that is there now has ended.
 ///
 /// # Errors
-/// `wait_out.budget` when one of them is still there at `deadline`.
+/// As [`ended`].
 pub(crate) async fn wait_out(
     client: &Connected,
     tables: &[MovingTable],
     deadline: Instant,
     shard: &str,
 ) -> Result<(), StepError> {
-    let mut remembered = writers(client, tables, shard).await?;
+    let remembered = writers(client, tables, shard).await?;
+    ended(remembered, client, tables, deadline, shard).await
+}
+
+/// Waits until every writer of `remembered` has ended.
+///
+/// # Errors
+/// `wait_out.budget` when one of them is still there at `deadline`.
+pub(crate) async fn ended(
+    mut remembered: BTreeSet<String>,
+    client: &Connected,
+    tables: &[MovingTable],
+    deadline: Instant,
+    shard: &str,
+) -> Result<(), StepError> {
     let mut pause = FIRST_PAUSE;
     while !remembered.is_empty() {
         if Instant::now() >= deadline {

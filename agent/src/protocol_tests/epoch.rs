@@ -9,7 +9,7 @@ use plans::id::{Epoch, MapVersion, MigrationId};
 use super::bench::{Bench, ITEM, VERSION, code, pid, state, until_blocked};
 use super::shard::until;
 use crate::error::StepError;
-use crate::pg::epoch::{self, Proof, Token};
+use crate::pg::epoch::{self, Proof, Proven, Token};
 use crate::pg::home;
 use crate::pg::register;
 use crate::pg::shard::Shard;
@@ -211,6 +211,38 @@ async fn a_batch_runs_nothing_of_what_is_not_proven() {
         assert_eq!(run(&after, proof).await.expect("proven"), told);
         assert_eq!(bench.register(&ours).await, 5);
     }
+}
+
+#[tokio::test]
+async fn behind_a_transaction_that_is_refused_none_is_run() {
+    let bench = Bench::new("in_turn", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    let (ours, other) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.source).await,
+    );
+    let (token, former) = (&bench.token, &bench.token_of(0));
+    let register = token.migration.register();
+    let write = |value: i64| format!("select setval('shardwright.{register}', {value})");
+    let (nothing, closed, again) = ("select 1", write(5), write(6));
+    let proven = |token, proof, sql| Proven { token, proof, sql };
+    let text = ("writing", "s");
+    let in_turn = [
+        proven(token, Proof::Next(2), nothing),
+        proven(former, Proof::Work, nothing),
+        proven(token, Proof::Same, &closed),
+    ];
+    let refused = epoch::transact_in_turn(&ours, &in_turn, text).await;
+    assert_eq!(code(refused), "epoch.stale");
+    assert_eq!(bench.register(&ours).await, 0);
+
+    let same = epoch::transact(&ours, token, Proof::Same, &closed, text).await;
+    assert_eq!(same.expect("the first one was committed by itself"), 2000);
+    let next = epoch::transact(&other, token, Proof::Next(2), nothing, text).await;
+    assert_eq!(next.expect("the next count"), 2001);
+    let late = epoch::transact(&ours, token, Proof::Same, &again, text).await;
+    assert_eq!(code(late), "epoch.stale");
+    assert_eq!(bench.register(&ours).await, 5);
 }
 
 #[tokio::test]

@@ -7,8 +7,10 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, code, pid};
 use super::shard::{LIMIT, until};
+use crate::pg::epoch;
 use crate::pg::long_writers::obstacles;
-use crate::pg::wait_out::{wait_out, writers};
+use crate::pg::register::{self, Setting};
+use crate::pg::wait_out::{self, wait_out, writers};
 
 /// Waits until a session has asked for the writers, from the beginning, after now.
 async fn until_polled(observer: &Client, waiter: i32) {
@@ -89,4 +91,36 @@ async fn who_comes_later_or_only_reads_is_not_waited_for() {
     let soon = Instant::now() + Duration::from_millis(50);
     let over = wait_out(&session, &bench.tables, soon, "s").await;
     assert_eq!(code(over), "wait_out.budget");
+}
+
+#[tokio::test]
+async fn who_came_while_the_register_was_being_closed_is_among_the_writers() {
+    let bench = Bench::new("behind", ITEM).await;
+    bench.guard(&bench.source, 0).await;
+    let (holder, writer) = (bench.source.session().await, bench.source.session().await);
+    let session = bench.ours(&bench.source).await;
+    let known = writers(&session, &bench.tables, "s").await;
+    assert!(known.expect("listed").is_empty());
+
+    // A worker of ours delays the fence; an application reads "open" meanwhile, and does not commit yet.
+    let key = epoch::lock_key(&bench.token.migration);
+    let hold = format!("begin; select pg_advisory_xact_lock_shared({key})");
+    holder.batch_execute(&hold).await.expect("held");
+    let waiter = pid(&session).await;
+    let (token, tables) = (bench.token.clone(), bench.tables.clone());
+    let fencing = tokio::spawn(async move {
+        let fence = register::begin_and_set(&session, &token, 1, Setting::FencedFor(50_000), "s");
+        wait_out::behind(fence, &session, &tables, "s").await
+    });
+    until("the fence waits", || async {
+        let read = "select wait_event = 'advisory' from pg_stat_activity where pid = $1";
+        let row = holder.query_one(read, &[&waiter]).await.expect("read");
+        row.get::<_, Option<bool>>(0).unwrap_or_default()
+    })
+    .await;
+    let write = "begin; insert into public.item values (100, 1, 'x')";
+    writer.batch_execute(write).await.expect("written");
+    holder.batch_execute("commit").await.expect("let go");
+    let (count, remembered) = fencing.await.expect("no panic").expect("fenced");
+    assert_eq!((count, remembered.len()), (1000, 1));
 }

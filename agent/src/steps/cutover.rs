@@ -28,7 +28,6 @@ use crate::error::StepError;
 use crate::owned::Context;
 use crate::pg::catalog;
 use crate::pg::epoch::{self, Token};
-use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
 
 /// Pause between two tries to reach the controller.
@@ -338,12 +337,8 @@ pub(super) async fn open(
 ) -> Result<(), StepError> {
     let token = &parties.sides.token;
     let shard = parties.sides.destination.name.as_str();
-    let count = register::tell_flipped(gaining, token, attempt.0, version.0, shard).await?;
-    let after = parties.token_after();
-    Marker::new(&after, attempt.0, Kind::Opened)
-        .emit(gaining, &after, shard)
-        .await?;
-    register::set(gaining, token, count, Setting::Open, shard).await?;
+    let tokens = (token, &parties.token_after());
+    register::open(gaining, tokens, attempt.0, version.0, shard).await?;
     fail_point::hit("cutover.opened").await?;
     Ok(())
 }

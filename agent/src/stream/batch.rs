@@ -15,7 +15,7 @@ use crate::pg::apply::{Applier, Executor, RowChange};
 use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::Marker;
-use crate::pg::progress::Progress;
+use crate::pg::progress::{self, Progress};
 
 /// Changes that are sent to the destination at once, if it has nothing else to do.
 const PIECE: usize = 500;
@@ -160,17 +160,22 @@ impl Batch {
         }
         let shard = spec.destination.name.as_str();
         let (lsn, next) = (self.next.lsn, self.next);
-        self.pending.progress = Some(next);
-        self.send(spec, lsn).await?;
+        let alone = !self.open;
+        if !alone {
+            self.pending.progress = Some(next);
+            self.send(spec, lsn).await?;
+        }
         let session = self.lane.settle().await?.session();
         if spec.direction == Direction::Forward {
             fail_point::hit("catch_up.batch_applied").await?;
         }
-        epoch::commit(
-            session,
-            &format!("shard {shard}: committing applied changes"),
-        )
-        .await?;
+        if alone {
+            // No row has come: a marker, or log that holds nothing for this stream.
+            progress::commit(session, &spec.token, spec.direction, next, shard).await?;
+        } else {
+            let what = format!("shard {shard}: committing applied changes");
+            epoch::commit(session, &what).await?;
+        }
         self.open = false;
         self.progress = self.next;
         self.rows = 0;

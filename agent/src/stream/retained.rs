@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::failure::{Failure, RetryClass};
 use plans::names::Direction;
 use plans::table::quote_literal;
 use plans::wire::Retained;
 use tokio::sync::watch;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::{Seen, StreamSpec};
@@ -115,10 +115,10 @@ pub(super) async fn drop_slot(spec: &StreamSpec) -> Result<(), StepError> {
     ))
 }
 
-async fn look(spec: &StreamSpec, session: &Client) -> Result<Option<Look>, StepError> {
+async fn look(spec: &StreamSpec, session: &Connected) -> Result<Option<Look>, StepError> {
     let slot = spec.token.migration.slot(spec.direction);
-    let row = session
-        .query_opt(
+    let rows = session
+        .query_prepared(
             "select coalesce(pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), restart_lsn), 0)::bigint,
                     coalesce(wal_status, ''), safe_wal_size, pg_catalog.pg_current_wal_lsn()
              from pg_catalog.pg_replication_slots where slot_name = $1",
@@ -126,7 +126,7 @@ async fn look(spec: &StreamSpec, session: &Client) -> Result<Option<Look>, StepE
         )
         .await
         .at(format_args!("shard {}: watching its log", spec.origin.name))?;
-    Ok(row.map(|row| Look {
+    Ok(rows.first().map(|row| Look {
         retained: Retained {
             bytes: row.get(0),
             peak_bytes: 0,

@@ -256,9 +256,13 @@ async fn live(
                 let Some(event) = event? else { break };
                 if run.handle(shared, &mut feed, event).await? {
                     remove(&mut drained).await?;
-                    // The apply session ends here; the last report to the slot may take its time.
-                    drop(run);
-                    tokio::spawn(close(feed));
+                    // Nothing is applied any more. The last report to the slot may take its time.
+                    let let_go = shared.let_go.clone();
+                    tokio::spawn(async move {
+                        let_go.cancelled().await;
+                        drop(run);
+                        close(feed).await;
+                    });
                     return Ok(Ended::Done);
                 }
             }

@@ -34,7 +34,27 @@ pub(crate) fn round(
     let alone = load.start(STEPS[1], seconds, "alone")?;
     let pid = alone.pid();
     alone.finish()?;
-    let alone = quantile(&load.logged("alone", pid)?, 0.99)?;
+    let log = load.logged("alone", pid)?;
+    let first = log.first().map_or(0, |t| t.at);
+    for w in 0..u128::from(seconds) / 2 {
+        let of: Vec<_> = log
+            .iter()
+            .filter(|t| (first + w * 2_000_000..first + (w + 1) * 2_000_000).contains(&t.at))
+            .map(|t| Transaction {
+                at: t.at,
+                latency: t.latency,
+            })
+            .collect();
+        if !of.is_empty() {
+            eprintln!(
+                "TT alone n {} p50 {:.1} p99 {:.1}",
+                of.len(),
+                quantile(&of, 0.5)? / 1000.0,
+                quantile(&of, 0.99)? / 1000.0
+            );
+        }
+    }
+    let alone = quantile(&log, 0.99)?;
     let milliseconds = (alone * ABOVE_ALONE / 1000.0).ceil();
     samples.add("throttle.set_point_ms", milliseconds);
     let set_point = milliseconds * 1000.0;
@@ -112,7 +132,27 @@ fn report_until(
         if !last.is_empty() {
             ground.report_latency("bench", quantile(&last, 0.99)? / 1000.0)?;
         }
-        if ours::is_copied(&ground.show(id)?) {
+        let shown = ground.show(id)?;
+        let p = |q| quantile(&last, q).unwrap_or(0.0) / 1000.0;
+        let st = shown["steps"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|s| s["state"] == "running")
+            .cloned()
+            .unwrap_or_default();
+        eprintln!(
+            "TT n {} p50 {:.1} p90 {:.1} p99 {:.1} p999 {:.1} max {:.1} step {} slowed {}",
+            last.len(),
+            p(0.5),
+            p(0.9),
+            p(0.99),
+            p(0.999),
+            p(1.0),
+            st["kind"],
+            st["progress"]["slowed"]
+        );
+        if ours::is_copied(&shown) {
             return Ok(true);
         }
     }

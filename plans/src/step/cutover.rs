@@ -13,7 +13,7 @@ pub struct Window {
     pub wait_out: f64,
     /// Marker to marker applied; sequences set meanwhile.
     pub drain: f64,
-    /// Dirty keys compared.
+    /// Dirty keys compared, while the losing shard is being closed.
     pub check: f64,
     /// Seal, second marker, guards and fingerprints read again.
     pub seal: f64,

@@ -1,12 +1,15 @@
 //! A whole transaction with its proof in one round trip: nobody can be asked half-way, so the server refuses by itself.
 
-use plans::names::{BYPASS_SETTING, SQLSTATE_SUPERSEDED};
+use plans::names::BYPASS_SETTING;
 use plans::table::quote_literal;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
-use super::{SUPERSEDED, Token, count, last_row, lock_key, next_count, rollback};
+use super::{Token, count, last_row, lock_key, next_count, rollback};
 use crate::error::{At, StepError};
+
+/// The session's setting that keeps the shard's count from one of its transactions to the next.
+const COUNT: &str = "shardwright.count";
 
 /// What a transaction that is one batch proves before its own statements.
 #[derive(Debug, Clone, Copy)]
@@ -17,34 +20,75 @@ pub(crate) enum Proof {
     Next(i64),
     /// No worker and no other owner is beside it, and this is still the shard's count.
     Count(i64),
+    /// The same, for the count that the session's last [`Proof::Next`] came to.
+    Same,
 }
 
 impl Proof {
+    /// The statements of the proof.
+    ///
+    /// Without a row the second one divides by zero, which ends the batch: a block of PL/pgSQL that raised an error of
+    /// its own would load and compile that language inside the write stop.
     fn sql(self, token: &Token) -> String {
         let own = format!(
-            "perform from shardwright.move where migration = {} and epoch = {}",
+            "select from shardwright.move where migration = {} and epoch = {}",
             quote_literal(&token.migration.0),
             token.epoch
         );
+        let alone = "pg_advisory_xact_lock";
         let (how, proof) = match self {
             Self::Work => (
                 "pg_advisory_xact_lock_shared",
-                format!("{own} and coalesce(flipped, 0) <= {}", token.until),
+                format!(
+                    "select 1 / pg_catalog.count(*) from ({own} and coalesce(flipped, 0) <= {}) own",
+                    token.until
+                ),
             ),
-            Self::Next(number) => ("pg_advisory_xact_lock", next_count(token, number)),
-            Self::Count(count) => (
-                "pg_advisory_xact_lock",
-                format!("{own} and attempt = {count} for update"),
+            Self::Next(number) => (
+                alone,
+                format!(
+                    "with own as ({} returning attempt)
+                     select 1 / pg_catalog.count(*),
+                            pg_catalog.set_config('{COUNT}', pg_catalog.max(attempt)::pg_catalog.text, false) from own",
+                    next_count(token, number)
+                ),
             ),
+            Self::Count(_) | Self::Same => {
+                let count = match self {
+                    Self::Count(count) => count.to_string(),
+                    _ => format!("pg_catalog.current_setting('{COUNT}')::pg_catalog.int8"),
+                };
+                (
+                    alone,
+                    format!(
+                        "select 1 / pg_catalog.count(*) from ({own} and attempt = {count} for update) own"
+                    ),
+                )
+            }
         };
         format!(
-            "select pg_catalog.{how}({key}); do $proof$ begin
-               {proof};
-               if not found then
-                 raise exception using errcode = '{SQLSTATE_SUPERSEDED}', message = '{SUPERSEDED}';
-               end if;
-             end $proof$",
+            "select pg_catalog.{how}({key}); {proof}",
             key = lock_key(&token.migration),
+        )
+    }
+}
+
+/// A transaction and what it proves first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Proven<'a> {
+    pub(crate) token: &'a Token,
+    pub(crate) proof: Proof,
+    pub(crate) sql: &'a str,
+}
+
+impl Proven<'_> {
+    fn text(&self) -> String {
+        format!(
+            "begin; set local {BYPASS_SETTING} = 'on'; {}; {};
+             select attempt from shardwright.move where migration = {}; commit",
+            self.proof.sql(self.token),
+            self.sql,
+            quote_literal(&self.token.migration.0)
         )
     }
 }
@@ -56,23 +100,23 @@ pub(crate) async fn transact(
     token: &Token,
     proof: Proof,
     sql: &str,
+    at: (&str, &str),
+) -> Result<i64, StepError> {
+    transact_in_turn(client, &[Proven { token, proof, sql }], at).await
+}
+
+/// Runs transactions one after the other, each committed by itself, in one round trip: behind the first that fails the
+/// server runs none. The shard's count.
+pub(crate) async fn transact_in_turn(
+    client: &Client,
+    transactions: &[Proven<'_>],
     (what, shard): (&str, &str),
 ) -> Result<i64, StepError> {
-    let sent = client
-        .simple_query(&format!(
-            "begin; set local {BYPASS_SETTING} = 'on'; {}; {sql};
-             select attempt from shardwright.move where migration = {}; commit",
-            proof.sql(token),
-            quote_literal(&token.migration.0)
-        ))
-        .await;
-    let superseded = |error: &tokio_postgres::Error| {
-        let state = error.code().map(SqlState::code);
-        state == Some(SQLSTATE_SUPERSEDED)
-    };
+    let texts: Vec<String> = transactions.iter().map(Proven::text).collect();
+    let sent = client.simple_query(&texts.join("; ")).await;
     if let Err(error) = &sent {
         rollback(client).await;
-        if superseded(error) {
+        if error.code() == Some(&SqlState::DIVISION_BY_ZERO) {
             return Err(StepError::superseded(shard));
         }
     }

@@ -53,8 +53,7 @@ async fn attempt(
     let budget = Duration::from_millis(context.dispatch.options.write_stop_budget_ms.into());
     let (started, deadline) = (Instant::now(), Instant::now() + budget);
     let version = parties.version.0;
-    let witnessed =
-        register::witness(&gaining, token, number.0, version, &destination.name).await?;
+    register::witness(&gaining, token, number.0, version, &destination.name).await?;
     register::begin_and_set(&losing, token, number.0, Setting::Closed, &origin.name).await?;
     fail_point::hit("cutover.fenced").await?;
     wait_out::wait_out(&losing, &context.keyed(), deadline, &origin.name).await?;
@@ -70,7 +69,7 @@ async fn attempt(
         return Err(refused("allow the seal", &answer));
     }
     fail_point::hit("cutover.sealed").await?;
-    window::carry_sequences(context, parties, facts, (&losing, &gaining), witnessed).await?;
+    window::carry_sequences(context, parties, facts, (&losing, &gaining)).await?;
     standbys_flushed(context, parties, &losing, deadline).await?;
     look(context, parties, &losing, facts).await?;
     let mut window = Window {

@@ -80,19 +80,16 @@ pub(super) async fn attempt(
     )
     .await?;
     let seen = rehearse(context, parties, facts, &sessions).await?;
-    for _ in 0..RECHECKS {
-        let (left, seen) = dirty::recheck(context, &parties.sides, &sessions.both()).await?;
-        context.say(format!(
-            "compared {seen} keys that changed since the verification; {left} of them changed meanwhile"
-        ));
-        // Not `left`: the index still leads to every key that was just forgotten, until somebody has looked there.
-        if seen <= DIRTY_AT_MOST {
-            break;
-        }
-    }
+    rehearse_writes(context, parties, facts, &sessions, (attempt, witnessed)).await?;
     let stream = context.owned.stream.lock().await;
     let hurried = stream.as_ref().map(Stream::hurry);
     drop(stream);
+    // The controller holds the migration's row from here on. A permission that is not used is given back by a release.
+    let (permitted, (), ()) = tokio::try_join!(
+        permitted(context, parties.direction, attempt),
+        recheck(context, parties, &sessions),
+        rehearse_drain(context, parties, &sessions, attempt)
+    )?;
     let started = Instant::now();
     let mut run = Attempt {
         context,
@@ -102,20 +99,21 @@ pub(super) async fn attempt(
         seen,
         sessions,
         fenced: 0,
-        witnessed,
         deadline: started + budget(context),
         applied_at_fence: 0,
-        permitted: started,
+        permitted,
+        former: None,
         window: Window::default(),
     };
-    let dirty_keys = run.fence_to_check().await?;
-    run.seal().await?;
+    run.fence_to_drain().await?;
+    let dirty_keys = run.seal().await?;
     drop(hurried);
     let version = run.flip().await?;
     let opening = Instant::now();
     open(parties, attempt, version, &run.sessions.gaining).await?;
     run.window.open = millis(opening);
     run.window.total = millis(started);
+    drop(run.former.take());
     context.say(format!(
         "shard {} owns the keys; map version {version}",
         destination.name
@@ -129,6 +127,25 @@ pub(super) async fn attempt(
         dirty_keys,
         storage: facts.gaining_storage.clone(),
     })
+}
+
+/// Compares keys that changed since the verification until few are left for the window.
+async fn recheck(
+    context: &Context,
+    parties: &Parties,
+    sessions: &Sessions,
+) -> Result<(), StepError> {
+    for _ in 0..RECHECKS {
+        let (left, seen) = dirty::recheck(context, &parties.sides, &sessions.both()).await?;
+        context.say(format!(
+            "compared {seen} keys that changed since the verification; {left} of them changed meanwhile"
+        ));
+        // Not `left`: the index still leads to every key that was just forgotten, until somebody has looked there.
+        if seen <= DIRTY_AT_MOST {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn budget(context: &Context) -> Duration {
@@ -145,13 +162,13 @@ struct Attempt<'a> {
     sessions: Sessions,
     /// The losing shard's count while this attempt holds it.
     fenced: i64,
-    /// The gaining shard's count.
-    witnessed: i64,
     deadline: Instant,
     /// Row changes that were applied before the first marker.
     applied_at_fence: u64,
     /// When the controller granted the seal.
     permitted: Instant,
+    /// The stream that has stopped at the second marker.
+    former: Option<Stream>,
     window: Window,
 }
 
@@ -160,32 +177,23 @@ impl Attempt<'_> {
         (&self.sessions.losing, &self.parties.sides.origin.name)
     }
 
-    /// C3 to C6; how many dirty keys were compared.
-    async fn fence_to_check(&mut self) -> Result<i64, StepError> {
-        let token = &self.parties.sides.token;
+    /// C3 to C5; sequences are set meanwhile (C6).
+    async fn fence_to_drain(&mut self) -> Result<(), StepError> {
+        let (token, number) = (&self.parties.sides.token, self.number.0);
         let (client, shard) = self.losing();
         let fence = Setting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
-        self.fenced = register::begin_and_set(client, token, self.number.0, fence, shard).await?;
+        let fencing = register::begin_and_set(client, token, number, fence, shard);
+        let keyed = self.context.keyed();
+        let (fenced, writers) = wait_out::behind(fencing, client, &keyed, shard).await?;
+        self.fenced = fenced;
         fail_point::hit(fenced_point(self.parties.direction)).await?;
         let waiting = Instant::now();
         let (client, shard) = self.losing();
-        wait_out::wait_out(client, &self.context.keyed(), self.deadline, shard).await?;
+        wait_out::ended(writers, client, &keyed, self.deadline, shard).await?;
         self.window.wait_out = millis(waiting);
 
-        // The controller holds the migration's row meanwhile. Its answer is awaited whatever the check says: what it
-        // grants is given back by a release that it hears of afterwards.
-        let permission = permitted(self.context, self.parties.direction, self.number);
-        let (checked, permission) = tokio::join!(self.drain_and_check(), permission);
-        let checked = checked?;
-        self.permitted = permission?;
-        Ok(checked)
-    }
-
-    /// C5 and C6.
-    async fn drain_and_check(&mut self) -> Result<i64, StepError> {
-        let token = &self.parties.sides.token;
         let draining = Instant::now();
-        let marker = Marker::new(token, self.number.0, Kind::Fenced);
+        let marker = Marker::new(token, number, Kind::Fenced);
         let drained = async {
             let (client, shard) = self.losing();
             marker.emit(client, token, shard).await?;
@@ -194,24 +202,12 @@ impl Attempt<'_> {
         // Nobody writes to the moving keys any more, so their sequences are where they will stay.
         (self.applied_at_fence, ()) = tokio::try_join!(drained, self.carry_sequences())?;
         self.window.drain = millis(draining);
-
-        let checking = Instant::now();
-        let dirty = self.check().await?;
-        self.window.check = millis(checking);
-        Ok(dirty)
+        Ok(())
     }
 
-    /// Waits until a marker is applied, at most until the budget is spent.
+    /// Waits until a marker is applied.
     async fn applied(&self, marker: Uuid) -> Result<u64, StepError> {
-        let watch = verify::watch(self.context).await?;
-        tokio::time::timeout_at(self.deadline, crate::stream::reached(watch, marker))
-            .await
-            .map_err(|_| {
-                StepError::not_yet(
-                    "drain.budget",
-                    "the marker was not applied within the write-stop budget",
-                )
-            })?
+        applied(self.context, marker, self.deadline).await
     }
 
     /// Refuses to go on where changes of moving keys were applied after the first marker.
@@ -232,21 +228,27 @@ impl Attempt<'_> {
     async fn carry_sequences(&self) -> Result<(), StepError> {
         let sessions = (&self.sessions.losing, &self.sessions.gaining);
         let (context, parties) = (self.context, self.parties);
-        carry_sequences(context, parties, self.facts, sessions, self.witnessed).await
+        carry_sequences(context, parties, self.facts, sessions).await
     }
 
-    /// C6: dirty keys are equal on both sides.
-    async fn check(&self) -> Result<i64, StepError> {
-        let (losing, _) = self.losing();
-        let sides = &self.parties.sides;
-        let both = self.sessions.both();
-        let (different, compared) = dirty::differences(self.context, sides, &both).await?;
+    /// C6 to C8: from here on the losing shard stays closed whatever happens to us. How many dirty keys were compared.
+    ///
+    /// They are compared while the shard is being closed. A difference is one only while nothing moves, and a fence ends
+    /// by itself: what the second marker says of that comes first.
+    async fn seal(&mut self) -> Result<i64, StepError> {
+        let sealing = Instant::now();
+        fail_point::hit("cutover.before_seal").await?;
+        if self.permitted.elapsed() > FRESH {
+            let (context, parties) = (self.context, self.parties);
+            permitted(context, parties.direction, self.number).await?;
+        }
+        let (closed, checked) = tokio::join!(self.close(), self.check());
+        let (waited, (different, compared, check)) = (closed?, checked?);
+        self.second_marker().await?;
+        self.window.wait_out += waited;
+        self.window.check = check;
+        self.window.seal = millis(sealing) - waited;
         if different > 0 {
-            // A difference is one only while nothing moves, and a fence ends by itself.
-            let token = &sides.token;
-            let marker = Marker::new(token, self.number.0, Kind::Fenced);
-            marker.emit(losing, token, &sides.origin.name).await?;
-            self.nothing_since_the_fence(self.applied(marker.id).await?)?;
             return Err(StepError::refused(
                 "verify.different",
                 format!(
@@ -258,44 +260,53 @@ impl Attempt<'_> {
         Ok(i64::try_from(compared).unwrap_or(i64::MAX))
     }
 
-    /// C7 and C8: from here on the losing shard stays closed whatever happens to us.
-    async fn seal(&mut self) -> Result<(), StepError> {
+    /// C7, and the wait-out of C8; how long that took.
+    async fn close(&self) -> Result<f64, StepError> {
         let token = &self.parties.sides.token;
-        let sealing = Instant::now();
-        fail_point::hit("cutover.before_seal").await?;
-        if self.permitted.elapsed() > FRESH {
-            let (context, parties) = (self.context, self.parties);
-            permitted(context, parties.direction, self.number).await?;
-        }
         let (client, shard) = self.losing();
-        register::set(client, token, self.fenced, Setting::Closed, shard).await?;
+        let keyed = self.context.keyed();
+        let closing = register::set(client, token, self.fenced, Setting::Closed, shard);
+        let ((), writers) = wait_out::behind(closing, client, &keyed, shard).await?;
         fail_point::hit("cutover.sealed").await?;
         let waiting = Instant::now();
-        wait_out::wait_out(client, &self.context.keyed(), self.deadline, shard).await?;
-        let waited = millis(waiting);
+        wait_out::ended(writers, client, &keyed, self.deadline, shard).await?;
+        Ok(millis(waiting))
+    }
 
+    /// C6: how many dirty keys differ, of how many, and how long the comparison took.
+    async fn check(&self) -> Result<(usize, usize, f64), StepError> {
+        let checking = Instant::now();
+        let (context, sides) = (self.context, &self.parties.sides);
+        let (different, compared) =
+            dirty::differences(context, sides, &self.sessions.both()).await?;
+        Ok((different, compared, millis(checking)))
+    }
+
+    /// C8 behind the wait-out; while the marker is on its way everything is looked at once more.
+    async fn second_marker(&mut self) -> Result<(), StepError> {
+        let (context, parties) = (self.context, self.parties);
+        let token = &parties.sides.token;
+        let (client, shard) = self.losing();
         let marker = Marker::new(token, self.number.0, Kind::Sealed);
-        if let Some(stream) = self.context.owned.stream.lock().await.as_ref() {
+        if let Some(stream) = context.owned.stream.lock().await.as_ref() {
             stream.stop_at(marker.id);
         }
-        let (context, parties) = (self.context, self.parties);
-        let drained = async {
-            marker.emit(client, token, shard).await?;
-            self.nothing_since_the_fence(self.applied(marker.id).await?)
-        };
-        let flushed = standbys_flushed(context, parties, client, self.deadline);
-        tokio::try_join!(drained, flushed)?;
+        marker.emit(client, token, shard).await?;
+        let drained = async { self.nothing_since_the_fence(self.applied(marker.id).await?) };
+        tokio::try_join!(
+            drained,
+            standbys_flushed(context, parties, client, self.deadline),
+            last_look(context, parties, client, self.facts, &self.seen),
+        )?;
         self.end_stream().await;
-        last_look(context, parties, client, self.facts, &self.seen).await?;
-        self.window.wait_out += waited;
-        self.window.seal = millis(sealing) - waited;
         Ok(())
     }
 
-    /// The applier has stopped exactly at the second marker; its sessions are ended (R7).
-    async fn end_stream(&self) {
-        let stream: Option<Stream> = self.context.owned.stream.lock().await.take();
-        if let Some(mut stream) = stream {
+    /// The applier has stopped exactly at the second marker (R7); its sessions do nothing any more, and end once the new
+    /// owner is open.
+    async fn end_stream(&mut self) {
+        self.former = self.context.owned.stream.lock().await.take();
+        if let Some(stream) = &mut self.former {
             stream.ended().await;
         }
     }
@@ -335,6 +346,62 @@ async fn rehearse(
     Ok(seen)
 }
 
+/// Writes once what will be written inside the window and changes nothing now: a session that does something for the
+/// first time reads the catalog for several milliseconds. The losing shard's keys are open, as the witness allows, and
+/// the gaining shard's closed.
+async fn rehearse_writes(
+    context: &Context,
+    parties: &Parties,
+    facts: &Facts,
+    sessions: &Sessions,
+    (attempt, witnessed): (AttemptNo, i64),
+) -> Result<(), StepError> {
+    let Sides {
+        origin,
+        destination,
+        token,
+    } = &parties.sides;
+    let (losing, gaining) = (&sessions.losing, &sessions.gaining);
+    let (here, there) = (&origin.name, &destination.name);
+    let count = register::begin_and_set(losing, token, attempt.0, Setting::Open, here).await?;
+    register::set(losing, token, count, Setting::Open, here).await?;
+    register::set(gaining, token, witnessed, Setting::Closed, there).await?;
+    carry_sequences(context, parties, facts, (losing, gaining)).await
+}
+
+/// Sends a marker through the stream, whose sessions know then what a marker asks of them.
+///
+/// # Errors
+/// As [`applied`]: the fence would be in vain.
+async fn rehearse_drain(
+    context: &Context,
+    parties: &Parties,
+    sessions: &Sessions,
+    attempt: AttemptNo,
+) -> Result<(), StepError> {
+    let (token, shard) = (&parties.sides.token, &parties.sides.origin.name);
+    let deadline = Instant::now() + budget(context);
+    let marker = Marker::new(token, attempt.0, Kind::Probe);
+    marker.emit(&sessions.losing, token, shard).await?;
+    applied(context, marker.id, deadline).await.map(|_| ())
+}
+
+/// Waits until a marker is applied; row changes before it.
+///
+/// # Errors
+/// `drain.budget` when it is not at `deadline`.
+async fn applied(context: &Context, marker: Uuid, deadline: Instant) -> Result<u64, StepError> {
+    let watch = verify::watch(context).await?;
+    tokio::time::timeout_at(deadline, crate::stream::reached(watch, marker))
+        .await
+        .map_err(|_| {
+            StepError::not_yet(
+                "drain.budget",
+                "the marker was not applied within the write-stop budget",
+            )
+        })?
+}
+
 /// Asks the controller to hold the migration's row, without which nothing is sealed (C7); when it granted that.
 async fn permitted(
     context: &Context,
@@ -355,18 +422,17 @@ fn fenced_point(direction: Direction) -> &'static str {
     }
 }
 
-/// Sequences on the gaining shard are set past the losing shard's, in what began there with `witnessed`.
+/// Sequences on the gaining shard are set past the losing shard's.
 pub(super) async fn carry_sequences(
     context: &Context,
     parties: &Parties,
     facts: &Facts,
     (losing, gaining): (&Connected, &Connected),
-    witnessed: i64,
 ) -> Result<(), StepError> {
     let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
     let values = sequences::values(losing, &facts.sequences, &origin.name).await?;
     let shard = destination.name.as_str();
     let share = destination.share(context.dispatch.sequences);
     let token = &parties.sides.token;
-    sequences::advance(gaining, (token, witnessed), &values, share, shard).await
+    sequences::advance(gaining, token, &values, share, shard).await
 }
