@@ -123,12 +123,12 @@ fn throttle(samples: &Samples) -> Vec<Figure> {
         figure(
             "throttle.deviation",
             "throttle.whole_deviation",
-            "p99 of a whole copy under a load that steps 30, 70, 30 %: how far from the set point",
+            "p99 of a whole copy under a load that steps 30, 70, 30 %, steps included: how far from the set point",
         ),
         figure(
             "throttle.deviation_low",
             "throttle.low_deviation",
-            "the same where the load is 30 %",
+            "median of the p99s that were told where the load is 30 %: how far from the set point",
         ),
         figure(
             "throttle.deviation_high",

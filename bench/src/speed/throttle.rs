@@ -7,21 +7,26 @@ use super::ours;
 use std::time::Duration;
 
 /// Shares of the most that the source can do, one after the other, again and again until the copy has ended.
-const STEPS: [f64; 3] = [0.3, 0.7, 0.3];
+const STEPS: [(&str, f64); 3] = [("low", 0.3), ("high", 0.7), ("low", 0.3)];
 /// A copy that is held for longer than this has shown enough.
 const MOST_STEPS: usize = 6;
 /// The set point, in p99s of the heavier load alone.
-const ABOVE_ALONE: f64 = 2.0;
+const ABOVE_ALONE: f64 = 1.5;
+/// More than the default, so that a copy at full speed costs the lighter load more than the set point allows.
+const STREAMS: &str = "8";
 /// The application tells its p99 this often, of as long before.
 const REPORTS: Duration = Duration::from_secs(1);
 const OF_THE_LAST: u128 = 2_000_000;
 /// What is left out behind each step of the load, microseconds.
 const SETTLING: u128 = 5_000_000;
 
-/// What was logged during the copy of one step of the load.
-struct Step {
-    share: f64,
+/// What was seen during a copy.
+#[derive(Default)]
+struct Seen {
+    /// Every transaction.
     transactions: Vec<Transaction>,
+    /// What was told once the load of a step had settled, milliseconds, by the name of the step.
+    told: Vec<(&'static str, f64)>,
 }
 
 /// A round: the heavier load alone, then a copy under a load that steps.
@@ -31,90 +36,81 @@ pub(crate) fn round(
     seconds: u32,
     samples: &mut Samples,
 ) -> anyhow::Result<()> {
-    let alone = load.start(STEPS[1], seconds, "alone")?;
-    let pid = alone.pid();
-    alone.finish()?;
-    let log = load.logged("alone", pid)?;
-    let first = log.first().map_or(0, |t| t.at);
-    for w in 0..u128::from(seconds) / 2 {
-        let of: Vec<_> = log
-            .iter()
-            .filter(|t| (first + w * 2_000_000..first + (w + 1) * 2_000_000).contains(&t.at))
-            .map(|t| Transaction {
-                at: t.at,
-                latency: t.latency,
-            })
-            .collect();
-        if !of.is_empty() {
-            eprintln!(
-                "TT alone n {} p50 {:.1} p99 {:.1}",
-                of.len(),
-                quantile(&of, 0.5)? / 1000.0,
-                quantile(&of, 0.99)? / 1000.0
-            );
-        }
-    }
-    let alone = quantile(&log, 0.99)?;
-    let milliseconds = (alone * ABOVE_ALONE / 1000.0).ceil();
-    samples.add("throttle.set_point_ms", milliseconds);
-    let set_point = milliseconds * 1000.0;
+    let set_point = (alone(load, seconds, samples)? * ABOVE_ALONE).ceil();
+    samples.add("throttle.set_point_ms", set_point);
     let id = ground.submit(&ours::half())?;
-    ground.shardwright(&["set", "latency", &id, &milliseconds.to_string()])?;
+    ground.shardwright(&["set", "latency", &id, &set_point.to_string()])?;
+    ground.shardwright(&["set", "streams", &id, STREAMS])?;
     let begun = now();
-    let steps = steps(ground, load, seconds, &id)?;
+    let seen = steps(ground, load, seconds, &id)?;
     let span = Duration::from_micros(u64::try_from(now() - begun)?);
     samples.add("throttle.copy_seconds", span.as_secs_f64());
     ours::take_back(ground, &id)?;
-    for (name, share) in [("low", STEPS[0]), ("high", STEPS[1])] {
-        let of_share = steps.iter().filter(|step| step.share == share);
-        add(&format!("throttle.{name}"), of_share, set_point, samples);
+    for name in ["low", "high"] {
+        let told = seen.told.iter().filter(|(step, _)| *step == name);
+        let told: Vec<f64> = told.map(|(_, p99)| *p99).collect();
+        if told.is_empty() {
+            eprintln!(
+                "  throttle.{name}: the copy ended before the load had settled; give it more rows"
+            );
+        } else {
+            add(name, middle(told), set_point, samples);
+        }
     }
-    add("throttle.whole", steps.iter(), set_point, samples);
+    let whole = quantile(&seen.transactions, 0.99)? / 1000.0;
+    add("whole", whole, set_point, samples);
     Ok(())
 }
 
-/// How far the p99 of some steps together is from the set point.
-fn add<'a>(
-    name: &str,
-    steps: impl Iterator<Item = &'a Step>,
-    set_point: f64,
-    samples: &mut Samples,
-) {
-    let mut latencies: Vec<&Transaction> =
-        steps.flat_map(|step| step.transactions.iter()).collect();
-    if latencies.is_empty() {
-        eprintln!("  {name}: the copy ended before the load had settled; give it more rows");
-        return;
+/// The p99 of the heavier load alone, milliseconds; also how far those lie apart that would be told meanwhile.
+fn alone(load: &Load<'_>, seconds: u32, samples: &mut Samples) -> anyhow::Result<f64> {
+    let running = load.start(STEPS[1].1, seconds, "alone")?;
+    let pid = running.pid();
+    running.finish()?;
+    let all = load.logged("alone", pid)?;
+    let p99 = quantile(&all, 0.99)? / 1000.0;
+    let pieces = all.chunk_by(|one, next| one.at / OF_THE_LAST == next.at / OF_THE_LAST);
+    let mut told = Vec::new();
+    for piece in pieces {
+        told.push(quantile(piece, 0.99)? / 1000.0);
     }
-    latencies.sort_by(|one, other| one.latency.total_cmp(&other.latency));
-    let at = latencies.len() * 99 / 100;
-    let ratio = latencies[at].latency / set_point;
-    samples.add(&format!("{name}_ratio"), ratio);
-    samples.add(&format!("{name}_deviation"), (ratio - 1.0).abs());
+    told.sort_by(f64::total_cmp);
+    samples.add("throttle.alone_least_ms", told[0]);
+    samples.add("throttle.alone_most_ms", told[told.len() - 1]);
+    Ok(p99)
+}
+
+/// How far a p99 is from the set point.
+fn add(name: &str, p99: f64, set_point: f64, samples: &mut Samples) {
+    let ratio = p99 / set_point;
+    samples.add(&format!("throttle.{name}_ratio"), ratio);
+    samples.add(&format!("throttle.{name}_deviation"), (ratio - 1.0).abs());
+}
+
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// Lets the load step until the copy has ended.
-fn steps(ground: &Ground, load: &Load<'_>, seconds: u32, id: &str) -> anyhow::Result<Vec<Step>> {
-    let mut steps = Vec::new();
-    for share in STEPS.into_iter().cycle().take(MOST_STEPS) {
+fn steps(ground: &Ground, load: &Load<'_>, seconds: u32, id: &str) -> anyhow::Result<Seen> {
+    let mut seen = Seen::default();
+    for (name, share) in STEPS.into_iter().cycle().take(MOST_STEPS) {
         let begun = now();
         let mut running = load.start(share, seconds, "step")?;
         let pid = running.pid();
-        let ended = report_until(ground, load, &mut running, id)?;
-        let until = now();
+        let ended = report_until(ground, load, &mut running, id, |p99| {
+            if now() > begun + SETTLING {
+                seen.told.push((name, p99));
+            }
+        })?;
         drop(running);
-        let mut transactions = load.logged("step", pid)?;
-        let counts = |at: u128| (begun + SETTLING..until).contains(&at);
-        transactions.retain(|transaction| counts(transaction.at));
-        steps.push(Step {
-            share,
-            transactions,
-        });
+        seen.transactions.extend(load.logged("step", pid)?);
         if ended {
-            return Ok(steps);
+            break;
         }
     }
-    Ok(steps)
+    Ok(seen)
 }
 
 /// Tells the p99 until the load or the copy is over; whether the copy is.
@@ -123,6 +119,7 @@ fn report_until(
     load: &Load<'_>,
     running: &mut Running,
     id: &str,
+    mut keep: impl FnMut(f64),
 ) -> anyhow::Result<bool> {
     while !running.is_over()? {
         std::thread::sleep(REPORTS);
@@ -130,29 +127,11 @@ fn report_until(
         let from = now() - OF_THE_LAST;
         last.retain(|transaction| transaction.at >= from);
         if !last.is_empty() {
-            ground.report_latency("bench", quantile(&last, 0.99)? / 1000.0)?;
+            let p99 = quantile(&last, 0.99)? / 1000.0;
+            ground.report_latency("bench", p99)?;
+            keep(p99);
         }
-        let shown = ground.show(id)?;
-        let p = |q| quantile(&last, q).unwrap_or(0.0) / 1000.0;
-        let st = shown["steps"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .find(|s| s["state"] == "running")
-            .cloned()
-            .unwrap_or_default();
-        eprintln!(
-            "TT n {} p50 {:.1} p90 {:.1} p99 {:.1} p999 {:.1} max {:.1} step {} slowed {}",
-            last.len(),
-            p(0.5),
-            p(0.9),
-            p(0.99),
-            p(0.999),
-            p(1.0),
-            st["kind"],
-            st["progress"]["slowed"]
-        );
-        if ours::is_copied(&shown) {
+        if ours::is_copied(&ground.show(id)?) {
             return Ok(true);
         }
     }

@@ -10,12 +10,15 @@ use super::governor::Reading;
 const FIRST: f64 = 0.1;
 /// Of the error, per second; at twice the delay of a report and its smoothing the loop is still damped.
 const GAIN: f64 = 0.3;
+/// The same where the p99 is beyond twice its set point: requests queue up then, and a slow answer prolongs that.
+const HASTE: f64 = 0.8;
+const FAR: f64 = std::f64::consts::LN_2;
 /// Reports are smoothed over this many seconds.
 const SMOOTH_S: f64 = 1.0;
 /// The error that counts at most: a factor of four and a half.
 const MOST_ERROR: f64 = 1.5;
 /// The largest steps of the share's logarithm for one report: down, and up.
-const DOWN: f64 = -0.5;
+const DOWN: f64 = -1.2;
 const UP: f64 = 0.25;
 /// Seconds that one report stands for, at least and at most.
 const REPORT_S: (f64, f64) = (0.05, 2.0);
@@ -93,7 +96,12 @@ impl Hold {
             .smoothed
             .map_or(error, |old| old + weight * (error - old));
         self.smoothed = Some(smoothed);
-        let step = (-GAIN * smoothed * seconds).clamp(DOWN, UP);
+        let step = if error > FAR {
+            -HASTE * error * seconds
+        } else {
+            -GAIN * smoothed * seconds
+        };
+        let step = step.clamp(DOWN, UP);
         self.share = (self.share * step.exp()).clamp(LEAST_SHARE, 1.0);
     }
 }

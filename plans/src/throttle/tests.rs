@@ -91,6 +91,34 @@ fn the_applications_p99_is_held_at_its_set_point_through_steps_of_its_load() {
 }
 
 #[test]
+fn requests_that_queue_up_cut_the_share_within_three_reports() {
+    let mut plant = Plant::new();
+    plant.run(0.3, 70);
+    let before = plant.share;
+    let limits = Throttle {
+        latency_ms: Some(SET_POINT),
+        ..Throttle::default()
+    };
+    for _ in 0..3 {
+        plant.now_ms += 1000;
+        let signals = Signals {
+            application: Some(Reading {
+                p99_ms: 20.0 * f64::from(SET_POINT),
+                at_ms: plant.now_ms,
+            }),
+            ..Signals::default()
+        };
+        let verdict = plant.governor.observe(&limits, &signals, plant.now_ms);
+        plant.share = verdict.share;
+    }
+    assert!(
+        plant.share <= (before / 10.0).max(LEAST_SHARE),
+        "from {before} to {}",
+        plant.share
+    );
+}
+
+#[test]
 fn noise_apart_the_share_settles_and_stays() {
     let mut plant = Plant::new();
     plant.noise = Noise(0);

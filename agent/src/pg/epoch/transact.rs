@@ -35,6 +35,11 @@ impl Proof {
             quote_literal(&token.migration.0),
             token.epoch
         );
+        let counted = |count: &str| {
+            format!(
+                "select 1 / pg_catalog.count(*) from ({own} and attempt = {count} for update) own"
+            )
+        };
         let alone = "pg_advisory_xact_lock";
         let (how, proof) = match self {
             Self::Work => (
@@ -53,17 +58,10 @@ impl Proof {
                     next_count(token, number)
                 ),
             ),
-            Self::Count(_) | Self::Same => {
-                let count = match self {
-                    Self::Count(count) => count.to_string(),
-                    _ => format!("pg_catalog.current_setting('{COUNT}')::pg_catalog.int8"),
-                };
-                (
-                    alone,
-                    format!(
-                        "select 1 / pg_catalog.count(*) from ({own} and attempt = {count} for update) own"
-                    ),
-                )
+            Self::Count(count) => (alone, counted(&count.to_string())),
+            Self::Same => {
+                let last = format!("pg_catalog.current_setting('{COUNT}')::pg_catalog.int8");
+                (alone, counted(&last))
             }
         };
         format!(
