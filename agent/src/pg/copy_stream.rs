@@ -109,10 +109,17 @@ pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
     while let Some(message) = stream.try_next().await.at(&reading)? {
         bytes += message.len() as u64;
         rows += 1;
-        gathered.extend_from_slice(&message);
-        if gathered.len() >= GATHER {
+        let alone = message.len() >= GATHER;
+        if !alone {
+            gathered.extend_from_slice(&message);
+        }
+        if alone || gathered.len() >= GATHER {
             let full = gathered.split().freeze();
             sink.feed(full).await.at(&writing)?;
+            // A wide row goes on as it came: its values are in memory often enough.
+            if alone {
+                sink.feed(message).await.at(&writing)?;
+            }
             moved(rows, bytes).await;
         }
     }

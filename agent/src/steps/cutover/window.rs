@@ -84,9 +84,7 @@ pub(super) async fn attempt(
     let stream = context.owned.stream.lock().await;
     let hurried = stream.as_ref().map(Stream::hurry);
     drop(stream);
-    // The controller holds the migration's row from here on. A permission that is not used is given back by a release.
-    let (permitted, (), ()) = tokio::try_join!(
-        permitted(context, parties.direction, attempt),
+    tokio::try_join!(
         recheck(context, parties, &sessions),
         rehearse_drain(context, parties, &sessions, attempt)
     )?;
@@ -101,7 +99,7 @@ pub(super) async fn attempt(
         fenced: 0,
         deadline: started + budget(context),
         applied_at_fence: 0,
-        permitted,
+        permitted: started,
         former: None,
         window: Window::default(),
     };
@@ -177,7 +175,7 @@ impl Attempt<'_> {
         (&self.sessions.losing, &self.parties.sides.origin.name)
     }
 
-    /// C3 to C5; sequences are set meanwhile (C6).
+    /// C3 to C5, and the seal allowed.
     async fn fence_to_drain(&mut self) -> Result<(), StepError> {
         let (token, number) = (&self.parties.sides.token, self.number.0);
         let (client, shard) = self.losing();
@@ -192,17 +190,30 @@ impl Attempt<'_> {
         wait_out::ended(writers, client, &keyed, self.deadline, shard).await?;
         self.window.wait_out = millis(waiting);
 
+        // The controller holds the migration's row meanwhile, and not before: a command would have to wait for the
+        // writers. Its answer is awaited whatever becomes of the drain: what it grants is given back by a release that
+        // it hears of afterwards.
+        let permission = permitted(self.context, self.parties.direction, self.number);
         let draining = Instant::now();
-        let marker = Marker::new(token, number, Kind::Fenced);
+        let (drained, permission) = tokio::join!(self.drain(), permission);
+        self.applied_at_fence = drained?;
+        self.window.drain = millis(draining);
+        self.permitted = permission?;
+        Ok(())
+    }
+
+    /// C5, and the sequences of C6: nobody writes to the moving keys any more, so they are where they will stay. Row
+    /// changes before the marker.
+    async fn drain(&self) -> Result<u64, StepError> {
+        let token = &self.parties.sides.token;
+        let marker = Marker::new(token, self.number.0, Kind::Fenced);
         let drained = async {
             let (client, shard) = self.losing();
             marker.emit(client, token, shard).await?;
             self.applied(marker.id).await
         };
-        // Nobody writes to the moving keys any more, so their sequences are where they will stay.
-        (self.applied_at_fence, ()) = tokio::try_join!(drained, self.carry_sequences())?;
-        self.window.drain = millis(draining);
-        Ok(())
+        let (applied, ()) = tokio::try_join!(drained, self.carry_sequences())?;
+        Ok(applied)
     }
 
     /// Waits until a marker is applied.
