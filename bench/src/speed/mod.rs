@@ -40,13 +40,13 @@ pub struct Options {
     /// 600000]
     #[arg(long)]
     pub items: Option<u64>,
-    /// Interleaved rounds [default: 5, quick: 3]
+    /// Interleaved rounds [default: 5, quick: 1]
     #[arg(long)]
     pub rounds: Option<u32>,
     /// Seconds of load in a round, with and again without a migration [default: 60, quick: 15]
     #[arg(long)]
     pub load_seconds: Option<u32>,
-    /// Cutovers, forward and back [default: 1000, quick: 40]
+    /// Cutovers, forward and back [default: 1000, quick: 20]
     #[arg(long)]
     pub cutovers: Option<u32>,
     /// Rows of the table of narrow rows [default: 10000000, quick: 1000000]
@@ -104,11 +104,11 @@ impl Options {
     }
 
     fn rounds(&self) -> u32 {
-        self.rounds.unwrap_or(if self.quick { 3 } else { 5 })
+        self.rounds.unwrap_or(if self.quick { 1 } else { 5 })
     }
 
     fn cutovers(&self) -> u32 {
-        self.cutovers.unwrap_or(if self.quick { 40 } else { 1000 })
+        self.cutovers.unwrap_or(if self.quick { 20 } else { 1000 })
     }
 
     fn narrow_rows(&self) -> u64 {

@@ -194,17 +194,16 @@ impl Attempt<'_> {
         // writers. Its answer is awaited whatever becomes of the drain: what it grants is given back by a release that
         // it hears of afterwards.
         let permission = permitted(self.context, self.parties.direction, self.number);
-        let draining = Instant::now();
         let (drained, permission) = tokio::join!(self.drain(), permission);
-        self.applied_at_fence = drained?;
-        self.window.drain = millis(draining);
+        (self.applied_at_fence, self.window.drain) = drained?;
         self.permitted = permission?;
         Ok(())
     }
 
     /// C5, and the sequences of C6: nobody writes to the moving keys any more, so they are where they will stay. Row
-    /// changes before the marker.
-    async fn drain(&self) -> Result<u64, StepError> {
+    /// changes before the marker, and how long that took.
+    async fn drain(&self) -> Result<(u64, f64), StepError> {
+        let draining = Instant::now();
         let token = &self.parties.sides.token;
         let marker = Marker::new(token, self.number.0, Kind::Fenced);
         let drained = async {
@@ -213,7 +212,7 @@ impl Attempt<'_> {
             self.applied(marker.id).await
         };
         let (applied, ()) = tokio::try_join!(drained, self.carry_sequences())?;
-        Ok(applied)
+        Ok((applied, millis(draining)))
     }
 
     /// Waits until a marker is applied.
