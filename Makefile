@@ -53,7 +53,7 @@ torture: ## strike every component at every step, RUNS= at most, for SECONDS= at
 bench: ## measure beside raw PostgreSQL and peers: make bench ARGS="--quick --json FILE"
 	@scripts/setup bench
 	cargo build --release --locked --bins
-	cargo run --release --locked --example speed -- $(ARGS)
+	scripts/in-memory cargo run --release --locked --example speed -- $(ARGS)
 
 clean: ## remove what was built
 	cargo clean

@@ -6,7 +6,7 @@ use orchestrator::store::{
     Beat, Change, CleanupRecord, NewEvent, NewOperation, NewShard, Owner, Sealed, Snapshot, Store,
     StoreError,
 };
-use plans::id::{MapName, MapVersion, MigrationId, ShardName};
+use plans::id::{MapVersion, MigrationId, ShardName};
 use plans::plan::Plan;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
@@ -37,6 +37,7 @@ mod fleet;
 mod leader;
 mod maps;
 mod operations;
+mod seals;
 
 contract!(
     a_map_needs_its_shards,
@@ -48,10 +49,6 @@ contract!(
     an_empty_owner_has_no_lease,
     only_the_owner_extends_the_lease,
     what_has_not_ended_is_as_it_was_written_last,
-    a_sealed_migration_cannot_be_changed_but_beats,
-    a_flip_that_is_written_is_none_before_its_commit,
-    a_flip_makes_the_next_version,
-    a_dropped_seal_changes_nothing,
     cleanup_records_are_done_once,
     a_new_process_of_an_agent_is_noticed,
 );
@@ -285,72 +282,6 @@ async fn what_has_not_ended_is_as_it_was_written_last(store: &dyn Store) {
     let left = seen().await;
     let left: Vec<&str> = left.iter().map(|s| s.migration.id.as_str()).collect();
     assert_eq!(left, ["m2"]);
-}
-
-async fn a_sealed_migration_cannot_be_changed_but_beats(store: &dyn Store) {
-    let made = seeded(store).await;
-    store.commit(&owned(&made)).await.unwrap();
-    let id = MigrationId::from("m1");
-    let sealed = store.seal(&id).await.unwrap();
-    let error = store.commit(&change(sealed.snapshot())).await.unwrap_err();
-    assert!(matches!(error, StoreError::Busy), "{error:?}");
-    let beats = [beat("m1")];
-    let extended = store.extend_leases(&"x1".into(), at(9), &beats).await;
-    assert_eq!(extended.unwrap(), ["m1".into()]);
-    let free = change(sealed.snapshot());
-    sealed.release().await;
-    assert!(store.commit(&free).await.unwrap());
-}
-
-async fn a_flip_that_is_written_is_none_before_its_commit(store: &dyn Store) {
-    let name = MapName::from("tenants");
-    let before = seeded(store).await;
-    let id = before.migration.id.clone();
-    let as_before = || async {
-        assert_eq!(
-            store.map(&name).await.unwrap().unwrap().version,
-            MapVersion(1)
-        );
-        assert_eq!(store.load(&id).await.unwrap().unwrap(), before);
-    };
-    let (sealed, _) = written(store, &id).await;
-    as_before().await;
-    sealed.release().await;
-    as_before().await;
-    let (sealed, _) = written(store, &id).await;
-    drop(sealed);
-    assert_eq!(flip(store, &id).await, MapVersion(2));
-}
-
-async fn a_flip_makes_the_next_version(store: &dyn Store) {
-    seeded(store).await;
-    let id = MigrationId::from("m1");
-    let name = MapName::from("tenants");
-    let before = store.map(&name).await.unwrap().unwrap();
-    let expected = before
-        .with_moved(&keys(Some(5), None), &"a".into(), &"b".into(), &id)
-        .unwrap();
-    assert_eq!(flip(store, &id).await, MapVersion(2));
-    assert_eq!(*store.map(&name).await.unwrap().unwrap(), expected);
-    let old = store.map_at(&name, MapVersion(1)).await.unwrap();
-    assert_eq!(old.unwrap(), *before);
-    assert!(store.map_at(&name, MapVersion(3)).await.unwrap().is_none());
-    let history = store.history(&name).await.unwrap();
-    let counts: Vec<_> = history
-        .iter()
-        .map(|v| (v.version.0, v.pieces, v.added, v.removed))
-        .collect();
-    assert_eq!(counts, [(1, 1, 1, 0), (2, 2, 2, 1)]);
-    assert_eq!(history[1].migration, Some(id.clone()));
-    let read = store.load(&id).await.unwrap().unwrap();
-    assert_eq!(read.migration.ownership, Ownership::Flipped);
-    assert_eq!(store.maps().await.unwrap(), [Arc::new(expected)]);
-}
-
-async fn a_dropped_seal_changes_nothing(store: &dyn Store) {
-    let made = seeded(store).await;
-    drop(store.seal(&made.migration.id).await.unwrap());
-    assert!(store.commit(&change(&made)).await.unwrap());
 }
 
 async fn cleanup_records_are_done_once(store: &dyn Store) {

@@ -67,7 +67,27 @@ pub(crate) async fn wait_out(
     shard: &str,
 ) -> Result<(), StepError> {
     let remembered = writers(client, tables, shard).await?;
-    ended(remembered, client, tables, deadline, shard).await
+    ended(remembered, client, deadline, shard).await
+}
+
+/// Those of `remembered` that have not ended. Locks are held to the end, so any of theirs says it, and nothing is asked
+/// of the tables and the sessions again.
+pub(crate) async fn remaining(
+    remembered: &BTreeSet<String>,
+    client: &Connected,
+    shard: &str,
+) -> Result<BTreeSet<String>, StepError> {
+    let remembered: Vec<&str> = remembered.iter().map(String::as_str).collect();
+    let rows = client
+        .query_prepared(
+            "select distinct l.virtualtransaction
+             from pg_catalog.pg_locks l
+             where l.locktype = 'relation' and l.granted and l.virtualtransaction = any ($1::text[])",
+            &[&remembered],
+        )
+        .await
+        .at(format_args!("shard {shard}: listing writers"))?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
 /// Waits until every writer of `remembered` has ended.
@@ -77,7 +97,6 @@ pub(crate) async fn wait_out(
 pub(crate) async fn ended(
     mut remembered: BTreeSet<String>,
     client: &Connected,
-    tables: &[MovingTable],
     deadline: Instant,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -94,8 +113,7 @@ pub(crate) async fn ended(
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
-        let now = writers(client, tables, shard).await?;
-        remembered.retain(|writer| now.contains(writer));
+        remembered = remaining(&remembered, client, shard).await?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ mod fleet;
 mod goals;
 mod ground;
 mod impact;
+mod load;
 mod memory;
 mod native;
 mod ours;
@@ -137,7 +138,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         window::measure(&options.programs, options.cutovers(), &mut report)?;
     }
     if options.wants(Part::Fleet) {
-        fleet::measure(&options.programs, &mut report)?;
+        fleet::measure(&options.programs, options.quick, &mut report)?;
     }
     if options.wants(Part::Agents) {
         let work = (options.items(), options.rounds());
@@ -183,7 +184,7 @@ fn beside_peers(options: &Options, samples: &mut Samples) -> anyhow::Result<()> 
         apply::round(&ground, (&source, &ours), options.items(), samples)?;
     }
     if options.wants(Part::Impact) || options.wants(Part::Throttle) {
-        let load = impact::Load::new(&source, ground.folder(), options.items())?;
+        let load = load::Load::new(&source, ground.folder(), options.items())?;
         let (seconds, loads) = (options.load_seconds(), rounds(Part::Impact));
         for round in 1..=loads {
             eprintln!("round {round} of {loads}: an application beside a migration");

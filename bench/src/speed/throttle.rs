@@ -2,7 +2,7 @@
 
 use super::figures::Samples;
 use super::ground::Ground;
-use super::impact::{Load, Running, Transaction, now, quantile};
+use super::load::{Load, OF_THE_LAST, Transaction, now, quantile, tell_until};
 use super::ours;
 use std::time::Duration;
 
@@ -14,9 +14,6 @@ const MOST_STEPS: usize = 6;
 const ABOVE_ALONE: f64 = 1.5;
 /// More than the default, so that a copy at full speed costs the lighter load more than the set point allows.
 const STREAMS: &str = "8";
-/// The application tells its p99 this often, of as long before.
-const REPORTS: Duration = Duration::from_secs(1);
-const OF_THE_LAST: u128 = 2_000_000;
 /// What is left out behind each step of the load, microseconds.
 const SETTLING: u128 = 5_000_000;
 
@@ -99,7 +96,8 @@ fn steps(ground: &Ground, load: &Load<'_>, seconds: u32, id: &str) -> anyhow::Re
         let begun = now();
         let mut running = load.start(share, seconds, "step")?;
         let pid = running.pid();
-        let ended = report_until(ground, load, &mut running, id, |p99| {
+        let told = (load, &mut running, "step");
+        let ended = tell_until(ground, told, id, ours::is_copied, |p99| {
             if now() > begun + SETTLING {
                 seen.told.push((name, p99));
             }
@@ -111,29 +109,4 @@ fn steps(ground: &Ground, load: &Load<'_>, seconds: u32, id: &str) -> anyhow::Re
         }
     }
     Ok(seen)
-}
-
-/// Tells the p99 until the load or the copy is over; whether the copy is.
-fn report_until(
-    ground: &Ground,
-    load: &Load<'_>,
-    running: &mut Running,
-    id: &str,
-    mut keep: impl FnMut(f64),
-) -> anyhow::Result<bool> {
-    while !running.is_over()? {
-        std::thread::sleep(REPORTS);
-        let mut last = load.logged("step", running.pid())?;
-        let from = now() - OF_THE_LAST;
-        last.retain(|transaction| transaction.at >= from);
-        if !last.is_empty() {
-            let p99 = quantile(&last, 0.99)? / 1000.0;
-            ground.report_latency("bench", p99)?;
-            keep(p99);
-        }
-        if ours::is_copied(&ground.show(id)?) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -78,6 +78,8 @@ pub(super) fn settings(name: &str, keep: bool, disk: Option<&Disk>) -> cluster::
     let options = options
         .setting("shared_buffers", "128MB")
         .setting("max_wal_size", "4GB")
-        .setting("checkpoint_timeout", "15min");
+        .setting("checkpoint_timeout", "15min")
+        // As busy servers are set: a little often, and not all that a minute wrote at once.
+        .setting("autovacuum_naptime", "10s");
     if keep { options.keep() } else { options }
 }

@@ -149,10 +149,26 @@ impl Controller {
             table.insert(id.clone(), (attempt, Attempt::Begun(map.version)));
         });
         fail_point::hit(fail_points::BEGUN).await?;
+        self.rehearse_flip(id, direction).await;
         Ok(CutoverAnswer::Begun {
             attempt,
             map_version: map.version,
         })
+    }
+
+    /// Holds the row and writes the flip once, and takes it back: writes are not refused yet, and the store's session
+    /// knows then what it will be asked. What keeps it from that is met, and said, by the seal.
+    async fn rehearse_flip(&self, id: &MigrationId, direction: Direction) {
+        let rehearsed = async {
+            let mut sealed = self.inner.store.seal(id).await?;
+            let (change, next) = flip_of(&*sealed, direction)?;
+            let written = sealed.write(&change, &next).await;
+            sealed.release().await;
+            Ok::<(), ControlError>(written?)
+        };
+        if let Err(error) = rehearsed.await {
+            tracing::debug!(migration = %id, %error, "the flip was not rehearsed");
+        }
     }
 
     /// Another migration of the map whose write stop is under way: one of the two would be in vain, because each

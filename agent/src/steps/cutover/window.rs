@@ -187,7 +187,7 @@ impl Attempt<'_> {
         fail_point::hit(fenced_point(self.parties.direction)).await?;
         let waiting = Instant::now();
         let (client, shard) = self.losing();
-        wait_out::ended(writers, client, &keyed, self.deadline, shard).await?;
+        wait_out::ended(writers, client, self.deadline, shard).await?;
         self.window.wait_out = millis(waiting);
 
         // The controller holds the migration's row meanwhile, and not before: a command would have to wait for the
@@ -279,7 +279,7 @@ impl Attempt<'_> {
         let ((), writers) = wait_out::behind(closing, client, &keyed, shard).await?;
         fail_point::hit("cutover.sealed").await?;
         let waiting = Instant::now();
-        wait_out::ended(writers, client, &keyed, self.deadline, shard).await?;
+        wait_out::ended(writers, client, self.deadline, shard).await?;
         Ok(millis(waiting))
     }
 
@@ -347,7 +347,8 @@ async fn rehearse(
     sessions: &Sessions,
 ) -> Result<String, StepError> {
     let (losing, shard) = (&sessions.losing, parties.sides.origin.name.as_str());
-    wait_out::writers(losing, &context.keyed(), shard).await?;
+    let writers = wait_out::writers(losing, &context.keyed(), shard).await?;
+    wait_out::remaining(&writers, losing, shard).await?;
     dirty::rehearse(context, &parties.sides, &sessions.both()).await?;
     sequences::values(losing, &facts.sequences, shard).await?;
     standbys_flushed(context, parties, losing, Instant::now() + budget(context)).await?;

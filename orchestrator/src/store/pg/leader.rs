@@ -58,22 +58,33 @@ const SELECT: &str = "select term, holder, url, case when term = 0 then now() el
 impl PgStore {
     /// A transaction that may write: it has proved the term, and no other one begins before it ends.
     pub(super) async fn begin(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
-        let (term, holder) = self.own.get().ok_or(StoreError::NotLeading)?;
+        let (term, holder) = self.leads()?;
         let mut transaction = self.pool.begin().await?;
         let proved = sqlx::query("select prove_term($1, $2)")
             .bind(term.0)
             .bind(holder.as_str())
             .execute(&mut *transaction)
             .await;
-        match proved.map_err(StoreError::from) {
-            Ok(_) => Ok(transaction),
-            Err(error) => {
-                if matches!(error, StoreError::NotLeading) {
-                    self.own.forget(term);
-                }
-                Err(error)
-            }
+        self.judged(term, proved)?;
+        Ok(transaction)
+    }
+
+    /// The term under which this handle leads.
+    pub(super) fn leads(&self) -> Result<(Term, InstanceId), StoreError> {
+        self.own.get().ok_or(StoreError::NotLeading)
+    }
+
+    /// The answer to a proof of `term`, which is forgotten when it is over.
+    pub(super) fn judged<T>(
+        &self,
+        term: Term,
+        proved: Result<T, sqlx::Error>,
+    ) -> Result<T, StoreError> {
+        let proved = proved.map_err(StoreError::from);
+        if matches!(proved, Err(StoreError::NotLeading)) {
+            self.own.forget(term);
         }
+        proved
     }
 
     pub(super) async fn select_leader(&self) -> Result<Option<Leader>, StoreError> {

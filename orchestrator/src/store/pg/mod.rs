@@ -40,6 +40,8 @@ use tokio::sync::Mutex;
 
 /// Sessions at most.
 const SESSIONS: u32 = 16;
+/// Cutovers at most between their seal and their flip.
+const HOLDING: u32 = 8;
 /// Longest wait for a free session.
 const SESSION_WAIT: Duration = Duration::from_secs(5);
 /// Another controller leads; raised by the schema.
@@ -61,6 +63,10 @@ const MIGRATION_WAIT: &str = "set lock_timeout = '60s'";
 #[derive(Debug, Clone)]
 pub struct PgStore {
     pool: PgPool,
+    /// Sessions that hold a row between seal and flip. They do nothing else, so that the one of a seal has done before
+    /// what is asked of it while writes are refused: a session's first time takes milliseconds.
+    holding: PgPool,
+    held: Arc<std::sync::Mutex<Option<seal::Seen>>>,
     incarnation: String,
     known: known::Known,
     open: Arc<open::Open>,
@@ -85,12 +91,15 @@ impl PgStore {
         let options = options
             .application_name("shardwright/controller")
             .options(SETTINGS);
-        let pool = PgPoolOptions::new()
-            .max_connections(SESSIONS)
+        let pools = PgPoolOptions::new()
             .acquire_timeout(SESSION_WAIT)
-            .after_release(|session, _| Box::pin(end_transaction(session)))
-            .connect_with(options)
-            .await?;
+            .after_release(|session, _| Box::pin(end_transaction(session)));
+        let holding = pools.clone().max_connections(HOLDING);
+        // A rehearsal comes right before; it says as well whether the session lives, and not while writes are refused.
+        let holding = holding.test_before_acquire(false);
+        let holding = holding.connect_lazy_with(options.clone());
+        let pool = pools.max_connections(SESSIONS).connect_with(options);
+        let pool = pool.await?;
         migrate(&pool).await?;
         let (incarnation,): (sqlx::types::Uuid,) =
             sqlx::query_as("select incarnation from store_identity")
@@ -98,6 +107,8 @@ impl PgStore {
                 .await?;
         Ok(Self {
             pool,
+            holding,
+            held: Arc::default(),
             incarnation: incarnation.to_string(),
             known: known::Known::default(),
             open: Arc::default(),

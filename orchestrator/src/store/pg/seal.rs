@@ -7,64 +7,105 @@ use super::migrations::{Refusal, apply, snapshot};
 use super::rows::missing;
 use crate::store::pieces::Delta;
 use crate::store::{Answer, Change, Sealed, Snapshot, StoreError};
+use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use plans::id::MigrationId;
 use plans::shard_map::ShardMap;
-use sqlx::{Postgres, Transaction};
+use sqlx::{PgConnection, Postgres, Transaction};
+use std::sync::{MutexGuard, PoisonError};
 
 struct PgSealed {
     transaction: Transaction<'static, Postgres>,
+    seen: Seen,
+}
+
+/// A migration and its map, as the seal before read them.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    stand: Stand,
     snapshot: Snapshot,
     map: ShardMap,
+}
+
+/// How a migration and its map stand: the same again means that nothing was written to either. A restored store may
+/// have other rows under the same numbers, but not of the same transaction and time.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+struct Stand {
+    revision: Option<i64>,
+    written: Option<String>,
+    version: Option<i64>,
+    made: Option<DateTime<Utc>>,
 }
 
 impl PgStore {
     /// `no key update`: rows that refer to the migration can still be written.
     pub(super) async fn hold_row(&self, id: &MigrationId) -> Result<Box<dyn Sealed>, StoreError> {
-        let mut transaction = self.begin().await?;
-        sqlx::query(
-            "select from map where name = \
-             (select map from migration where id = $1 for no key update) for update",
-        )
-        .bind(id.as_str())
-        .execute(&mut *transaction)
-        .await?;
-        let snapshot = snapshot(&mut transaction, id)
+        let (term, holder) = self.leads()?;
+        let mut transaction = self.holding.begin().await?;
+        let held = sqlx::query_as("select * from hold($1, $2, $3)")
+            .bind(term.0)
+            .bind(holder.as_str())
+            .bind(id.as_str())
+            .fetch_one(&mut *transaction)
+            .await;
+        let stand: Stand = self.judged(term, held)?;
+        let last = self.last_held().clone();
+        let same = last.filter(|seen| seen.snapshot.migration.id == *id && seen.stand == stand);
+        let seen = match same {
+            Some(seen) => seen,
+            None => self.read_held(&mut transaction, id, stand).await?,
+        };
+        *self.last_held() = Some(seen.clone());
+        Ok(Box::new(PgSealed { transaction, seen }))
+    }
+
+    /// What was held last.
+    fn last_held(&self) -> MutexGuard<'_, Option<Seen>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn read_held(
+        &self,
+        session: &mut PgConnection,
+        id: &MigrationId,
+        stand: Stand,
+    ) -> Result<Seen, StoreError> {
+        let snapshot = snapshot(session, id)
             .await?
             .ok_or_else(|| missing("migration", id.as_str()))?;
         let name = &snapshot.migration.plan.map;
         let keys = Part::Keys(&snapshot.migration.plan.moving.keys);
-        let map = load(self, &mut transaction, name, keys)
+        let map = load(self, session, name, keys)
             .await?
             .ok_or_else(|| missing("map", name.as_str()))?;
-        Ok(Box::new(PgSealed {
-            transaction,
+        Ok(Seen {
+            stand,
             snapshot,
             map,
-        }))
+        })
     }
 }
 
 impl std::fmt::Debug for PgSealed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PgSealed")
-            .field("migration", &self.snapshot.migration.id)
+            .field("migration", &self.seen.snapshot.migration.id)
             .finish_non_exhaustive()
     }
 }
 
 impl Sealed for PgSealed {
     fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
+        &self.seen.snapshot
     }
 
     fn map(&self) -> &ShardMap {
-        &self.map
+        &self.seen.map
     }
 
     fn write<'a>(&'a mut self, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()> {
         Box::pin(async move {
-            let delta = Delta::between(&self.map, map);
+            let delta = Delta::between(&self.seen.map, map);
             let id = &change.migration.id;
             let version = NewVersion {
                 map: &map.name,
