@@ -11,14 +11,15 @@ const FIRST: f64 = 0.1;
 /// Of the error, per second; at twice the delay of a report and its smoothing the loop is still damped.
 const GAIN: f64 = 0.3;
 /// The same where the p99 is beyond twice its set point: requests queue up then, and a slow answer prolongs that.
-const HASTE: f64 = 0.8;
+const HASTE: f64 = 1.6;
 const FAR: f64 = std::f64::consts::LN_2;
 /// Reports are smoothed over this many seconds.
 const SMOOTH_S: f64 = 1.0;
 /// The error that counts at most: a factor of four and a half.
 const MOST_ERROR: f64 = 1.5;
-/// The largest steps of the share's logarithm for one report: down, and up.
-const DOWN: f64 = -1.2;
+/// The largest steps of the share's logarithm for one report: down, to a tenth, because a few streams that run for a
+/// third of the time still take all that the application needs, and up.
+const DOWN: f64 = -2.3;
 const UP: f64 = 0.25;
 /// Seconds that one report stands for, at least and at most.
 const REPORT_S: (f64, f64) = (0.05, 2.0);

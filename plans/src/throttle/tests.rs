@@ -91,7 +91,7 @@ fn the_applications_p99_is_held_at_its_set_point_through_steps_of_its_load() {
 }
 
 #[test]
-fn requests_that_queue_up_cut_the_share_within_three_reports() {
+fn requests_that_queue_up_cut_the_share_within_two_reports() {
     let mut plant = Plant::new();
     plant.run(0.3, 70);
     let before = plant.share;
@@ -99,7 +99,7 @@ fn requests_that_queue_up_cut_the_share_within_three_reports() {
         latency_ms: Some(SET_POINT),
         ..Throttle::default()
     };
-    for _ in 0..3 {
+    for _ in 0..2 {
         plant.now_ms += 1000;
         let signals = Signals {
             application: Some(Reading {
