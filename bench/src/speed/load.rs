@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const CLIENTS: &str = "16";
 /// What the application does by itself while it holds a connection, so that its pool is what it has the least of, as
 /// is usual, and not the cores, which are the migration's too.
-const OWN_WORK: &str = "4 ms";
+const OWN_WORK: &str = "12 ms";
 /// The application tells its p99 this often, of as long before.
 const REPORTS: Duration = Duration::from_secs(1);
 pub(crate) const OF_THE_LAST: u128 = 2_000_000;

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// Shares of the most that the source can do, one after the other, again and again until the copy has ended.
 const STEPS: [(&str, f64); 3] = [("low", 0.3), ("high", 0.7), ("low", 0.3)];
+/// How long each lasts, so that a copy of the full data set sees all of them.
+const STEP_SECONDS: u32 = 15;
 /// A copy that is held for longer than this has shown enough.
 const MOST_STEPS: usize = 6;
 /// The set point, in p99s of the heavier load alone.
@@ -39,7 +41,7 @@ pub(crate) fn round(
     ground.shardwright(&["set", "latency", &id, &set_point.to_string()])?;
     ground.shardwright(&["set", "streams", &id, STREAMS])?;
     let begun = now();
-    let seen = steps(ground, load, seconds, &id)?;
+    let seen = steps(ground, load, &id)?;
     let span = Duration::from_micros(u64::try_from(now() - begun)?);
     samples.add("throttle.copy_seconds", span.as_secs_f64());
     ours::take_back(ground, &id)?;
@@ -90,11 +92,11 @@ fn middle(mut values: Vec<f64>) -> f64 {
 }
 
 /// Lets the load step until the copy has ended.
-fn steps(ground: &Ground, load: &Load<'_>, seconds: u32, id: &str) -> anyhow::Result<Seen> {
+fn steps(ground: &Ground, load: &Load<'_>, id: &str) -> anyhow::Result<Seen> {
     let mut seen = Seen::default();
     for (name, share) in STEPS.into_iter().cycle().take(MOST_STEPS) {
         let begun = now();
-        let mut running = load.start(share, seconds, "step")?;
+        let mut running = load.start(share, STEP_SECONDS, "step")?;
         let pid = running.pid();
         let told = (load, &mut running, "step");
         let ended = tell_until(ground, told, id, ours::is_copied, |p99| {
