@@ -13,7 +13,7 @@ use plans::key_set::KeySet;
 use plans::names::{SCHEMA, away_function, away_trigger};
 use plans::plan::ShardRef;
 use plans::request::Options;
-use plans::table::{MovingTable, quote_ident, quote_literal};
+use plans::table::{MovingTable, quote_literal};
 use tokio_postgres::Client;
 
 use super::{inventory, load};
@@ -26,7 +26,7 @@ use crate::pg::delete::{Closed, Deletion};
 use crate::pg::dual_write::Proof;
 use crate::pg::epoch::{self, Token};
 use crate::pg::shard::Shard;
-use crate::pg::{catalog, guard, home, snapshot};
+use crate::pg::{catalog, guard, home, publication, snapshot};
 
 /// How often a slot is tried that somebody reads from.
 const SLOT_TRIES: u32 = 50;
@@ -119,16 +119,20 @@ impl Left {
     async fn end_streams(&self, seen: &Inventory, swept: &mut Swept) -> Result<(), StepError> {
         let whose = Whose::Migration(self.token.migration.clone());
         for object in seen.objects.iter().filter(|object| object.whose == whose) {
-            let sql = match object.kind {
+            let (shard, name) = (self.shard.name.as_str(), object.name.as_str());
+            let what = format!("shard {shard}: dropping {} {name}", object.kind);
+            match object.kind {
                 ObjectKind::Slot => {
-                    self.free(&object.name).await?;
-                    format!(
+                    self.free(name).await?;
+                    let sql = format!(
                         "select pg_catalog.pg_drop_replication_slot(slot_name) from pg_catalog.pg_replication_slots where slot_name = {}",
-                        quote_literal(&object.name)
-                    )
+                        quote_literal(name)
+                    );
+                    let dropped = epoch::execute(&self.session, &self.token, &sql);
+                    dropped.await.at(&what)?;
                 }
                 ObjectKind::Publication => {
-                    format!("drop publication if exists {}", quote_ident(&object.name))
+                    publication::drop(&self.session, Some(&self.token), name, shard).await?;
                 }
                 ObjectKind::Trigger
                 | ObjectKind::EventTrigger
@@ -138,14 +142,7 @@ impl Left {
                 | ObjectKind::StandbyName
                 | ObjectKind::Session
                 | ObjectKind::Schema => continue,
-            };
-            let what = format!(
-                "shard {}: dropping {} {}",
-                self.shard.name, object.kind, object.name
-            );
-            epoch::execute(&self.session, &self.token, &sql)
-                .await
-                .at(&what)?;
+            }
             swept.done.push(what);
         }
         Ok(())

@@ -230,14 +230,28 @@ impl Away<'_> {
                 self.triggers_sql(table, refused, &role)
             };
             if instead {
-                let about = (index, self.tables);
-                sql.push_str("; ");
-                sql.push_str(&guard::drop_triggers_sql(&self.token.migration, about));
+                sql = self.handover_sql(index, &sql);
             }
             let what = format!("{what} of {}", table.table);
             guard::with_short_locks(client, self.token, &sql, &what).await?;
         }
         Ok(())
+    }
+
+    /// `put`, then the move's own guard goes.
+    ///
+    /// The lock that a DROP TRIGGER takes comes first: with the weaker one of CREATE TRIGGER in hand, waiting for it is a
+    /// deadlock with whoever has read the table and goes on to write to it, and that transaction may be the one to fail.
+    fn handover_sql(&self, index: usize, put: &str) -> String {
+        let table = &self.tables[index];
+        let on = if guard::has_them_from_the_top(self.tables, index) {
+            &table.table
+        } else {
+            table.top()
+        };
+        let drops = guard::drop_triggers_sql(&self.token.migration, (index, self.tables));
+        let on = on.sql();
+        format!("lock table {on} in access exclusive mode; {put}; {drops}")
     }
 
     fn drop_sql(&self, table: &MovingTable) -> String {

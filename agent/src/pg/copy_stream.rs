@@ -75,19 +75,18 @@ impl Extent {
     }
 }
 
-/// Copies the rows of one extent that match `predicate`; both sessions are in their transactions.
+/// Copies the rows of one extent that match `predicate`; the sessions of both shards are in their transactions.
 ///
 /// Returns rows and bytes. `moved` is told of rows and bytes that have been sent on, and may take its time.
 pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
-    source: &Client,
-    target: &Client,
+    ((source, from), (target, to)): ((&Client, &str), (&Client, &str)),
     table: &MovingTable,
     extent: &Extent,
     predicate: &str,
     moved: impl Fn(u64, u64) -> F,
 ) -> Result<(u64, u64), StepError> {
-    let reading = format!("copying {}: reading", table.table);
-    let writing = format!("copying {}: writing", table.table);
+    let reading = format!("shard {from}: copying {}: reading", table.table);
+    let writing = format!("shard {to}: copying {}: writing", table.table);
     let columns: Vec<String> = table
         .written_columns()
         .map(|c| quote_ident(&c.name))

@@ -1,6 +1,6 @@
 //! Markers: transactional logical messages that name a point in a change stream.
 //!
-//! A position in the log says nothing about commits that are acknowledged but not yet written (E7);
+//! A position in the log says nothing about commits that are acknowledged but not yet written;
 //! a marker that has arrived proves that everything committed before it has arrived.
 
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@
 
 use connect::Connected;
 use plans::names::Direction;
-use plans::table::quote_literal;
+use plans::table::{quote_ident, quote_literal};
 use tokio_postgres::Client;
 
 use super::epoch::{self, Token};
@@ -40,6 +40,58 @@ pub(crate) async fn create(
     epoch::execute(client, token, &sql)
         .await
         .at(format_args!("shard {shard}: creating publication {name}"))
+}
+
+/// Drops a publication if it is there; with `token` its statements prove the epoch.
+///
+/// Its tables are taken out of it first: a write looks up which publications a table has, and then each of them, and
+/// fails where one is gone in between (`cache lookup failed for publication`).
+pub(crate) async fn drop(
+    client: &Client,
+    token: Option<&Token>,
+    name: &str,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: dropping publication {name}");
+    let tables = client
+        .query_one(
+            "select pg_catalog.string_agg(pg_catalog.format('only %I.%I', n.nspname, c.relname), ', ')
+             from pg_catalog.pg_publication p
+             join pg_catalog.pg_publication_rel r on r.prpubid = p.oid
+             join pg_catalog.pg_class c on c.oid = r.prrelid
+             join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+             where p.pubname = $1",
+            &[&name],
+        )
+        .await
+        .at(&what)?;
+    let quoted = quote_ident(name);
+    if let Some(tables) = tables.get::<_, Option<String>>(0) {
+        let sql = format!(
+            "set local lock_timeout = '1s'; alter publication {quoted} drop table {tables}"
+        );
+        if let Err(error) = run(client, token, &sql).await {
+            tracing::debug!(publication = name, %error, "it is dropped with its tables");
+        }
+    }
+    let sql = format!("drop publication if exists {quoted}");
+    run(client, token, &sql).await.at(&what)
+}
+
+/// Runs `sql` in a transaction of its own.
+async fn run(
+    client: &Client,
+    token: Option<&Token>,
+    sql: &str,
+) -> Result<(), tokio_postgres::Error> {
+    let Some(token) = token else {
+        let done = client.batch_execute(&format!("begin; {sql}; commit")).await;
+        if done.is_err() {
+            epoch::rollback(client).await;
+        }
+        return done;
+    };
+    epoch::execute(client, token, sql).await
 }
 
 /// Refuses unless the publication is there as it was made.

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_that_does_not_see_what_the_slot_saw_does_not_dominate() {
-        // Written to the log before the slot's point, and still waiting for a standby (E1).
+        // Written to the log before the slot's point, and still waiting for a standby.
         assert!(!snapshot("729:729:").dominates(&snapshot("729:730:")));
         assert!(!snapshot("729:735:729").dominates(&snapshot("729:730:")));
         assert!(snapshot("730:735:731").dominates(&snapshot("729:730:")));

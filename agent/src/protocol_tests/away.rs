@@ -6,7 +6,8 @@ use plans::key::Key;
 use plans::key_set::KeySet;
 use tokio_postgres::Client;
 
-use super::bench::{Bench, ITEM, state};
+use super::bench::{Bench, ITEM, pid, state};
+use super::shard::until;
 use crate::pg::away::Away;
 use crate::pg::epoch::{self, Token};
 use crate::pg::{guard, others, register};
@@ -101,6 +102,30 @@ async fn a_finished_move_hands_its_keys_to_one_guard_that_stays() {
         .unwrap_or_default()
         .to_owned();
     assert_eq!(detail, "map=m version>=9");
+}
+
+#[tokio::test]
+async fn who_has_read_a_table_can_write_to_it_while_its_guard_is_handed_over() {
+    let bench = Bench::new("handover", ITEM).await;
+    bench.guard(&bench.source, CLOSED).await;
+    let ours = bench.ours(&bench.source).await;
+    let (app, observer) = (bench.source.session().await, bench.source.session().await);
+    let read = "begin; select count(*) from public.item";
+    app.batch_execute(read).await.expect("read");
+    let (us, map) = (pid(&ours).await, MapName::from("m"));
+    let away = away(&bench, &bench.token, &bench.keys, &map);
+    let going_on = async {
+        until("the handover waits for the reader", || async {
+            let waits = "select exists (select from pg_locks where pid = $1 and not granted)";
+            let row = observer.query_one(waits, &[&us]).await;
+            row.expect("read").get(0)
+        })
+        .await;
+        insert(&app, 250, 1).await.expect("no deadlock");
+        app.batch_execute("commit").await.expect("committed");
+    };
+    let (given, ()) = tokio::join!(away.give(&ours, 8), going_on);
+    given.expect("given");
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 
 use plans::names::Direction;
 
-use super::bench::{Bench, ITEM};
+use super::bench::{Bench, ITEM, pid};
+use super::shard::until;
 use crate::error::StepError;
 use crate::pg::publication;
 
@@ -83,4 +84,34 @@ async fn a_publication_that_goes_meanwhile_loses_rows_only_where_it_is_found() {
         );
     }
     check(&bench).await.expect_err("gone");
+}
+
+#[tokio::test]
+async fn a_publication_gives_its_tables_up_before_it_goes() {
+    let bench = Bench::new("given_up", ITEM).await;
+    let name = bench.token.migration.publication(FORWARD);
+    bench.capture(FORWARD).await;
+    let (ours, other) = (
+        bench.ours(&bench.source).await,
+        bench.source.session().await,
+    );
+    let held = "begin; lock table public.item in share update exclusive mode";
+    other.batch_execute(held).await.expect("held");
+    let us = pid(&ours).await;
+    let dropped = publication::drop(&ours, Some(&bench.token), &name, "s");
+    let letting_go = async {
+        until("the table is to be taken out", || async {
+            let waits = "select exists (select from pg_locks where pid = $1 and not granted \
+                         and relation = 'public.item'::regclass)";
+            let row = other.query_one(waits, &[&us]).await;
+            row.expect("read").get(0)
+        })
+        .await;
+        other.batch_execute("rollback").await.expect("let go");
+    };
+    let (dropped, ()) = tokio::join!(dropped, letting_go);
+    dropped.expect("dropped");
+    let left = "select count(*) from pg_publication";
+    let left = other.query_one(left, &[]).await.expect("counted");
+    assert_eq!(left.get::<_, i64>(0), 0);
 }

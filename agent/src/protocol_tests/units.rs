@@ -71,8 +71,7 @@ async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
     let extent = Extent::Keys(keys.clone());
     let table = &bench.tables[0];
     copy_chunk(
-        &source,
-        &target,
+        ((&source, "s"), (&target, "t")),
         table,
         &extent,
         &bench.predicate(),

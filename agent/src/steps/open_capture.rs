@@ -1,6 +1,6 @@
 //! Opens capture on the source: guards, publication, slot, held snapshot, progress row.
 //!
-//! The publication comes before the slot, or the stream is dead for ever (E11).
+//! The publication comes before the slot, or the stream is dead for ever.
 //! A second run drops the slot and makes it again: nothing was copied from it yet, or the copy is void.
 
 use std::time::Duration;
@@ -191,10 +191,7 @@ pub(super) async fn unpublish(
     shard: &str,
 ) -> Result<(), StepError> {
     let name = context.dispatch.migration.publication(direction);
-    let sql = format!("drop publication if exists {name}");
-    epoch::execute(session, &context.token_for_cleanup(), &sql)
-        .await
-        .at(format_args!("shard {shard}: dropping publication {name}"))
+    publication::drop(session, Some(&context.token_for_cleanup()), &name, shard).await
 }
 
 /// Writes the first progress row on the shard that the stream will write to; `opened`: its changes are the

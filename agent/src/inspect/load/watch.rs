@@ -22,6 +22,7 @@ use super::tally::{Cost, Tally};
 use super::{Sharded, key_from};
 use crate::error::{At, StepError};
 use crate::pg::decode::{Change, OldRow, Tuple, Value, decode};
+use crate::pg::publication;
 
 /// Changes that are asked for at a time; a transaction is never divided.
 const BATCH: i32 = 50_000;
@@ -58,7 +59,7 @@ pub(super) async fn run(
     let name = format!("{LOAD_PREFIX}{}", uuid::Uuid::new_v4().simple());
     let outcome = publish_and_read(&client, task, &fit, &name, tally).await;
     // A connection that broke leaves the publication to the next sweep; the slot went with it.
-    let dropped = drop_publication(&client, &name, shard).await;
+    let dropped = publication::drop(&client, None, &name, shard).await;
     watched.for_ms = outcome?;
     dropped?;
     Ok(watched)
@@ -113,7 +114,7 @@ pub(super) async fn sweep(client: &Client, shard: &str) -> Result<(), StepError>
     for row in rows {
         let name: String = row.get(0);
         if lock(client, &name, shard).await? {
-            drop_publication(client, &name, shard).await?;
+            publication::drop(client, None, &name, shard).await?;
         }
     }
     Ok(())
@@ -129,13 +130,6 @@ async fn lock(client: &Client, name: &str, shard: &str) -> Result<bool, StepErro
         .await
         .at(format_args!("shard {shard}: locking publication {name}"))?;
     Ok(row.get(0))
-}
-
-async fn drop_publication(client: &Client, name: &str, shard: &str) -> Result<(), StepError> {
-    client
-        .batch_execute(&format!("drop publication if exists {}", quote_ident(name)))
-        .await
-        .at(format_args!("shard {shard}: dropping publication {name}"))
 }
 
 async fn publish_and_read(

@@ -48,7 +48,8 @@ pub(super) async fn copy(
             .moving(context, chunk.table, chunk.ordinal, rows, bytes);
         turn.spend(bytes - spent.swap(bytes, Ordering::Relaxed))
     };
-    let (rows, bytes) = copy_chunk(from, into, table, &chunk.extent, &predicate, moved).await?;
+    let sides = ((from, source.as_str()), (into, target.as_str()));
+    let (rows, bytes) = copy_chunk(sides, table, &chunk.extent, &predicate, moved).await?;
     if matches!(chunk.extent, Extent::Blocks(_)) {
         check_filenode(from, table, chunk.filenode, source).await?;
     }

@@ -2,7 +2,7 @@
 //!
 //! A later snapshot must dominate the slot's (G1): then each transaction is in a copy made with it or in the
 //! stream. A barrier is committed before anything is copied with it (G2): a crash of the source can then take
-//! back nothing that the snapshot saw, nor give its transaction ids to others (E21).
+//! back nothing that the snapshot saw, nor give its transaction ids to others.
 //! Holders keep the current one importable while agents come and go.
 
 use std::time::Duration;
