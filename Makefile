@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-matrix operations lint fmt demo demo-pgbench torture bench clean
+.PHONY: help setup build test test-ui test-matrix operations screenshots lint fmt demo demo-pgbench torture bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,11 @@ test: ## set up, then run every check and test as CI does
 	@scripts/setup test
 	@scripts/test
 
+test-ui: ## install what they need, then run the tests of the dashboard in a browser alone
+	@scripts/setup ui
+	cargo build --workspace --locked --bins
+	@scripts/test browser
+
 test-matrix: ## split, merge and move between PostgreSQL 15 to 18; writes the table of docs/compatibility.md
 	@scripts/setup matrix
 	@scripts/test-matrix $(ARGS)
@@ -26,6 +31,11 @@ operations: ## run every operation on every kind of map, online and offline, und
 	@scripts/setup test
 	cargo build --workspace --locked --bins
 	@scripts/test operations
+
+screenshots: ## make the pictures of the documentation again, of a real migration
+	@scripts/setup ui
+	cargo build --workspace --locked --bins
+	@scripts/in-memory cargo test --workspace --locked --test browser -- --ignored pictures
 
 lint: ## formatting, clippy, licences and sources
 	@scripts/setup test

@@ -6,8 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use caller::Caller;
 use plans::id::MigrationId;
 use plans::wire::{Claim, CutoverAnswer, CutoverCall, Heartbeat, HeartbeatReply, Report, Work};
+use reqwest::Method;
 use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -73,7 +75,7 @@ pub struct Controller {
     urls: Arc<[String]>,
     /// Where the leader is, as far as is known.
     leader: watch::Sender<String>,
-    http: reqwest::Client,
+    caller: Caller,
 }
 
 /// What a controller says of itself; the rest does not matter here.
@@ -85,14 +87,14 @@ struct Health {
 
 impl Controller {
     /// Controllers at `urls`, separated by commas, for example `http://127.0.0.1:7432`; nothing is sent yet.
-    pub fn new(urls: &str) -> Self {
+    pub fn new(urls: &str, caller: Caller) -> Self {
         let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         let urls: Arc<[String]> = urls.map(str::to_owned).collect();
         let first = urls.first().cloned().unwrap_or_default();
         Self {
             urls,
             leader: watch::Sender::new(first),
-            http: reqwest::Client::new(),
+            caller,
         }
     }
 
@@ -164,8 +166,9 @@ impl Controller {
         }
         let base = self.leader.borrow().clone();
         let url = format!("{base}/api/v1/migrations/{migration}");
-        let sent = self.http.get(url).timeout(CALL_TIMEOUT).send().await;
-        let response = sent.map_err(|error| not_reached(&base, &error))?;
+        let request = self.caller.request(Method::GET, url);
+        let sent = self.caller.send(request.timeout(CALL_TIMEOUT));
+        let response = sent.await.map_err(|error| not_reached(&base, &error))?;
         if response.status() == reqwest::StatusCode::NOT_FOUND {
             return Ok(None);
         }
@@ -229,9 +232,10 @@ impl Controller {
     ) -> Result<reqwest::Response, ControllerError> {
         let mut leaders = self.leader.subscribe();
         let base = leaders.borrow_and_update().clone();
-        let request = self.http.post(format!("{base}{path}")).json(body);
+        let request = self.caller.request(Method::POST, format!("{base}{path}"));
+        let request = request.json(body).timeout(timeout);
         let sent = tokio::select! {
-            sent = request.timeout(timeout).send() => sent,
+            sent = self.caller.send(request) => sent,
             // The sender lives as long as `self`.
             _ = leaders.changed() => return Err(ControllerError::Unreachable {
                 url: base,
@@ -270,8 +274,11 @@ impl Controller {
         let known = self.leader.borrow().clone();
         let named = self.urls.iter().filter(|url| **url != known);
         let asked = std::iter::once(&known).chain(named).map(|url| async move {
-            let health = self.http.get(format!("{url}/api/v1/health"));
-            let answer = health.timeout(ASK_TIMEOUT).send().await.ok()?;
+            let health = self
+                .caller
+                .request(Method::GET, format!("{url}/api/v1/health"));
+            let asked = self.caller.send(health.timeout(ASK_TIMEOUT));
+            let answer = asked.await.ok()?;
             let health: Health = answer.error_for_status().ok()?.json().await.ok()?;
             Some((health.term?, health.leader?))
         });

@@ -6,6 +6,7 @@
 pub mod controller;
 pub mod dual_write;
 pub mod error;
+pub(crate) mod eta;
 pub(crate) mod inspect;
 pub(crate) mod owned;
 pub(crate) mod pace;
@@ -16,4 +17,5 @@ pub(crate) mod schema;
 pub(crate) mod spool;
 pub(crate) mod steps;
 pub(crate) mod stream;
+pub(crate) mod waits;
 pub mod worker;

@@ -3,7 +3,9 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use agent::controller::Controller;
 use agent::worker::Worker;
+use caller::{Caller, Identity};
 use clap::{Parser, Subcommand};
 
 /// Ends of sessions that we bring about ourselves are told as errors by the libraries; what matters is
@@ -29,6 +31,12 @@ struct Arguments {
     /// Folder for captured changes that cannot be applied yet; it holds rows of the moving tables.
     #[arg(long, env = "SHARDWRIGHT_SPOOL_DIR")]
     spool_dir: Option<PathBuf>,
+    /// The file of this agent's token, where the controllers ask for one.
+    #[arg(long, env = "SHARDWRIGHT_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+    /// PEM file of the authorities that vouch for the controllers; without it those of the system.
+    #[arg(long, env = "SHARDWRIGHT_CA_FILE")]
+    ca_file: Option<PathBuf>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -69,7 +77,12 @@ async fn main() -> anyhow::Result<()> {
     let controllers = arguments.controller.join(",");
     tracing::info!(agent = %name, controller = %controllers, "agent started");
     let spools = arguments.spool_dir.unwrap_or_else(|| spool_dir(&name));
-    let worker = Worker::new(&name, &controllers, spools);
+    let identity = Identity {
+        token_file: arguments.token_file,
+        ca_file: arguments.ca_file,
+    };
+    let controller = Controller::new(&controllers, Caller::new(&identity)?);
+    let worker = Worker::new(&name, controller, spools);
     tokio::select! {
         () = worker.run() => {}
         _ = tokio::signal::ctrl_c() => tracing::info!("agent stops; another process may take over"),

@@ -18,6 +18,7 @@ use plans::throttle::Hours;
 use plans::wire::{Dispatch, Progress, StreamStatus};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +52,8 @@ pub(crate) struct Owned {
     /// The controller wants the `hold` step to end.
     pub(crate) end_hold: Notify,
     progress: Mutex<Progress>,
+    /// When the running step ends, as far as anybody can tell.
+    ends: Mutex<Option<Instant>>,
     status: Mutex<Option<StreamStatus>>,
 }
 
@@ -66,13 +69,33 @@ impl Owned {
             holders: tokio::sync::Mutex::new(None),
             end_hold: Notify::new(),
             progress: Mutex::new(Progress::default()),
+            ends: Mutex::new(None),
             status: Mutex::new(None),
         }
     }
 
-    /// The figures of the running step.
+    /// The figures of the running step, as of now.
     pub(crate) fn progress(&self) -> Progress {
-        self.progress.lock().map(|p| p.clone()).unwrap_or_default()
+        let mut progress = self.progress.lock().map(|p| p.clone()).unwrap_or_default();
+        let ends = self.ends.lock().ok().and_then(|ends| *ends);
+        let left = ends.map(|ends| ends.saturating_duration_since(Instant::now()));
+        progress.eta_seconds = left.map(|left| left.as_secs_f64());
+        progress
+    }
+
+    /// Forgets the figures of the step before.
+    pub(crate) fn begin_step(&self) {
+        self.update(|progress| *progress = Progress::default());
+        self.foresee(None);
+    }
+
+    /// The running step takes so many seconds still, all of it; `None` when nobody can tell.
+    pub(crate) fn foresee(&self, seconds: Option<f64>) {
+        let left = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let ends = left.and_then(|left| Instant::now().checked_add(left));
+        if let Ok(mut known) = self.ends.lock() {
+            *known = ends;
+        }
     }
 
     /// Changes the figures of the running step.
@@ -219,7 +242,17 @@ impl Context {
     pub(crate) fn say(&self, message: impl Into<String>) {
         let message = message.into();
         tracing::info!(migration = %self.dispatch.migration, "{message}");
-        self.owned.update(|progress| progress.message = message);
+        self.owned.update(|progress| {
+            progress.message = message;
+            progress.waiting_for = None;
+        });
+    }
+
+    /// Tells the operator that the step goes on once this has ended.
+    pub(crate) fn say_waits(&self, message: String, reason: &str) {
+        self.say(message);
+        self.owned
+            .update(|progress| progress.waiting_for = Some(reason.to_owned()));
     }
 
     /// Waits until heavy work may begin, and says so; at once within the migration's hours.
@@ -232,9 +265,10 @@ impl Context {
     /// Waits for these hours, or until they are taken away; then the step goes on with what it was doing.
     pub(crate) async fn wait_for(&self, hours: Hours) {
         let doing = self.owned.progress().message;
-        self.say(format!("waiting for the hours {hours}"));
+        let reason = format!("the hours {hours}");
+        self.say_waits(format!("waiting for {reason}"), &reason);
         self.owned.pace.until_open().await;
-        self.owned.update(|progress| progress.message = doing);
+        self.say(doing);
     }
 
     /// Creates the migration's row on a shard, or takes it over; it says what moves from where to where.

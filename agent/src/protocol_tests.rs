@@ -50,4 +50,5 @@ mod units;
 mod verify;
 mod versions;
 mod wait_out;
+mod waits;
 mod ways_back;

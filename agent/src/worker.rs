@@ -39,13 +39,13 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// An agent called `name` that works for the controllers at `urls`, separated by commas, and keeps captured
-    /// changes in `spools` while they cannot be applied; they hold rows.
-    pub fn new(name: &str, urls: &str, spools: PathBuf) -> Arc<Self> {
+    /// An agent called `name` that works for `controller`, and keeps captured changes in `spools` while they cannot
+    /// be applied; they hold rows.
+    pub fn new(name: &str, controller: Controller, spools: PathBuf) -> Arc<Self> {
         Arc::new(Self {
             name: AgentName(name.to_owned()),
             instance: InstanceId(uuid::Uuid::new_v4().to_string()),
-            controller: Controller::new(urls),
+            controller,
             spools,
             owned: Mutex::new(HashMap::new()),
         })

@@ -9,9 +9,11 @@ use crate::error::{BoxError, ClientError};
 use crate::retry::Pauses;
 use crate::routes::Routes;
 use crate::sse::Parser;
+use caller::Caller;
 use futures::StreamExt;
 use plans::id::{MapName, MapVersion};
 use plans::shard_map::ShardMap;
+use reqwest::Method;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -35,7 +37,7 @@ pub(crate) struct Feed {
 
 #[derive(Debug)]
 struct Source {
-    http: reqwest::Client,
+    caller: Caller,
     controllers: Controllers,
     name: MapName,
     current: watch::Sender<Arc<Routes>>,
@@ -44,11 +46,11 @@ struct Source {
 
 impl Feed {
     pub(crate) async fn open(
+        caller: Caller,
         controllers: Controllers,
         name: &MapName,
     ) -> Result<Self, ClientError> {
-        let http = reqwest::Client::new();
-        let first = read(&http, &controllers)
+        let first = read(&caller, &controllers)
             .await
             .map_err(|source| ClientError::Fetch {
                 map: name.clone(),
@@ -56,7 +58,7 @@ impl Feed {
                 source,
             })?;
         let source = Arc::new(Source {
-            http,
+            caller,
             controllers,
             name: name.clone(),
             current: watch::Sender::new(Arc::new(first)),
@@ -112,7 +114,7 @@ impl Drop for Feed {
 
 impl Source {
     async fn read(&self) -> Result<(), BoxError> {
-        let routes = read(&self.http, &self.controllers).await?;
+        let routes = read(&self.caller, &self.controllers).await?;
         self.offer(routes);
         Ok(())
     }
@@ -136,8 +138,9 @@ impl Source {
 
     /// Follows the feed until it ends or falls silent.
     async fn listen(&self, url: &str) -> Result<(), BoxError> {
-        let request = self.http.get(format!("{url}/changes")).send();
-        let response = tokio::time::timeout(READ_LIMIT, request).await??;
+        let request = self.caller.request(Method::GET, format!("{url}/changes"));
+        let sent = self.caller.send(request);
+        let response = tokio::time::timeout(READ_LIMIT, sent).await??;
         let response = response.error_for_status()?;
         // A version between the last read and the start of the feed must not be missed.
         self.read().await?;
@@ -171,11 +174,11 @@ async fn follow(source: Arc<Source>) {
 }
 
 /// Asks each controller once, until one answers.
-async fn read(http: &reqwest::Client, controllers: &Controllers) -> Result<Routes, BoxError> {
+async fn read(caller: &Caller, controllers: &Controllers) -> Result<Routes, BoxError> {
     let mut tries = 1;
     loop {
         let asked = controllers.current();
-        match read_at(http, asked.url).await {
+        match read_at(caller, asked.url).await {
             Ok(routes) => return Ok(routes),
             Err(error) => {
                 controllers.failed(&asked);
@@ -188,8 +191,9 @@ async fn read(http: &reqwest::Client, controllers: &Controllers) -> Result<Route
     }
 }
 
-async fn read_at(http: &reqwest::Client, url: &str) -> Result<Routes, BoxError> {
-    let response = http.get(url).timeout(READ_LIMIT).send().await?;
+async fn read_at(caller: &Caller, url: &str) -> Result<Routes, BoxError> {
+    let request = caller.request(Method::GET, url).timeout(READ_LIMIT);
+    let response = caller.send(request).await?;
     let map: ShardMap = response.error_for_status()?.json().await?;
     Ok(Routes::new(map)?)
 }

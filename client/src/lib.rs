@@ -28,7 +28,7 @@ pub use access::ShardAccess;
 pub use error::{BoxError, ClientError, RouteError};
 pub use into_key::IntoKey;
 pub use map::Map;
-pub use options::{Isolation, Options, TransactionOptions};
+pub use options::{Identity, Isolation, Options, TransactionOptions};
 pub use plans::key::{Key, KeyError};
 pub use stats::Stats;
 pub use transaction::Transaction;

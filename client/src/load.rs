@@ -7,7 +7,9 @@
 
 use crate::controllers::Controllers;
 use crate::error::BoxError;
+use caller::Caller;
 use plans::key::Key;
+use reqwest::Method;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,9 +38,9 @@ struct Report {
 
 impl Load {
     /// Starts to report on the map at one of `controllers`, at the end of each window of length `every`.
-    pub(crate) fn start(controllers: Controllers, every: Duration) -> Self {
+    pub(crate) fn start(caller: Caller, controllers: Controllers, every: Duration) -> Self {
         let summary = Arc::new(Mutex::new(Summary::default()));
-        let task = tokio::spawn(report(controllers, Arc::clone(&summary), every));
+        let task = tokio::spawn(report(caller, controllers, Arc::clone(&summary), every));
         Self { summary, task }
     }
 
@@ -55,8 +57,12 @@ impl Drop for Load {
     }
 }
 
-async fn report(controllers: Controllers, summary: Arc<Mutex<Summary>>, every: Duration) {
-    let http = reqwest::Client::new();
+async fn report(
+    caller: Caller,
+    controllers: Controllers,
+    summary: Arc<Mutex<Summary>>,
+    every: Duration,
+) {
     let mut begun = Instant::now();
     loop {
         tokio::time::sleep(every).await;
@@ -71,17 +77,18 @@ async fn report(controllers: Controllers, summary: Arc<Mutex<Summary>>, every: D
             continue;
         }
         let asked = controllers.current();
-        if let Err(error) = post(&http, asked.url, &report).await {
+        if let Err(error) = post(&caller, asked.url, &report).await {
             tracing::debug!(url = asked.url, %error, "load not reported");
             controllers.failed(&asked);
         }
     }
 }
 
-async fn post(http: &reqwest::Client, url: &str, report: &Report) -> Result<(), BoxError> {
+async fn post(caller: &Caller, url: &str, report: &Report) -> Result<(), BoxError> {
     let url = format!("{url}/counters");
-    let request = http.post(url).timeout(POST_LIMIT).json(report);
-    request.send().await?.error_for_status()?;
+    let request = caller.request(Method::POST, url);
+    let sent = caller.send(request.timeout(POST_LIMIT).json(report));
+    sent.await?.error_for_status()?;
     Ok(())
 }
 

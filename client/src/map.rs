@@ -11,6 +11,7 @@ use crate::pool::{Loan, PoolError, Pools};
 use crate::retry::{Pauses, Remedy, refused_at_commit, remedy, remedy_of, remedy_of_connect};
 use crate::stats::{Counters, Stats, count};
 use crate::transaction::Transaction;
+use caller::Caller;
 use futures::future::BoxFuture;
 use plans::id::{MapName, ShardName};
 use plans::shard_map::ShardMap;
@@ -67,11 +68,17 @@ impl Map {
         options: Options,
     ) -> Result<Self, ClientError> {
         let controllers = Controllers::new(controller, name);
+        let caller = Caller::new(&options.identity);
+        let caller = caller.map_err(|error| ClientError::Fetch {
+            map: name.clone(),
+            url: controllers.all(),
+            source: error.into(),
+        })?;
         let inner = Inner {
-            feed: Feed::open(controllers.clone(), name).await?,
+            feed: Feed::open(caller.clone(), controllers.clone(), name).await?,
             load: options
                 .report_load
-                .map(|every| Load::start(controllers, every)),
+                .map(|every| Load::start(caller, controllers, every)),
             pools: Pools::new(access, options.connections),
             options,
             counters: Counters::default(),

@@ -1,5 +1,6 @@
 //! Settings of the library and of one transaction.
 
+pub use caller::Identity;
 use std::time::Duration;
 
 /// Settings of the library.
@@ -15,6 +16,8 @@ pub struct Options {
     pub longest_pause: Duration,
     /// Tells the controller this often which keys were used most, as far as it wants to know; none: never.
     pub report_load: Option<Duration>,
+    /// The token for the controllers and whom to trust about them; by default as the environment says.
+    pub identity: Identity,
 }
 
 impl Default for Options {
@@ -25,6 +28,7 @@ impl Default for Options {
             first_pause: Duration::from_millis(5),
             longest_pause: Duration::from_millis(250),
             report_load: None,
+            identity: Identity::from_environment(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The controller's HTTP interface, as far as the demo uses it.
 
+use crate::report::Foreseen;
 use plans::failure::Failure;
 use plans::id::MapName;
 use plans::inspection::reconcile::Finding;
@@ -9,6 +10,7 @@ use plans::shard_map::{Mapping, ShardMap};
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use reqwest::redirect::Policy;
 use reqwest::{RequestBuilder, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -28,6 +30,9 @@ pub enum ApiError {
         #[source]
         source: reqwest::Error,
     },
+    /// Nothing can be asked.
+    #[error(transparent)]
+    Caller(#[from] caller::CallerError),
     /// Refused.
     #[error("the controller refused {call} with {status}: {problem}")]
     Refused {
@@ -125,6 +130,17 @@ struct Health {
     leader: Option<String>,
 }
 
+/// The controller's report, as far as the demo reads it.
+#[derive(Debug, Clone, Deserialize)]
+struct Told {
+    moves: Vec<ToldMove>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct ToldMove {
+    foreseen: Vec<Foreseen>,
+}
+
 /// A caller of controllers: of the first one, until it does not answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Api {
@@ -136,12 +152,12 @@ pub(crate) struct Api {
 
 impl Api {
     /// `bases` has one address at least.
-    pub(crate) fn new(bases: Vec<String>) -> Self {
-        Self {
-            http: reqwest::Client::new(),
+    pub(crate) fn new(bases: Vec<String>) -> Result<Self, ApiError> {
+        Ok(Self {
+            http: caller::client(Policy::default(), None)?,
             bases: bases.into(),
             turns: Arc::default(),
-        }
+        })
     }
 
     fn base(&self) -> &str {
@@ -217,6 +233,28 @@ impl Api {
 
     pub(crate) async fn migration(&self, id: &str) -> Result<Migration, ApiError> {
         self.get(&format!("/api/v1/migrations/{id}")).await
+    }
+
+    /// The newest operation's id.
+    pub(crate) async fn newest(&self) -> Result<Option<String>, ApiError> {
+        let all: Vec<Value> = self.get("/api/v1/operations?limit=1").await?;
+        let id = all.first().and_then(|newest| newest["id"].as_str());
+        Ok(id.map(str::to_owned))
+    }
+
+    /// How well the ends of the steps of an operation were foreseen.
+    pub(crate) async fn foreseen(&self, id: &str) -> Result<Vec<Foreseen>, ApiError> {
+        let told: Told = self.get(&format!("/api/v1/operations/{id}/report")).await?;
+        Ok(told.moves.into_iter().flat_map(|m| m.foreseen).collect())
+    }
+
+    /// The evidence of an operation as one HTML file.
+    pub(crate) async fn evidence(&self, id: &str) -> Result<String, ApiError> {
+        let path = format!("/api/v1/operations/{id}/report?format=html");
+        let call = format!("GET {path}");
+        let request = self.http.get(format!("{}{path}", self.base()));
+        let answer = self.answer(&call, request).await?;
+        answer.text().await.map_err(unreachable(&call))
     }
 
     pub(crate) async fn command(&self, id: &str, verb: &str) -> Result<(), ApiError> {

@@ -24,6 +24,8 @@ pub struct Options {
     pub transactions: Option<u64>,
     /// Where to write the report as JSON.
     pub report: Option<PathBuf>,
+    /// Where to write the migration's evidence, as one HTML file.
+    pub evidence: Option<PathBuf>,
     /// Where to write the histories of lists, as JSON lines.
     pub history: Option<PathBuf>,
     /// A process to kill, and in which step.
@@ -60,6 +62,7 @@ impl Default for Options {
             rate: 800.0,
             transactions: None,
             report: None,
+            evidence: None,
             history: None,
             kill: None,
             dual_write: DualWrite::Asynchronous,

@@ -12,10 +12,12 @@ use plans::step::cutover::{CutOver, Window};
 use plans::step::verify::Verified;
 use serde::{Deserialize, Serialize};
 
+mod foreseen;
 mod incident;
 mod operation;
 mod text;
 
+pub use foreseen::Foreseen;
 pub use incident::{Killed, Orphaned, Troubled};
 pub use operation::{Balance, Moved};
 
@@ -103,6 +105,9 @@ pub struct Report {
     /// The load of the shards, where the operation evens it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balance: Option<Balance>,
+    /// How well the ends of steps were foreseen.
+    #[serde(default)]
+    pub foreseen: Vec<Foreseen>,
     /// What the clients met.
     pub clients: Clients,
     /// Where ledger and logs are; gone after the run unless they are kept.
@@ -188,6 +193,7 @@ impl Report {
             paused_in: Vec::new(),
             troubles: Vec::new(),
             orphan: None,
+            foreseen: Vec::new(),
             clients: Clients::default(),
             evidence,
         }

@@ -8,11 +8,15 @@
 //! Every change is one compare-and-set in the store with its events.
 //! Absent: connections to shards; agents have those.
 
+pub mod access;
 pub mod api;
+mod chart;
 pub mod cli;
 pub mod controller;
 pub mod dashboard;
 mod dual_write;
+mod metrics;
+pub mod report;
 pub mod retry;
 pub mod store;
 pub mod view;

@@ -1,8 +1,12 @@
 //! A migration as the API shows it: everything a screen or a script needs, in one document.
 
+mod effect;
 mod operation;
+mod wait;
 
+pub use effect::{effect, effect_on_all};
 pub use operation::{MoveView, OperationView, Totals};
+pub use wait::{Wait, WaitKind};
 
 use crate::controller::Figures;
 use crate::controller::decide::hold_limit;
@@ -21,11 +25,12 @@ use plans::state::step::StepState;
 use plans::step::StepKind;
 use plans::throttle::{Limits, Slowed};
 use plans::wire::{Progress, StreamStatus};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What a list shows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Its id.
     pub id: MigrationId,
@@ -69,7 +74,7 @@ pub struct Summary {
 }
 
 /// Map versions of a migration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Versions {
     /// Before the flip.
     pub before: MapVersion,
@@ -80,7 +85,7 @@ pub struct Versions {
 }
 
 /// Everything about one migration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MigrationView {
     /// What a list shows.
     #[serde(flatten)]
@@ -110,12 +115,15 @@ pub struct MigrationView {
     pub steps: Vec<StepView>,
     /// The change stream, if one runs.
     pub stream: Option<StreamStatus>,
+    /// What it waits for, or is slowed by; what only a person can end comes first.
+    #[serde(default)]
+    pub waits: Vec<Wait>,
     /// What it does.
     pub plan: MovePlan,
 }
 
 /// The process that owns a migration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OwnerView {
     /// The agent.
     pub agent: AgentName,
@@ -126,7 +134,7 @@ pub struct OwnerView {
 }
 
 /// One step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepView {
     /// Its name.
     pub id: StepId,
@@ -204,7 +212,7 @@ impl MigrationView {
             live,
         });
         let stream = figures.filter(|_| live).and_then(|f| f.stream.clone());
-        Self {
+        let mut view = Self {
             summary: Summary::from(m),
             plan_hash: m.plan.hash.clone(),
             attempt: m.attempt,
@@ -221,8 +229,12 @@ impl MigrationView {
                 .map(|s| step_view(s, figures))
                 .collect(),
             stream,
+            waits: Vec::new(),
             plan: m.plan.clone(),
-        }
+        };
+        let told = figures.map_or(now, |figures| figures.at);
+        view.waits = wait::of(&view, m.since, told);
+        view
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the API says to people and programs that are not agents.
 
 use crate::fixture::{Server, quick, request, until};
+use orchestrator::access::Rule;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ async fn a_foreign_host_or_origin_is_refused() {
 
 #[tokio::test]
 async fn only_loopback_is_listened_on() {
-    let error = orchestrator::api::listen("0.0.0.0:0".parse().unwrap())
+    let error = orchestrator::api::listen("0.0.0.0:0".parse().unwrap(), Rule::Open)
         .await
         .unwrap_err();
     assert!(
@@ -289,9 +290,9 @@ async fn a_controller_answers_at_the_address_that_it_advertises() {
     let controller = orchestrator::controller::Controller::new(store, quick());
     controller.advertise("https://ctl-a.example:7432/");
     let any = "127.0.0.1:0".parse().unwrap();
-    let listener = orchestrator::api::listen(any).await.unwrap();
+    let listener = orchestrator::api::listen(any, Rule::Open).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let task = tokio::spawn(orchestrator::api::serve(listener, controller));
+    let task = tokio::spawn(orchestrator::api::serve(listener, controller, None));
     let status = async |host: &str, origin: &str| {
         let post = server.http.post(format!("{url}/api/v1/agents/none"));
         let sent = post.header("host", host).header("origin", origin).send();
@@ -305,4 +306,61 @@ async fn a_controller_answers_at_the_address_that_it_advertises() {
         403
     );
     task.abort();
+}
+
+/// Two people who look at the same migration do not give the same order twice.
+#[tokio::test]
+async fn an_order_about_what_has_changed_since_is_refused() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "").await;
+    agent.run_to("copy").await;
+    let order = async |command: &str, seen: &str| {
+        let url = format!("{}/api/v1/migrations/{id}/{command}", server.url);
+        let sent = server.http.post(url).header("if-match", seen).send().await;
+        let answer = sent.unwrap();
+        let status = answer.status().as_u16();
+        (status, answer.json::<Value>().await.unwrap())
+    };
+    let seen = server.get(&format!("/api/v1/migrations/{id}")).await;
+    let tag = seen.headers()["etag"].to_str().unwrap().to_owned();
+    let (status, paused) = order("pause", &tag).await;
+    assert_eq!(status, 200, "{paused}");
+    let (status, problem) = order("abort", &tag).await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (412, &json!("migration.changed"))
+    );
+    let (status, problem) = order("abort", "yesterday").await;
+    assert_eq!((status, &problem["code"]), (422, &json!("field.invalid")));
+    let now = format!("\"{}\"", paused["revision"]);
+    assert_eq!(order("abort", &now).await.0, 200);
+}
+
+#[tokio::test]
+async fn the_api_describes_itself_and_says_no_in_one_form() {
+    let server = Server::start().await;
+    let document: Value = server
+        .get("/api/v1/openapi.json")
+        .await
+        .json()
+        .await
+        .unwrap();
+    assert_eq!(document["openapi"], "3.1.0");
+    let abort = &document["paths"]["/api/v1/migrations/{id}/{command}"]["post"];
+    assert_eq!(abort["x-least-role"], "operator");
+    let page = server.get("/api/docs").await.text().await.unwrap();
+    assert!(
+        page.contains("<code>/api/v1/operations/{id}/report</code>"),
+        "{page}"
+    );
+    for path in [
+        "operations?limit=many",
+        "maps/tenants/versions/last",
+        "maps/tenants/diff",
+    ] {
+        let answer = server.get(&format!("/api/v1/{path}")).await;
+        assert_eq!(answer.headers()["content-type"], "application/problem+json");
+        assert_eq!(answer.status(), 422, "{path}");
+    }
 }

@@ -4,7 +4,9 @@ use crate::fixture::{Process, Server, flip, program, seal, until};
 use plans::names::Direction;
 use plans::wire::{CutoverAnswer, CutoverAsk, Outcome};
 use serde_json::Value;
-use std::process::Output;
+use std::process::{Output, Stdio};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
 
 async fn run(url: &str, line: &str) -> Output {
     program(url).args(line.split(' ')).output().await.unwrap()
@@ -33,7 +35,7 @@ async fn every_command_speaks_json_and_ends_with_a_code() {
         ("agent list -o json", 0),
         ("list -o json", 0),
         ("migration show mnothing -o json", 3),
-        ("shard remove c", 7),
+        ("shard remove c --yes", 7),
         ("show", 64),
         ("map create x --range 1-2=a", 64),
         ("apply /nowhere/plan.json", 1),
@@ -48,6 +50,122 @@ async fn every_command_speaks_json_and_ends_with_a_code() {
     assert!(
         text.contains("http://127.0.0.1:1") && text.contains("hint: "),
         "{text}"
+    );
+}
+
+#[tokio::test]
+async fn every_form_of_output_is_printed() {
+    let server = Server::start().await;
+    let url = server.url.as_str();
+    let text = async |line: &str| {
+        let output = run(url, line).await;
+        assert_eq!(output.status.code(), Some(0), "{line}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(text("shard list -o name").await, "a\nb\n");
+    let (long, short) = (
+        text("shard list").await,
+        text("shard list --no-headers").await,
+    );
+    assert!(long.starts_with("NAME") && !short.contains("NAME"));
+    assert_eq!((long.lines().count(), short.lines().count()), (3, 2));
+    let wide = text("shard list -o wide").await;
+    assert!(wide.contains("ADDED") && !long.contains("ADDED"), "{wide}");
+    let lines = text("shard list -o jsonl").await;
+    let names: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["name"].clone())
+        .collect();
+    assert_eq!(names, ["a", "b"]);
+    let yaml = text("shard list -o yaml").await;
+    let yaml: Value = serde_saphyr::from_str(&yaml).unwrap();
+    let (_, all) = json(url, "shard list -o json").await;
+    assert_eq!(yaml, all);
+    let mut by_variable = program(url);
+    by_variable.env("SHARDWRIGHT_OUTPUT", "name");
+    let output = by_variable.args(["shard", "list"]).output().await.unwrap();
+    assert_eq!(output.stdout, b"a\nb\n");
+    assert_eq!(run(url, "shard list -o csv").await.status.code(), Some(64));
+}
+
+#[tokio::test]
+async fn nothing_grave_is_done_without_consent_and_nothing_at_all_on_a_dry_run() {
+    let server = Server::start().await;
+    let url = server.url.as_str();
+    assert_eq!(json(url, "shard add c host=z -o json").await.0, 0);
+    for (line, code, said) in [
+        ("shard remove c", 64, "--yes"),
+        ("shard remove c --dry-run", 0, "Forgets shard c"),
+        ("shard remove nothing --dry-run", 3, "nothing"),
+        ("token revoke ada", 64, "--yes"),
+        ("token create ada --role viewer --dry-run", 0, "ada"),
+        ("shard add d host=z --dry-run", 0, "Registers shard d"),
+        ("shard set c --capacity 7 --dry-run", 0, "shard c"),
+        ("cleanup --apply", 64, "--yes"),
+        ("reconcile --apply", 64, "--yes"),
+        ("reconcile --accept a", 64, "--yes"),
+        ("map join nothing --dry-run", 3, "nothing"),
+    ] {
+        let output = run(url, line).await;
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{line}: {text}");
+        assert!(text.contains(said), "{line}: {text}");
+    }
+    let (_, shards) = json(url, "shard list -o json").await;
+    let names: Vec<_> = shards
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| &s["name"])
+        .collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    assert_eq!(
+        json(url, "token list -o json").await.1,
+        serde_json::json!([])
+    );
+    let line = ["shard", "remove", "c", "--yes", "--reason", "it was a test"];
+    let removed = program(url).args(line).output().await.unwrap();
+    assert_eq!(removed.status.code(), Some(0));
+    let trail = server.json("/api/v1/audit").await;
+    assert_eq!(trail[0]["data"]["why"], "it was a test", "{trail}");
+}
+
+#[tokio::test]
+async fn an_order_is_tried_and_a_watch_is_left() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "").await;
+    let url = server.url.as_str();
+    for (line, code) in [
+        (format!("abort {id}"), 64),
+        (format!("finish {id} --dry-run"), 7),
+        (format!("approve {id} --dry-run"), 7),
+        ("abort mnothing --dry-run".to_owned(), 3),
+        (format!("abort {id} --dry-run"), 0),
+        (format!("pause {id} --dry-run"), 0),
+    ] {
+        assert_eq!(run(url, &line).await.status.code(), Some(code), "{line}");
+    }
+    let (_, view) = json(url, &format!("show {id} -o json")).await;
+    let state = view["state"].as_str().unwrap();
+    assert!(["planned", "running"].contains(&state), "{state}");
+
+    let mut command = program(url);
+    command.args(["watch", &id.to_string()]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut watching = command.spawn().unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    assert!(lines.next_line().await.unwrap().is_some());
+    let pid = watching.id().unwrap().to_string();
+    let kill = Command::new("kill").args(["-s", "INT", &pid]).status();
+    assert!(kill.await.unwrap().success());
+    let ended = watching.wait_with_output().await.unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    let again = format!("shardwright watch {id}");
+    assert!(
+        said.contains("keeps running") && said.contains(&again),
+        "{said}"
     );
 }
 
@@ -120,7 +238,7 @@ async fn a_migration_is_driven_from_the_command_line() {
     assert_eq!(run(url, &line).await.status.code(), Some(4));
 
     assert_eq!(
-        run(url, &format!("approve {id}")).await.status.code(),
+        run(url, &format!("approve {id} --yes")).await.status.code(),
         Some(7)
     );
     let line = format!("wait {id} --for completed --timeout 50ms");
@@ -137,15 +255,16 @@ async fn a_migration_is_driven_from_the_command_line() {
 
     for (line, code) in [
         (format!("wait {id} --for waiting -o json"), 0),
+        (format!("wait {id} --for condition=ready -o json"), 0),
         (format!("show {id} -o json"), 0),
         (format!("report {id} -o json"), 0),
         ("list -o json".to_owned(), 0),
         (format!("pause {id} --reason lunch -o json"), 0),
         (format!("resume {id} -o json"), 0),
-        (format!("finish {id} -o json"), 7),
-        (format!("rollback {id} -o json"), 7),
+        (format!("finish {id} --yes -o json"), 7),
+        (format!("rollback {id} --yes -o json"), 7),
         (format!("retry {id} -o json"), 7),
-        (format!("abort {id} -o json"), 0),
+        (format!("abort {id} --yes -o json"), 0),
     ] {
         let (seen, value) = json(url, &line).await;
         assert_eq!(seen, code, "{line}");
@@ -202,9 +321,9 @@ async fn an_operation_of_two_moves_is_driven_by_its_id() {
         (format!("show {id} -o json"), 0),
         (format!("show {id}x2 -o json"), 0),
         (format!("report {id} -o json"), 0),
-        (format!("approve {id} -o json"), 0),
-        (format!("finish {id} -o json"), 7),
-        (format!("abort {id} -o json"), 0),
+        (format!("approve {id} --yes -o json"), 0),
+        (format!("finish {id} --yes -o json"), 7),
+        (format!("abort {id} --yes -o json"), 0),
     ] {
         let (seen, value) = json(url, &line).await;
         assert_eq!(seen, code, "{line}");

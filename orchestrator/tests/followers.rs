@@ -47,11 +47,14 @@ async fn followers_read_and_send_the_rest_to_the_leader() {
     let page = leader.get("/").await.unwrap().text().await.unwrap();
     assert!(page.contains("This controller leads"), "{page}");
     let figures = leader.get("/metrics").await.unwrap().text().await.unwrap();
-    assert!(figures.contains("\nshardwright_controller_leads 1\n"));
+    assert!(
+        figures.contains("\nshardwright_controller_leads{} 1.0\n"),
+        "{figures}"
+    );
     assert!(figures.contains("shardwright_fleet_findings{"));
     let figures = follower.get("/metrics").await.unwrap();
     let figures = figures.text().await.unwrap();
-    assert!(figures.contains("\nshardwright_controller_leads 0\n"));
+    assert!(figures.contains("\nshardwright_controller_leads{} 0.0\n"));
     assert!(!figures.contains("shardwright_fleet_findings{"));
     // An order from a follower's page is carried out, and the browser stays there.
     let id = &pair.dispatch.migration;

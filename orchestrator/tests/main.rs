@@ -3,6 +3,7 @@
 // A test says what it expects by unwrapping it.
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
+mod access;
 mod api;
 mod attempts;
 mod command_line;
@@ -10,12 +11,15 @@ mod controllers;
 mod examinations;
 mod fixture;
 mod followers;
+mod fuzzed;
 mod inspections;
 mod lifecycle;
 mod limits;
 mod maps;
 mod operations;
+mod protected;
 mod reconcile;
+mod report;
 mod store_contract;
 mod store_tls;
 mod verify;

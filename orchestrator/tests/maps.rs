@@ -42,12 +42,20 @@ async fn maps_of_every_strategy_are_made_and_asked() {
     let (code, text) = refused(&server, &["map", "locate", "l", "nobody"]).await;
     assert_eq!(code, 3);
     assert!(text.contains("no shard owns key \"nobody\""), "{text}");
-    told(&server, &["map", "assign", "l", "--shard-of", "nobody=a"]).await;
+    told(
+        &server,
+        &["map", "assign", "l", "--shard-of", "nobody=a", "--yes"],
+    )
+    .await;
     assert_eq!(
         said(&server, &["map", "locate", "l", "nobody"]).await,
         "a\n"
     );
-    let (code, text) = refused(&server, &["map", "assign", "l", "--shard-of", "acme=b"]).await;
+    let (code, text) = refused(
+        &server,
+        &["map", "assign", "l", "--shard-of", "acme=b", "--yes"],
+    )
+    .await;
     assert_ne!(code, 0);
     assert!(text.contains("overlap"), "{text}");
 
@@ -122,7 +130,11 @@ async fn versions_made_by_hand_are_joined_compared_and_reverted() {
     );
     let again = told(&server, &["map", "join", "m"]).await;
     assert_eq!(again["version"], 2);
-    told(&server, &["map", "assign", "m", "--range", "9..20=b"]).await;
+    told(
+        &server,
+        &["map", "assign", "m", "--range", "9..20=b", "--yes"],
+    )
+    .await;
     let changed = told(&server, &["map", "diff", "m", "1", "3"]).await;
     assert_eq!(changed.as_array().unwrap().len(), 1);
     assert_eq!(

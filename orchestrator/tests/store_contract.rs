@@ -3,10 +3,11 @@
 use crate::fixture::{Database, keys, map, plan};
 use chrono::{DateTime, Duration, Utc};
 use orchestrator::store::{
-    Beat, Change, CleanupRecord, NewEvent, NewOperation, NewShard, Owner, Sealed, Snapshot, Store,
-    StoreError,
+    Beat, Change, CleanupRecord, NewEvent, NewOperation, NewShard, Owner, Reading, Sealed,
+    Snapshot, Store, StoreError, StreamReading,
 };
 use plans::id::{MapVersion, MigrationId, ShardName};
+use plans::names::Direction;
 use plans::plan::Plan;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
@@ -33,6 +34,7 @@ macro_rules! contract {
     };
 }
 
+mod access;
 mod fleet;
 mod leader;
 mod maps;
@@ -159,6 +161,26 @@ fn beat(migration: &str) -> Beat {
     Beat {
         migration: migration.into(),
         figures: None,
+        reading: None,
+    }
+}
+
+fn reading(second: i64) -> Reading {
+    Reading {
+        at: at(second),
+        step: Some("copy".into()),
+        rows: 5,
+        rows_total: 10,
+        bytes: 500,
+        left_ms: Some(2_000),
+        stream: Some(StreamReading {
+            direction: Direction::Forward,
+            lag_bytes: 7,
+            lag_ms: 8,
+            changes: 9,
+            retained_bytes: 10,
+            spooled_bytes: 11,
+        }),
     }
 }
 
@@ -244,11 +266,14 @@ async fn only_the_owner_extends_the_lease(store: &dyn Store) {
     let beats = [Beat {
         migration: id.clone(),
         figures: Some((step, figures.clone())),
+        reading: Some(reading(3)),
     }];
     let extended = store.extend_leases(&"x2".into(), later, &beats).await;
     assert_eq!(extended.unwrap(), []);
+    assert_eq!(store.readings(&id).await.unwrap(), []);
     let extended = store.extend_leases(&"x1".into(), later, &beats).await;
     assert_eq!(extended.unwrap(), ["m1".into()]);
+    assert_eq!(store.readings(&id).await.unwrap(), [reading(3)]);
     let read = store.load(&id).await.unwrap().unwrap();
     assert_eq!(read.lease_until, Some(later));
     assert_eq!(read.steps[0].progress, Some(figures));

@@ -11,6 +11,7 @@ pub use directory::{Directory, DirectoryTask, MOST_ROWS};
 pub use load::{ItemLoad, KeyLoad, Load, LoadTask};
 
 use crate::doctor::{DoctorTask, Examined};
+use crate::plan::ShardRef;
 use crate::step::verify::{Differences, ReportTask};
 use crate::survey::{Survey, SurveyTask};
 use check::{CheckTask, Checked, MendTask, Mended};
@@ -52,6 +53,25 @@ pub enum Inspection {
     Close(Box<CloseTask>),
     /// What the last comparisons of a migration found.
     Differences(Box<ReportTask>),
+}
+
+impl Inspection {
+    /// The shards that it looks at.
+    #[must_use]
+    pub fn shards(&self) -> Vec<&ShardRef> {
+        match self {
+            Self::Survey(task) => vec![&task.source, &task.target],
+            Self::Doctor(task) => vec![&task.shard],
+            Self::Load(task) => vec![&task.shard],
+            Self::Directory(task) => vec![&task.shard],
+            Self::Check(task) => vec![&task.shard],
+            Self::Mend(task) => task.shards.iter().collect(),
+            Self::Inventory(task) => vec![&task.shard],
+            Self::Sweep(task) => vec![&task.shard],
+            Self::Close(task) => vec![&task.shard],
+            Self::Differences(task) => vec![&task.source, &task.target],
+        }
+    }
 }
 
 /// What was seen.

@@ -3,6 +3,7 @@
 //! An orphan sweep recognises our objects by these names alone.
 
 use crate::id::{MapName, MigrationId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -34,7 +35,7 @@ pub const SQLSTATE_REFUSED: &str = "SM003";
 pub const SQLSTATE_SUPERSEDED: &str = "SM009";
 
 /// Which way a change stream runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// From source to target: before the flip.

@@ -143,7 +143,7 @@ pub struct Plan {
 }
 
 /// The plan of one migration: one move with what it needs of the whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MovePlan {
     /// The operation that it is part of.
     pub operation: String,

@@ -114,7 +114,7 @@ impl Throttle {
 const MOST: u64 = 4_294_967_295;
 
 /// The limits of a migration as they are in force: the plan's, until somebody sets others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// COPY streams side by side.
     pub streams: u32,
@@ -183,7 +183,7 @@ pub struct Latency {
 }
 
 /// What a migration is held back by now.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Slowed {
     /// The part of the time in which heavy work may run, from [`LEAST_SHARE`] to 1.
     pub share: f64,

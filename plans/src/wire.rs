@@ -18,6 +18,7 @@ use crate::step::StepKind;
 use crate::step::verify::VerifyRun;
 use crate::table::MovingTable;
 use crate::throttle::{Latency, Limits, Slowed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -137,7 +138,7 @@ pub struct Holding {
 }
 
 /// How far a step is.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// What it is doing or waiting for, for people.
     pub message: String,
@@ -152,10 +153,39 @@ pub struct Progress {
     /// What holds heavy work back now, if anything does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowed: Option<Slowed>,
+    /// What it found on the shards that has to end before it goes on, if anything does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<String>,
+    /// The lock that it waits for now, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<Box<LockWait>>,
+}
+
+/// A lock that a session of the migration waits for, and the session in its way whose transaction is the oldest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LockWait {
+    /// The shard.
+    pub shard: ShardName,
+    /// The table, or what else is locked.
+    pub object: String,
+    /// Our server process.
+    pub pid: i32,
+    /// How long it has waited, milliseconds.
+    pub waited_ms: Option<i64>,
+    /// The other's server process; 0: a prepared transaction.
+    pub holder: i32,
+    /// Its role; empty where it may not be seen.
+    pub user: String,
+    /// What it calls itself.
+    pub application: String,
+    /// active, idle in transaction, or empty where it may not be seen.
+    pub state: String,
+    /// How long its transaction is open, milliseconds.
+    pub open_ms: Option<i64>,
 }
 
 /// How far a table is.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TableProgress {
     /// `schema.name`.
     pub table: String,
@@ -172,7 +202,7 @@ pub struct TableProgress {
 }
 
 /// A change stream.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamStatus {
     /// Which way.
     pub direction: Direction,
@@ -201,7 +231,7 @@ pub struct StreamStatus {
 }
 
 /// What a change stream is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamMode {
     /// Changes go straight to the other shard.
@@ -214,7 +244,7 @@ pub enum StreamMode {
 }
 
 /// Whether a write is acknowledged only once it is on both shards.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DualWriteState {
     /// The other shard follows within milliseconds; also before a synchronous one begins.
@@ -232,7 +262,7 @@ pub enum DualWriteState {
 }
 
 /// Log that a server keeps for a replication slot, as it was seen last.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Retained {
     /// Bytes now.
     pub bytes: i64,
@@ -358,7 +388,7 @@ pub struct CutoverCall {
 }
 
 /// A transaction of somebody else that has written to the moving tables and does not end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LongWriter {
     /// The shard.
     pub shard: ShardName,

@@ -7,24 +7,22 @@ use std::convert::Infallible;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use connect::Connected;
 use plans::throttle::ShardLoad;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::lock;
 use crate::error::StepError;
 use crate::owned::Context;
 use crate::pg::epoch::Token;
 use crate::pg::load::{self, Positions};
+use crate::pg::lookout::Lookout;
 use crate::pg::shard::Shard;
 
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Between two commits that are timed.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
-/// Longest wait for an answer.
-const ANSWER: Duration = Duration::from_secs(1);
-/// Before a shard that did not answer is asked again.
+/// Before a shard on which no commit could be timed is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// Sets the pace by what is seen, until it is dropped.
@@ -76,44 +74,24 @@ async fn look_for_ever(
 
 /// A shard that is looked at.
 struct Watched {
-    shard: Shard,
-    session: Option<Connected>,
-    again_at: Instant,
+    lookout: Lookout,
     positions: Positions,
 }
 
 impl Watched {
     fn new(shard: Shard) -> Self {
         Self {
-            shard,
-            session: None,
-            again_at: Instant::now(),
+            lookout: Lookout::new(shard, "signals"),
             positions: Positions::default(),
         }
     }
 
     async fn look(&mut self) -> Option<ShardLoad> {
-        if self.session.is_none() && Instant::now() < self.again_at {
-            return None;
-        }
-        match timeout(ANSWER, self.ask()).await {
-            Ok(Ok(load)) => return Some(load),
-            Ok(Err(error)) => tracing::debug!(%error, "no signals of a shard"),
-            Err(_) => tracing::debug!(shard = %self.shard.name, "no signals of a shard in time"),
-        }
-        self.session = None;
-        self.again_at = Instant::now() + AGAIN;
-        None
-    }
-
-    async fn ask(&mut self) -> Result<ShardLoad, StepError> {
-        if self.session.is_none() {
-            self.session = Some(self.shard.session("signals").await?);
-        }
-        let Some(session) = self.session.as_ref() else {
-            return Ok(ShardLoad::default());
-        };
-        load::look(session, &mut self.positions, &self.shard.name).await
+        let (name, positions) = (self.lookout.shard.name.clone(), &mut self.positions);
+        let look = self
+            .lookout
+            .look(async |session| load::look(session, positions, &name).await);
+        look.await
     }
 }
 

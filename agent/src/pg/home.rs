@@ -118,9 +118,11 @@ create table if not exists shardwright.verified (
     missing bigint not null default 0,
     extra bigint not null default 0,
     changed bigint not null default 0,
+    sums numeric[],
     primary key (migration, direction, relation, ordinal)
 );
 comment on table shardwright.verified is 'chunks of the last comparison';
+comment on column shardwright.verified.sums is 'the owner''s two sums of hashes of the chunk''s rows';
 comment on column shardwright.verified.compared_at is 'point in the owner''s log; a chunk that was equal there is not compared again in this run';
 create table if not exists shardwright.difference (
     migration text not null,

@@ -135,7 +135,7 @@ fn millis(ms: i64) -> Duration {
 }
 
 /// A client may call itself anything.
-fn printable(name: String) -> String {
+pub(crate) fn printable(name: String) -> String {
     let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
     if name.is_empty() {
         "a client without a name".to_owned()

@@ -19,6 +19,7 @@ use crate::owned::{Context, Owned};
 use crate::pg::away::Away;
 use crate::pg::{epoch, guard};
 use crate::steps;
+use caller::{Caller, Identity};
 
 const CLOSED: i64 = i64::MAX;
 
@@ -58,7 +59,8 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
         dispatch.epoch,
         &std::env::temp_dir(),
     ));
-    let nobody = Controller::new("http://127.0.0.1:1");
+    let caller = Caller::new(&Identity::default()).unwrap();
+    let nobody = Controller::new("http://127.0.0.1:1", caller);
     Context::new(dispatch, owned, nobody, CancellationToken::new())
 }
 

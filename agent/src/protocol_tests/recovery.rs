@@ -20,7 +20,9 @@ use tokio::task::JoinHandle;
 use super::bench::{Bench, ITEM, VERSION};
 use super::interrupted::again;
 use super::shard::{LIMIT, Shard as Database, until};
+use crate::controller::Controller;
 use crate::worker::Worker;
+use caller::{Caller, Identity};
 
 const CLOSED: i64 = i64::MAX;
 
@@ -53,7 +55,8 @@ impl Play {
                 tokio::spawn(script.clone().serve(stream));
             }
         });
-        let agent = Worker::new("x", &url, std::env::temp_dir());
+        let caller = Caller::new(&Identity::default()).unwrap();
+        let agent = Worker::new("x", Controller::new(&url, caller), std::env::temp_dir());
         Self {
             reports,
             asked,

@@ -1,5 +1,6 @@
 //! Catches up: the forward stream runs from here on; done when a marker passes it quickly.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use plans::names::Direction;
@@ -8,12 +9,16 @@ use tokio::time::Instant;
 
 use super::dual_write;
 use crate::error::StepError;
+use crate::eta::Eta;
 use crate::owned::Context;
 use crate::pg::marker::{Kind, Marker};
 use crate::stream::Stream;
 
 /// Level means that a marker passes within this time, or within a quarter of the write-stop budget.
 const LEVEL_AT_MOST: Duration = Duration::from_millis(500);
+
+/// The lag is looked at so often.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// After this long a probe is given up and counts as late.
 const PROBE_PATIENCE: Duration = Duration::from_secs(30);
@@ -22,7 +27,10 @@ pub(super) async fn run(context: &Context) -> Result<CaughtUp, StepError> {
     context.say("applying changes that were captured during the copy");
     dual_write::record(context, Direction::Forward).await?;
     context.ensure_stream(Direction::Forward).await?;
-    let status = catch_up(context).await?;
+    let status = tokio::select! {
+        caught = catch_up(context) => caught?,
+        never = foresee(context) => match never {},
+    };
     Ok(CaughtUp {
         transactions: status.0,
         changes: status.1,
@@ -42,6 +50,20 @@ async fn catch_up(context: &Context) -> Result<(i64, i64), StepError> {
             Some(why) => format!("changes are spooled until the target is back: {why}"),
             None => format!("catching up; a marker took {} ms", took.as_millis()),
         });
+    }
+}
+
+/// Tells how long it takes until what is applied meets what is written, as long as the lag shrinks.
+async fn foresee(context: &Context) -> Infallible {
+    let mut eta: Option<(Eta, f64)> = None;
+    loop {
+        let status = context.owned.stream_status();
+        let lag = status.map_or(0.0, |status| status.lag_bytes as f64);
+        let now = Instant::now();
+        let (eta, most) = eta.get_or_insert_with(|| (Eta::begin(now, 0.0), lag));
+        // What was behind at first is the work; a lag that grew is work not yet begun.
+        context.owned.foresee(eta.left(now, *most - lag, *most));
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

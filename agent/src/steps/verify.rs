@@ -10,6 +10,7 @@
 //! when this step is the next one, and no mark that is newer than the oldest point of a chunk that
 //! counts is taken away for having been compared here.
 
+mod left;
 mod point;
 mod repair;
 
@@ -17,16 +18,16 @@ use connect::Connected;
 use plans::failure::{Failure, RetryClass};
 use plans::names::Direction;
 use plans::step::verify::{ROWS_NAMED, ROWS_REPAIRED, Verified, VerifyRun};
-use plans::wire::TableProgress;
 use tokio::time::{Duration, Instant};
 
 use crate::error::StepError;
 use crate::owned::Context;
 use crate::pg::catalog;
-use crate::pg::compare::{self, Chunk, Found, Moving, Records, Storage, Sums};
+use crate::pg::compare::{self, Chunk, Digest, Found, Moving, Records, Storage, Sums};
 use crate::pg::epoch::Token;
 use crate::pg::shard::Shard;
 use crate::stream::Stream;
+use left::Left;
 use point::Point;
 
 /// Rows of a chunk: what an interruption costs at most.
@@ -199,6 +200,8 @@ impl Comparison<'_> {
         let age = Duration::from_secs(u64::from(self.context.dispatch.options.snapshot_age_s));
         let mut chunks = self.records().chunks().await?;
         let started = Instant::now();
+        let shard = &self.sides.destination.name;
+        let mut left = Left::begin(self.context, &chunks, self.session, shard).await?;
         let pace = &self.context.owned.pace;
         let turn = pace.turn();
         for moving in self.tables() {
@@ -209,16 +212,16 @@ impl Comparison<'_> {
                     return Ok(());
                 }
                 self.context.say(format!("comparing {name}"));
-                let (rows, found) = self.compare_chunk(point, &moving, chunk).await?;
+                let (digest, found) = self.compare_chunk(point, &moving, chunk).await?;
                 self.records()
-                    .compared(chunk, point.at, rows, &found)
+                    .compared(chunk, point.at, &digest, &found)
                     .await?;
-                (chunk.rows, chunk.at) = (rows, Some(point.at));
+                (chunk.rows, chunk.at) = (digest.rows, Some(point.at));
                 chunk.different = found.different();
+                left.compared(&name, digest.rows);
                 fail_point::hit("verify.compared").await?;
                 turn.spend(0).await;
             }
-            self.report(&name, &chunks, started);
         }
         Ok(())
     }
@@ -228,14 +231,14 @@ impl Comparison<'_> {
         point: &Point,
         moving: &Moving<'_>,
         chunk: &Chunk,
-    ) -> Result<(i64, Found), StepError> {
+    ) -> Result<(Digest, Found), StepError> {
         let (origin, copy) = (point.origin.side(), point.destination.side());
         let (here, there) = tokio::try_join!(
             compare::digest(origin, moving, &chunk.part),
             compare::digest(copy, moving, &chunk.part)
         )?;
         if here == there {
-            return Ok((here.rows, Found::default()));
+            return Ok((here, Found::default()));
         }
         let most = if self.repair {
             ROWS_REPAIRED + 1
@@ -246,32 +249,12 @@ impl Comparison<'_> {
         if found.different() == 0 {
             return Err(unnamed(&chunk.relation));
         }
-        Ok((here.rows, found))
-    }
-
-    /// Tells how far a table is.
-    fn report(&self, name: &str, chunks: &[Chunk], started: Instant) {
-        let mine = || chunks.iter().filter(|chunk| chunk.relation == name);
-        let rows = mine().map(|chunk| chunk.rows).sum();
-        let all: i64 = chunks.iter().map(|chunk| chunk.rows).sum();
-        let figures = TableProgress {
-            table: name.to_owned(),
-            rows_done: rows,
-            rows_total: rows,
-            phase: "compared".to_owned(),
-            ..TableProgress::default()
-        };
-        self.context.owned.update(|progress| {
-            progress
-                .tables
-                .retain(|table| table.table != figures.table && table.phase == figures.phase);
-            progress.tables.push(figures);
-            progress.rows_per_second = all as f64 / started.elapsed().as_secs_f64().max(0.001);
-        });
+        Ok((here, found))
     }
 
     async fn end(&self, kept: i64) -> Result<Verified, StepError> {
         let sums = Sums::of(&self.records().chunks().await?);
+        let tables = self.records().digests().await?;
         let repaired = self.records().end(sums).await?;
         Ok(Verified {
             rows_compared: sums.rows,
@@ -280,6 +263,7 @@ impl Comparison<'_> {
             chunks: sums.chunks,
             chunks_kept: kept,
             repaired,
+            tables,
         })
     }
 }

@@ -25,6 +25,7 @@ use crate::pg::dual_write::Proof;
 use crate::pg::epoch;
 use crate::pg::replication::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
 use crate::steps;
+use crate::waits;
 
 /// Between two tries to take a migration over while no step waits for it.
 const KEEP_PAUSE: Duration = Duration::from_secs(1);
@@ -149,9 +150,7 @@ async fn perform(context: Context) {
         keep(&context).await;
         return;
     };
-    context
-        .owned
-        .update(|progress| *progress = plans::wire::Progress::default());
+    context.owned.begin_step();
     let span = tracing::info_span!(
         "step.run",
         migration = %dispatch.migration,
@@ -243,6 +242,7 @@ async fn run(context: &Context, kind: StepKind) -> Result<serde_json::Value, Ste
         failure = context.stream_failed() => Err(failure),
         output = steps::run(context, kind) => output,
         never = pace::govern(context), if is_heavy(kind) => match never {},
+        never = waits::watch(context) => match never {},
     }
 }
 

@@ -3,6 +3,7 @@
 use super::place::Place;
 use anyhow::{Context, bail};
 use cluster::Cluster;
+use reqwest::redirect::Policy;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -138,7 +139,10 @@ impl Ground {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let sent = reqwest::Client::new().post(url).json(&report).send();
+        let sent = caller::client(Policy::default(), None)?
+            .post(url)
+            .json(&report)
+            .send();
         runtime.block_on(sent)?.error_for_status()?;
         Ok(())
     }

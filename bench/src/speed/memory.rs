@@ -60,7 +60,7 @@ fn one(options: &Options, (table, script): (&str, &str)) -> anyhow::Result<f64> 
         _ => "update narrow set value = value + 1 where tenant_id % 100 = 0",
     };
     source.run(&[change])?;
-    ground.shardwright(&["approve", &id])?;
+    ground.shardwright(&["approve", &id, "--yes"])?;
     ground.wait(&id, "flipped")?;
     let agents = ground.agents().into_iter().map(resident);
     let agents: Vec<f64> = agents

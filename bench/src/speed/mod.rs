@@ -123,31 +123,54 @@ impl Options {
     }
 }
 
-/// Runs everything, prints the table, writes the file.
+/// Runs everything, prints the table, writes the file; a part that fails leaves the others alone.
 ///
 /// # Errors
-/// What failed first: a server, a program, a statement.
+/// The parts that failed, each of which was told when it did; or a file that cannot be written.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut report = Report::default();
+    let mut failed = Vec::new();
+    let mut part = |name, work: &dyn Fn(&mut Report) -> anyhow::Result<()>| {
+        if let Err(error) = work(&mut report) {
+            eprintln!("{name} failed: {error:#}");
+            failed.push(name);
+        }
+        write(options, &report)
+    };
     if options.only.is_none_or(Part::has_rounds) {
-        beside_peers(options, &mut report.samples)?;
+        part("rounds", &|report| {
+            let done = beside_peers(options, &mut report.samples);
+            goals::judge(report, options);
+            done
+        })?;
     }
-    goals::judge(&mut report, options);
     if options.wants(Part::Window) {
         eprintln!("{} cutovers", options.cutovers());
-        window::measure(&options.programs, options.cutovers(), &mut report)?;
+        part("window", &|report| {
+            window::measure(&options.programs, options.cutovers(), report)
+        })?;
     }
     if options.wants(Part::Fleet) {
-        fleet::measure(&options.programs, options.quick, &mut report)?;
+        part("fleet", &|report| {
+            fleet::measure(&options.programs, options.quick, report)
+        })?;
     }
     if options.wants(Part::Agents) {
         let work = (options.items(), options.rounds());
-        agents::measure(&options.programs, work, &mut report)?;
+        part("agents", &|report| {
+            agents::measure(&options.programs, work, report)
+        })?;
     }
     if options.wants(Part::Memory) {
-        memory::measure(options, &mut report)?;
+        part("memory", &|report| memory::measure(options, report))?;
     }
     println!("{}", report.text());
+    anyhow::ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    Ok(())
+}
+
+/// What is known so far.
+fn write(options: &Options, report: &Report) -> anyhow::Result<()> {
     if let Some(path) = &options.json {
         std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;
     }

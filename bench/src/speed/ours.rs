@@ -87,7 +87,7 @@ pub(crate) fn copy_and_verify(ground: &Ground, request: &str) -> anyhow::Result<
 
 /// Takes everything back.
 pub(crate) fn take_back(ground: &Ground, id: &str) -> anyhow::Result<()> {
-    ground.shardwright(&["abort", id])?;
+    ground.shardwright(&["abort", id, "--yes"])?;
     ground.wait(id, "unwound").map(|_| ())
 }
 

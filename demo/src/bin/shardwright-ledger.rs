@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use connect::Dsn;
 use demo::checker::{self, Input};
 use plans::shard_map::ShardMap;
+use reqwest::redirect::Policy;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -72,7 +73,8 @@ async fn run(check: Check) -> anyhow::Result<bool> {
             .ok_or_else(|| anyhow::anyhow!("--shard {shard:?} is not NAME=DSN"))?;
         shards.insert(name.into(), Dsn::parse(dsn)?);
     }
-    let response = reqwest::get(&check.map_url).await?.error_for_status()?;
+    let http = caller::client(Policy::default(), None)?;
+    let response = http.get(&check.map_url).send().await?.error_for_status()?;
     let map: ShardMap = response.json().await?;
     if let Some(file) = &check.history {
         demo::ledger::export(&check.ledger, file)?;

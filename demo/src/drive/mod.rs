@@ -116,7 +116,7 @@ async fn with_fleet(
     ));
     let ledger = load(&scenario, &fleet).await?;
 
-    let api = Api::new(fleet.urls());
+    let api = Api::new(fleet.urls())?;
     follow::ready(&api).await?;
     let map = register(&api, &scenario, &fleet).await?;
     let run = Run {
@@ -190,7 +190,23 @@ impl Run<'_> {
             None => None,
         };
         self.check(&mut report).await?;
+        self.tell(&mut report).await?;
         Ok(report)
+    }
+
+    /// Takes over what the controller tells of the operation, and keeps its evidence.
+    async fn tell(&self, report: &mut Report) -> Result<(), DemoError> {
+        let Some(id) = self.api.newest().await? else {
+            return Ok(());
+        };
+        report.foreseen = self.api.foreseen(&id).await?;
+        if let Some(path) = &self.options.evidence {
+            let page = self.api.evidence(&id).await?;
+            let file = path.display();
+            std::fs::write(path, page).map_err(DemoError::io(format!("write {file}")))?;
+            report.evidence += &format!("; the migration's report is {file}");
+        }
+        Ok(())
     }
 
     /// One migration, or as many as it takes: those that are to be aborted, those that unwind unasked.

@@ -18,6 +18,7 @@ impl Report {
             self.map_version.before, self.map_version.after
         ));
         lines.push(format!("Left behind  {}", self.leftovers));
+        lines.extend(super::Foreseen::text(&self.foreseen));
         lines.push(format!("Evidence     {}", self.evidence));
         let problems = self.problems();
         if !problems.is_empty() {

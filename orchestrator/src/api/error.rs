@@ -1,5 +1,9 @@
 //! The only place that knows HTTP status codes: errors as RFC 9457 problems.
 
+mod refused;
+
+pub(crate) use refused::Refused;
+
 use crate::controller::ControlError;
 use crate::store::StoreError;
 use axum::Json;
@@ -9,10 +13,11 @@ use plans::failure::Finding;
 use plans::plan::PlanFileError;
 use plans::planner::PlanError;
 use plans::request::RequestError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A problem as RFC 9457 writes it, with a stable code and the remedy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// `about:blank#CODE`.
     #[serde(rename = "type")]
@@ -64,6 +69,12 @@ impl ApiError {
             column: None,
             findings: Vec::new(),
         }))
+    }
+
+    /// The body is larger than `limit` bytes.
+    pub(super) fn too_large(limit: usize) -> Self {
+        let detail = format!("the body has more than {limit} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "body.too_large", detail)
     }
 
     fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -188,6 +199,9 @@ impl From<StoreError> for ApiError {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "migration.busy", detail)
                     .hint("try again in a second")
             }
+            StoreError::Unwritable { .. } => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "field.invalid", detail)
+            }
             StoreError::Unavailable { source } => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "store.unavailable",
@@ -206,6 +220,10 @@ const NO_LEADER: &str = "controller.no_leader";
 pub(crate) const INLINE_PASSWORD: &str = "shard.inline_password";
 /// Code of the answer to a connection string that cannot be read.
 pub(crate) const UNREADABLE_DSN: &str = "shard.unreadable_dsn";
+const SAME_VERSION: &str = "run agent and controller of the same version";
+const OWN_TOKEN: &str =
+    "make a token of the agent's name: shardwright token create NAME --role agent";
+const OTHER_LABELS: &str = "label the shard, or make the agent a token with other labels";
 const PARAMETERS: &str = "docs/connections.md says what each parameter may be";
 const PLAN_AGAIN: &str = "make a new plan: shardwright plan REQUEST -o PLAN";
 
@@ -220,15 +238,17 @@ impl From<ControlError> for ApiError {
             E::Request(error) => request(&error),
             E::Plan(error) => plan(error),
             E::PlanFile(error) => plan_file(&error),
-            E::Illegal { hint, .. } => {
-                let problem = new(S::CONFLICT, "migration.state");
-                hint.into_iter().fold(problem, Self::hint)
-            }
+            E::Illegal { hint, .. } => hint
+                .into_iter()
+                .fold(new(S::CONFLICT, "migration.state"), Self::hint),
             E::Transition(_) => new(S::CONFLICT, "migration.state"),
+            E::Changed { .. } => new(S::PRECONDITION_FAILED, "migration.changed")
+                .hint("look at it again, then order what is still wanted"),
             E::StaleEpoch { .. } => new(S::CONFLICT, "epoch.stale"),
             E::NotRunning { .. } => new(S::CONFLICT, "step.not_running"),
-            E::Protocol { .. } => new(S::CONFLICT, "agent.protocol")
-                .hint("run agent and controller of the same version"),
+            E::Protocol { .. } => new(S::CONFLICT, "agent.protocol").hint(SAME_VERSION),
+            E::OtherAgent { .. } => new(S::FORBIDDEN, "agent.name").hint(OWN_TOKEN),
+            E::OutOfReach { .. } => new(S::FORBIDDEN, "agent.labels").hint(OTHER_LABELS),
             E::InlinePassword { .. } => new(S::UNPROCESSABLE_ENTITY, INLINE_PASSWORD).hint(
                 "write password=${file:/path} or password=${env:NAME}; the agents resolve it",
             ),
@@ -273,6 +293,7 @@ impl From<ControlError> for ApiError {
             E::Unmapped { map, .. } => new(S::NOT_FOUND, "key.unmapped")
                 .hint(format!("give it an owner: shardwright map assign {map}")),
             E::Contended { .. } => new(S::SERVICE_UNAVAILABLE, "migration.busy").hint("try again"),
+            E::Report(_) => new(S::INTERNAL_SERVER_ERROR, "report.unwritten"),
             E::Injected(_) => new(S::INTERNAL_SERVER_ERROR, "fail_point"),
         }
     }

@@ -5,6 +5,7 @@ use crate::controller::{Controller, Role};
 use crate::store::Term;
 use axum::Json;
 use axum::extract::State;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ pub(super) async fn ready(State(controller): State<Controller>) -> Result<&'stat
 }
 
 /// Which part a controller has.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
     /// `leader` or `follower`.
     pub role: String,

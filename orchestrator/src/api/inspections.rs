@@ -1,17 +1,17 @@
 //! What agents see on shards for a map: load, checks, directory tables; and what clients counted.
 
+use super::extract::{Path, Query};
 use super::{ApiError, actor, json};
 use crate::controller::{ClientReport, Controller, LoadAsk, MapCheck, MapLoad, MendOutcome};
+use crate::metrics;
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{AppendHeaders, IntoResponse};
 use plans::id::{MapName, ShardName};
 use plans::inspection::Directory;
-use plans::inspection::check::DefectKind;
 use serde::Deserialize;
-use std::fmt::Write;
 
 /// Measures a map; the question in the address.
 pub(super) async fn load(
@@ -89,39 +89,14 @@ pub(super) async fn directory(
     Ok(Json(controller.read_directory(&name, json(&body)?).await?))
 }
 
-/// Figures for a monitoring system, in its plain text form.
-pub(super) async fn metrics(State(controller): State<Controller>) -> impl IntoResponse {
-    let mut text = String::from(
-        "# HELP shardwright_map_defects Defects that the last check of a map found.\n\
-         # TYPE shardwright_map_defects gauge\n",
-    );
-    let checks = controller.last_checks();
-    for check in &checks {
-        for kind in DefectKind::ALL {
-            let found = check
-                .defects
-                .iter()
-                .filter(|defect| defect.kind == kind)
-                .count();
-            // Writing to a String cannot fail.
-            let _ = writeln!(
-                text,
-                "shardwright_map_defects{{map=\"{}\",kind=\"{kind}\"}} {found}",
-                check.map
-            );
-        }
-    }
-    text += "# HELP shardwright_map_checked_at Unix time of the last check of a map, seconds.\n\
-             # TYPE shardwright_map_checked_at gauge\n";
-    for check in &checks {
-        let _ = writeln!(
-            text,
-            "shardwright_map_checked_at{{map=\"{}\"}} {}",
-            check.map,
-            check.at.timestamp()
-        );
-    }
-    text += &super::fleet::metrics(&controller);
-    let kind = AppendHeaders([(header::CONTENT_TYPE, "text/plain; version=0.0.4")]);
-    (kind, text)
+/// Figures for a monitoring system.
+pub(super) async fn metrics(
+    State(controller): State<Controller>,
+) -> Result<impl IntoResponse, ApiError> {
+    let now = metrics::gauges(&controller).await?;
+    let text = controller.observed().text(&now);
+    // Writing to a String cannot fail.
+    let text = text.unwrap_or_default();
+    let kind = AppendHeaders([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)]);
+    Ok((kind, text))
 }

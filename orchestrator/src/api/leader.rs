@@ -11,6 +11,8 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderName, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use caller::Identity;
+use reqwest::redirect::Policy;
 use std::time::Duration;
 
 /// Longer than a take-over takes.
@@ -81,12 +83,12 @@ async fn ask(leader: &Leader, request: Request) -> Result<Response, ApiError> {
         .await
         .map_err(|e| lost(&e))?;
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-    let client = client.build().map_err(|e| lost(&e))?;
+    let ca_file = Identity::from_environment().ca_file;
+    let client = caller::client(Policy::none(), ca_file.as_deref()).map_err(|e| lost(&e))?;
     let mut asked = client
         .request(parts.method, format!("{}{path}", leader.url))
         .timeout(FORM_WAIT);
-    for name in [header::CONTENT_TYPE, header::ACCEPT] {
+    for name in SENT {
         if let Some(value) = parts.headers.get(&name) {
             asked = asked.header(name, value);
         }
@@ -103,8 +105,17 @@ async fn ask(leader: &Leader, request: Request) -> Result<Response, ApiError> {
     Ok(response)
 }
 
+/// Headers of a browser's request that reach the leader.
+const SENT: [HeaderName; 4] = [
+    header::CONTENT_TYPE,
+    header::ACCEPT,
+    header::COOKIE,
+    header::AUTHORIZATION,
+];
+
 /// Headers of the leader's answer that reach the browser.
-const KEPT: [HeaderName; 3] = [
+const KEPT: [HeaderName; 4] = [
+    header::SET_COOKIE,
     header::CONTENT_TYPE,
     header::LOCATION,
     header::CACHE_CONTROL,

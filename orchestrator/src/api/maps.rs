@@ -1,17 +1,19 @@
 //! Shard maps: made, read with an ETag, followed by SSE.
 
+use super::extract::{Path, Query};
 use super::stream::{MapFeed, feed_map};
 use super::{ApiError, actor, json, map_text};
 use crate::controller::Controller;
 use crate::store::{MapVersionRecord, SettingsRecord};
 use axum::Json;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::key::Key;
 use plans::shard_map::{Difference, MapSettings, Mapping, ShardMap};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Makes version 1.
@@ -151,7 +153,7 @@ pub(super) async fn settings(
 }
 
 /// A key and the mapping that it belongs to.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Located {
     /// The key as the map has it.
     pub key: Key,

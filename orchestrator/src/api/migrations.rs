@@ -1,16 +1,18 @@
 //! Migrations: shown, ordered about, followed.
 
+use super::extract::{Path, Query};
 use super::stream::{accepts_feed, feed_migration, last_event_id};
 use super::{ApiError, actor, json, json_or_default};
 use crate::controller::{Command, ControlError, Controller};
-use crate::store::{CleanupRecord, Snapshot};
+use crate::store::{CleanupRecord, Reading, Snapshot};
 use crate::view::{MigrationView, Summary};
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use plans::id::MigrationId;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Rows of a list without a limit.
@@ -27,7 +29,7 @@ pub(super) fn created<T>(made: T) -> Created<T> {
 }
 
 /// Why an order was given.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct Order {
     pub(super) reason: Option<String>,
 }
@@ -70,9 +72,11 @@ pub(super) async fn list(
 pub(super) async fn show(
     State(controller): State<Controller>,
     Path(id): Path<String>,
-) -> Result<Json<MigrationView>, ApiError> {
+) -> Result<impl IntoResponse, ApiError> {
     let snapshot = controller.load(&MigrationId(id)).await?;
-    Ok(Json(view(&controller, &snapshot)))
+    let tag = format!("\"{}\"", snapshot.migration.revision);
+    let tag = AppendHeaders([(header::ETAG, tag)]);
+    Ok((tag, Json(view(&controller, &snapshot))))
 }
 
 /// Carries out an order.
@@ -85,9 +89,34 @@ pub(super) async fn command(
     let (command, order) = order(&command, &body)?;
     let reason = order.reason.as_deref();
     let id = MigrationId(id);
+    let seen = seen(&headers)?;
     let snapshot = controller
-        .command(&id, command, actor(&headers), reason)
+        .command_at(&id, command, actor(&headers), reason, seen)
         .await?;
+    Ok(Json(view(&controller, &snapshot)))
+}
+
+/// The revision that the caller has seen, where it says so.
+fn seen(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
+    let Some(tag) = headers.get(header::IF_MATCH) else {
+        return Ok(None);
+    };
+    let revision = tag
+        .to_str()
+        .ok()
+        .and_then(|tag| tag.trim().trim_matches('"').parse().ok());
+    let what = "If-Match is not the ETag of a migration".to_owned();
+    let revision = revision.ok_or(ControlError::Invalid { what })?;
+    Ok(Some(revision))
+}
+
+/// Whether an order could be carried out now; nothing is changed.
+pub(super) async fn try_command(
+    State(controller): State<Controller>,
+    Path((id, command)): Path<(String, String)>,
+) -> Result<Json<MigrationView>, ApiError> {
+    let (command, _) = order(&command, &Bytes::new())?;
+    let snapshot = controller.try_command(&MigrationId(id), command).await?;
     Ok(Json(view(&controller, &snapshot)))
 }
 
@@ -119,6 +148,14 @@ pub(super) async fn events(
     }
     let events = controller.store().events(&id, after, EVENTS).await?;
     Ok(Json(events).into_response())
+}
+
+/// How far it was over time.
+pub(super) async fn course(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+) -> Result<Json<Vec<Reading>>, ApiError> {
+    Ok(Json(controller.course(&MigrationId(id)).await?))
 }
 
 /// What it created, and what of that is gone.

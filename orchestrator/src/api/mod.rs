@@ -1,12 +1,15 @@
 //! The HTTP API under `/api/v1`, and the probes beside it.
 //!
-//! Order of a request: the guard checks Host and Origin, what changes something goes to the controller that leads,
-//! the handler asks the controller, `error` says no in RFC 9457.
+//! Order of a request: the guard checks Host and Origin, `admit` finds out who asks and whether that is enough,
+//! what changes something goes to the controller that leads, the handler asks the controller, `error` says no in
+//! RFC 9457.
 //! Absent: decisions, SQL, status codes outside `error`.
 
+mod admit;
 mod agents;
 mod doctor;
 mod error;
+mod extract;
 mod fleet;
 mod guard;
 mod health;
@@ -15,27 +18,38 @@ mod leader;
 mod map_text;
 mod maps;
 mod migrations;
+mod openapi;
 mod operations;
 mod plan;
+mod routes;
 mod shards;
 mod stream;
+mod tls;
+mod tokens;
 mod verify;
 
+pub(crate) use admit::{COOKIE, Door, address, cookie};
+pub(crate) use error::Refused;
 pub use error::{ApiError, Problem};
 pub(crate) use error::{INLINE_PASSWORD, UNREADABLE_DSN};
 pub use health::Health;
 pub(crate) use leader::hand_on;
 pub use maps::Located;
+pub use routes::{document, routes};
+pub use tls::Certificate;
+pub use tokens::Issued;
 pub use verify::Ordered;
 
+use crate::access::Rule;
 use crate::controller::{ControlError, Controller};
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::http::HeaderMap;
-use axum::routing::{get, patch, post};
 use serde::de::DeserializeOwned;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
+use tls::{Peer, TlsListener};
+use tokio_rustls::rustls::ServerConfig;
 
 /// Largest body: a plan of many tables.
 const BODY_LIMIT: usize = 16 << 20;
@@ -51,117 +65,16 @@ pub fn actor(headers: &HeaderMap) -> &str {
     named.filter(|name| !name.is_empty()).unwrap_or("operator")
 }
 
-/// All routes of the API over `controller`, unguarded; pages may be merged in before [`guarded`].
-pub fn routes(controller: Controller) -> Router {
-    Router::new()
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .route("/version", get(health::version))
-        .route("/api/v1/health", get(health::health))
-        .route("/metrics", get(inspections::metrics))
-        .route("/api/v1/shards", post(shards::add).get(shards::list))
-        .route(
-            "/api/v1/shards/{name}",
-            get(shards::show)
-                .patch(shards::change)
-                .delete(shards::remove),
-        )
-        .route(
-            "/api/v1/shards/{name}/directory",
-            post(inspections::directory),
-        )
-        .merge(map_routes())
-        .route("/api/v1/plans", post(plan::make))
-        .route("/api/v1/schemas/request", get(plan::schema))
-        .merge(operation_routes())
-        .route("/api/v1/doctor", post(doctor::examine))
-        .route("/api/v1/fleet", get(fleet::show))
-        .route("/api/v1/fleet/reconcile", post(fleet::reconcile))
-        .route("/api/v1/fleet/cleanup", post(fleet::cleanup))
-        .route("/api/v1/audit", get(operations::audit))
-        .route("/api/v1/agents", get(agents::list))
-        .route("/api/v1/agents/claim", post(agents::claim))
-        .route("/api/v1/agents/heartbeat", post(agents::heartbeat))
-        .route("/api/v1/agents/report", post(agents::report))
-        .route("/api/v1/agents/cutover", post(agents::cutover))
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .layer(axum::middleware::from_fn_with_state(
-            controller.clone(),
-            leader::redirect,
-        ))
-        .with_state(controller)
-}
-
-fn map_routes() -> Router<Controller> {
-    Router::new()
-        .route("/api/v1/maps", post(maps::create).get(maps::list))
-        .route("/api/v1/maps/{name}", get(maps::show))
-        .route(
-            "/api/v1/maps/{name}/versions",
-            post(maps::edit).get(maps::history),
-        )
-        .route("/api/v1/maps/{name}/versions/{version}", get(maps::version))
-        .route("/api/v1/maps/{name}/diff", get(maps::diff))
-        .route(
-            "/api/v1/maps/{name}/settings",
-            patch(maps::set).get(maps::settings),
-        )
-        .route("/api/v1/maps/{name}/locate", post(maps::locate))
-        .route("/api/v1/maps/{name}/changes", get(maps::changes))
-        .route(
-            "/api/v1/maps/{name}/load",
-            get(inspections::load).post(inspections::load_by),
-        )
-        .route("/api/v1/maps/{name}/counters", post(inspections::counters))
-        .route("/api/v1/maps/{name}/latency", post(maps::latency))
-        .route("/api/v1/maps/{name}/check", post(inspections::check))
-        .route("/api/v1/maps/{name}/mend", post(inspections::mend))
-}
-
-fn operation_routes() -> Router<Controller> {
-    Router::new()
-        .route(
-            "/api/v1/operations",
-            post(operations::submit).get(operations::list),
-        )
-        .route("/api/v1/operations/{id}", get(operations::show))
-        .route("/api/v1/operations/{id}/plan", get(operations::plan))
-        .route("/api/v1/operations/{id}/events", get(operations::events))
-        .route(
-            "/api/v1/operations/{id}/{command}",
-            post(operations::command),
-        )
-        .route(
-            "/api/v1/migrations",
-            post(operations::submit).get(migrations::list),
-        )
-        .route("/api/v1/migrations/{id}", get(migrations::show))
-        .route("/api/v1/migrations/{id}/events", get(migrations::events))
-        .route("/api/v1/migrations/{id}/cleanup", get(migrations::cleanup))
-        .route(
-            "/api/v1/migrations/{id}/cleanup-records",
-            post(agents::record_cleanup),
-        )
-        .route(
-            "/api/v1/migrations/{id}/cleanup-records/done",
-            post(agents::cleanup_done),
-        )
-        .route("/api/v1/migrations/{id}/limits", post(migrations::limit))
-        .route(
-            "/api/v1/migrations/{id}/verify",
-            post(verify::order).get(verify::report),
-        )
-        .route(
-            "/api/v1/migrations/{id}/{command}",
-            post(migrations::command),
-        )
-}
-
-/// `routes` behind the check of Host and Origin for a server at `address`, which others reach at `url`.
-pub fn guarded(routes: Router, address: SocketAddr, url: &str) -> Router {
+/// `routes` of `controller` behind its door, and behind the check of Host and Origin for a server at `address`.
+pub fn guarded(routes: Router, controller: &Controller, address: SocketAddr) -> Router {
+    let url = controller.url();
     routes
         .fallback(error::no_route)
         .method_not_allowed_fallback(error::no_method)
+        .layer(axum::middleware::from_fn_with_state(
+            Door::new(controller.clone()),
+            admit::admit,
+        ))
         .layer(axum::middleware::from_fn_with_state(
             Arc::new(guard::Ours::new(address.port(), url)),
             guard::check,
@@ -171,11 +84,31 @@ pub fn guarded(routes: Router, address: SocketAddr, url: &str) -> Router {
 /// Why the server was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address is not on loopback.
-    #[error("{address} is not a loopback address, and this version has no other protection")]
+    /// The address is not on loopback, and whoever reaches it could do everything.
+    #[error("{address} is not a loopback address, and no token is asked for")]
     NotLoopback {
         /// As asked.
         address: SocketAddr,
+    },
+    /// The address is not on loopback, and tokens would be sent in clear.
+    #[error("{address} is not a loopback address, and there is no TLS")]
+    NoTls {
+        /// As asked.
+        address: SocketAddr,
+    },
+    /// Everything that this host is called by is listened on, and nobody said which of that others use.
+    #[error("{address} is no address that a browser can be sent to")]
+    NoName {
+        /// As asked.
+        address: SocketAddr,
+    },
+    /// A file of the certificate or its key cannot be used.
+    #[error("{path} cannot be used for TLS: {reason}")]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// The library's words.
+        reason: String,
     },
     /// The address cannot be listened on.
     #[error("could not listen on {address}")]
@@ -188,12 +121,15 @@ pub enum ServeError {
     },
 }
 
-/// Listens on `address`, which must be on loopback; port 0 takes a free one.
+/// Listens on `address`; port 0 takes a free one. Where no token is asked for it must be on loopback.
 ///
 /// # Errors
 /// [`ServeError`]
-pub async fn listen(address: SocketAddr) -> Result<tokio::net::TcpListener, ServeError> {
-    if !address.ip().is_loopback() {
+pub async fn listen(
+    address: SocketAddr,
+    rule: Rule,
+) -> Result<tokio::net::TcpListener, ServeError> {
+    if rule == Rule::Open && !address.ip().is_loopback() {
         return Err(ServeError::NotLoopback { address });
     }
     let listener = tokio::net::TcpListener::bind(address).await;
@@ -228,14 +164,36 @@ fn json_or_default<T: DeserializeOwned + Default>(body: &[u8]) -> Result<T, ApiE
 pub async fn serve(
     listener: tokio::net::TcpListener,
     controller: Controller,
+    tls: Option<Arc<ServerConfig>>,
+) -> std::io::Result<()> {
+    serve_within(listener, controller, tls, |app| app).await
+}
+
+/// As [`serve`], with something around all routes.
+///
+/// # Errors
+/// As [`serve`]
+pub async fn serve_within(
+    listener: tokio::net::TcpListener,
+    controller: Controller,
+    tls: Option<Arc<ServerConfig>>,
+    around: impl FnOnce(Router) -> Router,
 ) -> std::io::Result<()> {
     let address = listener.local_addr()?;
-    controller.advertise(&format!("http://{address}"));
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    controller.advertise(&format!("{scheme}://{address}"));
     let pages = crate::dashboard::routes(controller.clone());
     let routes = routes(controller.clone()).merge(pages);
-    let app = guarded(routes, address, controller.url());
+    let app = around(guarded(routes, &controller, address));
+    let app = app.into_make_service_with_connect_info::<Peer>();
+    let served = async {
+        match tls {
+            None => axum::serve(listener, app).await,
+            Some(config) => axum::serve(TlsListener::new(listener, config)?, app).await,
+        }
+    };
     tokio::select! {
         () = controller.run() => Ok(()),
-        served = async { axum::serve(listener, app).await } => served,
+        served = served => served,
     }
 }

@@ -1,17 +1,20 @@
 //! Operations: submitted plans with all their moves.
 
+use super::extract::{Path, Query};
 use super::migrations::{Created, EVENTS, Limit, created, order};
 use super::stream::{accepts_feed, feed_operation};
 use super::{ApiError, actor};
 use crate::controller::{ControlError, Controller};
+use crate::report::{Format, Report};
 use crate::store::{AuditRecord, Event};
 use crate::view::OperationView;
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
-use axum::http::HeaderMap;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use plans::id::MigrationId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a plan is admitted.
@@ -23,7 +26,7 @@ pub(super) struct How {
 }
 
 /// A line of a migration's journal, with the migration.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Line {
     migration: MigrationId,
     #[serde(flatten)]
@@ -78,12 +81,49 @@ pub(super) async fn command(
     Ok(Json(OperationView::from(&operation)))
 }
 
+/// Whether any migration of it could take an order now; nothing is changed.
+pub(super) async fn try_command(
+    State(controller): State<Controller>,
+    Path((id, command)): Path<(String, String)>,
+) -> Result<Json<OperationView>, ApiError> {
+    let (command, _) = order(&command, &Bytes::new())?;
+    let id = MigrationId(id);
+    let operation = controller.try_command_all(&id, command).await?;
+    Ok(Json(OperationView::from(&operation)))
+}
+
 /// The plan as it was submitted.
 pub(super) async fn plan(
     State(controller): State<Controller>,
     Path(id): Path<String>,
 ) -> Result<Json<plans::plan::Plan>, ApiError> {
     Ok(Json(controller.operation(&MigrationId(id)).await?.plan))
+}
+
+/// In which form.
+#[derive(Debug, Deserialize)]
+pub(super) struct Wanted {
+    #[serde(default)]
+    format: Format,
+}
+
+/// The evidence: JSON, Markdown, or one HTML file whose only style is its own.
+pub(super) async fn report(
+    State(controller): State<Controller>,
+    Path(id): Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, ApiError> {
+    let report = Report::of(&controller, &MigrationId(id)).await?;
+    let text = report.write(wanted.format).map_err(ControlError::Report)?;
+    let headers = [
+        (header::CONTENT_TYPE, wanted.format.content_type()),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+        ),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok((headers, text).into_response())
 }
 
 /// The journals of all its migrations by time, or its view whenever it changes.

@@ -1,11 +1,13 @@
 //! Shards.
 
-use super::{ApiError, actor, json};
+use super::extract::Path;
+use super::migrations::Order;
+use super::{ApiError, actor, json, json_or_default};
 use crate::controller::{Controller, ShardChange};
 use crate::store::{NewShard, ShardRecord};
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use plans::id::ShardName;
 
@@ -54,8 +56,11 @@ pub(super) async fn remove(
     State(controller): State<Controller>,
     Path(name): Path<String>,
     headers: HeaderMap,
+    body: Bytes,
 ) -> Result<(), ApiError> {
+    let order: Order = json_or_default(&body)?;
+    let (name, reason) = (ShardName(name), order.reason.as_deref());
     Ok(controller
-        .remove_shard(&ShardName(name), actor(&headers))
+        .remove_shard(&name, actor(&headers), reason)
         .await?)
 }

@@ -1,19 +1,21 @@
 //! Comparisons on demand: ordered, and what the last ones found.
 
+use super::extract::Path;
 use super::migrations::view;
 use super::{ApiError, actor, json};
 use crate::controller::Controller;
 use crate::view::MigrationView;
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use plans::id::MigrationId;
 use plans::step::verify::{DifferenceReport, VerifyRun};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is to be done about rows that differ, and why.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct Ask {
     repair: bool,
@@ -21,7 +23,7 @@ pub(super) struct Ask {
 }
 
 /// A comparison that was ordered.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Ordered {
     /// Which one: a report of this number is its result.
     pub run: VerifyRun,

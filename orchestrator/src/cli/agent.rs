@@ -2,7 +2,7 @@
 
 use super::client::Client;
 use super::error::CliError;
-use super::output::{Output, table};
+use super::output::{Output, Table};
 use crate::store::AgentRecord;
 use clap::Subcommand;
 
@@ -27,8 +27,10 @@ impl Agent {
                     .to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
                 vec![a.name.to_string(), a.instance.to_string(), seen]
             };
-            let rows: Vec<_> = agents.iter().map(row).collect();
-            table(&["NAME", "INSTANCE", "LAST SEEN"], &rows)
+            Table::new(
+                &["NAME", "INSTANCE", "LAST SEEN"],
+                agents.iter().map(row).collect(),
+            )
         })
     }
 }

@@ -1,6 +1,7 @@
 //! `shardwright cleanup`: what of ours no live migration explains, listed or removed.
 
 use super::client::Client;
+use super::consent::Consent;
 use super::error::{CliError, DEFECTS};
 use super::keys::pair;
 use super::output::{Output, json, table};
@@ -8,6 +9,9 @@ use crate::controller::{CleanupOrder, CleanupReport, Unregistered};
 use clap::Args;
 use plans::id::{MapName, ShardName};
 use plans::inspection::sweep::{Leftover, Verdict};
+
+/// What --apply does.
+const WHAT: &str = "Removes what `shardwright cleanup` lists without --apply as to be removed, and closes what it lists as to be refused for good.";
 
 /// List what Shardwright left on the shards and no live migration explains; remove it with --apply.
 #[derive(Debug, Args)]
@@ -28,6 +32,8 @@ pub(super) struct Cleanup {
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
+    consent: Consent,
+    #[command(flatten)]
     output: Output,
 }
 
@@ -38,13 +44,16 @@ impl Cleanup {
             dsn,
         };
         let owner = |(map, shard): (String, String)| (MapName(map), ShardName(shard));
-        let order = CleanupOrder {
+        let mut order = CleanupOrder {
             shards: self.shards.into_iter().map(ShardName).collect(),
             others: self.others.into_iter().map(other).collect(),
             apply: self.apply,
             owners: self.owners.into_iter().map(owner).collect(),
             reason: self.reason,
         };
+        if order.apply {
+            order.apply = self.consent.is_given(WHAT, "cleanup")?;
+        }
         let report: CleanupReport = client.post("/api/v1/fleet/cleanup", json(&order)?).await?;
         self.output.print(&report, text)?;
         for line in &report.failed {

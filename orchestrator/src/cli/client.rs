@@ -4,6 +4,7 @@
 
 use super::error::CliError;
 use crate::api::Problem;
+use caller::Caller;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
 
@@ -11,22 +12,32 @@ use serde::de::DeserializeOwned;
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     urls: Vec<String>,
-    http: reqwest::Client,
+    caller: Caller,
 }
 
 impl Client {
     /// Controllers at `urls`, separated by commas; nothing is sent yet.
-    pub(super) fn new(urls: &str) -> Self {
+    pub(super) fn new(urls: &str, caller: Caller) -> Self {
         let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         Self {
             urls: urls.map(str::to_owned).collect(),
-            http: reqwest::Client::new(),
+            caller,
         }
     }
 
     /// Reads.
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
         self.read(self.send(Method::GET, path, |r| r).await?).await
+    }
+
+    /// Reads text.
+    pub(super) async fn text(&self, path: &str) -> Result<String, CliError> {
+        let answer = self.send(Method::GET, path, |r| r).await?;
+        let url = answer.url().origin().ascii_serialization();
+        answer.text().await.map_err(|error| CliError::Answer {
+            url,
+            reason: error.to_string(),
+        })
     }
 
     /// Sends text, for an answer.
@@ -49,9 +60,11 @@ impl Client {
         self.read(sent.await?).await
     }
 
-    /// Removes.
-    pub(super) async fn delete(&self, path: &str) -> Result<(), CliError> {
-        self.send(Method::DELETE, path, |r| r).await?;
+    /// Removes, and says why.
+    pub(super) async fn delete(&self, path: &str, reason: Option<&str>) -> Result<(), CliError> {
+        let body = serde_json::json!({ "reason": reason }).to_string();
+        self.send(Method::DELETE, path, |r| r.body(body.clone()))
+            .await?;
         Ok(())
     }
 
@@ -70,13 +83,13 @@ impl Client {
     ) -> Result<Response, CliError> {
         let mut last = CliError::Usage("no controller is named".to_owned());
         for url in &self.urls {
-            let mut request = self.http.request(method.clone(), format!("{url}{path}"));
+            let mut request = self.caller.request(method.clone(), format!("{url}{path}"));
             if let Ok(user) = std::env::var("USER")
                 && !user.is_empty()
             {
                 request = request.header(crate::api::ACTOR_HEADER, user);
             }
-            let response = match fill(request).send().await {
+            let response = match self.caller.send(fill(request)).await {
                 Ok(response) if response.status().is_success() => return Ok(response),
                 Ok(response) => response,
                 Err(error) if error.is_connect() => {

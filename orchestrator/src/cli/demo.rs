@@ -58,6 +58,9 @@ pub(super) struct Demo {
     /// Write the report as JSON to this file.
     #[arg(long)]
     report: Option<PathBuf>,
+    /// Write the evidence of the migration, with its charts, as one HTML file.
+    #[arg(long, value_name = "FILE", default_value = "shardwright-demo.html")]
+    evidence: PathBuf,
     /// Write every append and read of the lists to this file as JSON lines, as the tools around Jepsen and Elle read them.
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
@@ -135,6 +138,7 @@ impl Demo {
             rate: self.rate,
             transactions: self.transactions,
             report: self.report,
+            evidence: Some(self.evidence),
             history: self.history,
             kill: self.kill,
             dual_write: self.dual_write,

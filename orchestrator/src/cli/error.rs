@@ -2,6 +2,7 @@
 
 use crate::api::{INLINE_PASSWORD, Problem, ServeError, UNREADABLE_DSN};
 use crate::store::pg::OpenError;
+use caller::CallerError;
 use std::path::PathBuf;
 
 /// Wrong usage.
@@ -10,6 +11,8 @@ pub const USAGE: u8 = 64;
 pub(super) const MIGRATION_FAILED: u8 = 8;
 /// A check found defects, or could not look everywhere; a mend failed.
 pub(super) const DEFECTS: u8 = 9;
+/// Ctrl-C.
+pub(super) const INTERRUPTED: u8 = 130;
 const ERROR: u8 = 1;
 const MISSING: u8 = 3;
 /// Something must be mended first.
@@ -28,6 +31,9 @@ pub enum CliError {
         /// What happened.
         reason: String,
     },
+    /// The token or the certificates cannot be used.
+    #[error(transparent)]
+    Caller(#[from] CallerError),
     /// The controller said no.
     #[error("{}", .0.detail)]
     Problem(Box<Problem>),
@@ -110,13 +116,24 @@ impl CliError {
             Self::Problem(problem) => problem.hint.clone(),
             Self::Demo(error) => error.hint(),
             Self::Serve(ServeError::NotLoopback { .. }) => {
-                Some("listen on 127.0.0.1, and reach it from elsewhere through ssh -L".to_owned())
+                Some("ask for tokens (--tokens), or listen on 127.0.0.1 and reach it through ssh -L".to_owned())
+            }
+            Self::Serve(ServeError::NoTls { .. }) => Some(
+                "name --tls-cert and --tls-key, or say --plain-http where something in front of it speaks TLS"
+                    .to_owned(),
+            ),
+            Self::Serve(ServeError::NoName { .. }) => {
+                Some("say where others reach it: --advertise https://NAME:PORT".to_owned())
+            }
+            Self::Serve(ServeError::Certificate { .. }) => {
+                Some("both are PEM files, which the controller's user can read".to_owned())
             }
             Self::Serve(ServeError::Listen { .. }) => {
                 Some("name another address with --listen".to_owned())
             }
             Self::Answer { .. }
             | Self::File { .. }
+            | Self::Caller(_)
             | Self::Usage(_)
             | Self::Refused(_)
             | Self::Timeout { .. }
@@ -134,6 +151,7 @@ impl CliError {
         match self {
             Self::Problem(problem) => match (problem.code.as_str(), problem.status) {
                 ("plan.refused" | "plan.stale" | "keys.moving" | "rules.broken", _) => REFUSED,
+                (_, 401 | 403) => REFUSED,
                 (INLINE_PASSWORD | UNREADABLE_DSN, _) => USAGE,
                 (_, 404) => MISSING,
                 (_, 409) => CONFLICT,
@@ -147,6 +165,7 @@ impl CliError {
             Self::Unreachable { .. }
             | Self::Answer { .. }
             | Self::File { .. }
+            | Self::Caller(_)
             | Self::Cluster(_)
             | Self::Store(_)
             | Self::Serve(_)

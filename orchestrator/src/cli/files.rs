@@ -1,7 +1,9 @@
 //! Files that commands read and write; `-` is stdin.
 
 use super::error::CliError;
-use std::io::Read;
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The text of a file.
@@ -42,4 +44,19 @@ pub(super) fn write_or_print(path: Option<&Path>, text: &str) -> Result<(), CliE
 /// A document in YAML.
 pub(super) fn yaml<T: serde::Serialize>(value: &T) -> Result<String, CliError> {
     serde_saphyr::to_string(value).map_err(|error| CliError::Usage(error.to_string()))
+}
+
+/// Makes a file that only its owner reads; one that is there is left alone.
+pub(super) fn write_secret(path: &Path, text: &str) -> Result<(), CliError> {
+    let made = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
+    let written = made.and_then(|mut file| writeln!(file, "{text}"));
+    written.map_err(|source| CliError::File {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    })
 }

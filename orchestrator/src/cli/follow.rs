@@ -1,7 +1,7 @@
 //! Follows a migration or an operation by its stream of events, also over a restart of the controller.
 
 use super::client::Client;
-use super::error::CliError;
+use super::error::{CliError, INTERRUPTED};
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -20,6 +20,21 @@ pub(super) fn of_migration(id: &str) -> String {
 /// The stream of an operation's views.
 pub(super) fn of_operation(id: &str) -> String {
     format!("{}/events", super::operation::path(id))
+}
+
+/// Follows until the first Ctrl-C, which ends the following and nothing else.
+pub(super) async fn detachable(
+    id: &str,
+    following: impl Future<Output = Result<u8, CliError>>,
+) -> Result<u8, CliError> {
+    tokio::select! {
+        ended = following => ended,
+        pressed = tokio::signal::ctrl_c() => {
+            pressed?;
+            eprintln!("{id} keeps running; follow it again with: shardwright watch {id}");
+            Ok(INTERRUPTED)
+        }
+    }
 }
 
 /// Shows each new view of the stream at `path` to `see` until it returns an exit code.

@@ -1,22 +1,17 @@
 //! `shardwright migration VERB ID`, and the same verbs without the noun.
 
 use super::client::Client;
-use super::error::{CliError, MIGRATION_FAILED};
-use super::follow::{follow, of_migration, of_operation};
+use super::error::CliError;
+use super::order::{GraveOrder, Order};
 use super::output::{Output, or_dash, table};
-use super::{operation, report, set, verify, watch};
+use super::{operation, report, set, verify, wait, watch};
 use crate::controller::Command;
 use crate::controller::operations::OperationState;
 use crate::dual_write;
 use crate::view::{MigrationView, OperationView, StepView};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use plans::render::bytes;
-use plans::state::migration::MigrationState;
 use plans::wire::StreamStatus;
-use serde::de::DeserializeOwned;
-use serde_json::json;
-use std::cell::RefCell;
-use std::time::Duration;
 
 /// What can be done with an operation or a migration.
 #[derive(Debug, Subcommand)]
@@ -36,11 +31,11 @@ pub(super) enum Verb {
     /// Follow an operation or a migration until it ends, fails or waits for you.
     Watch(watch::Watch),
     /// Wait until an operation or a migration is in a state.
-    Wait(Wait),
+    Wait(wait::Wait),
     /// Let the cutover begin; after a roll back, once more.
-    Approve(Order),
+    Approve(GraveOrder),
     /// Let the agent end the writers that keep the cutover from starting, those that it named.
-    ApproveCancel(Order),
+    ApproveCancel(GraveOrder),
     /// Stop at the next safe point.
     Pause(Order),
     /// Go on after a pause or a failure.
@@ -48,49 +43,17 @@ pub(super) enum Verb {
     /// Try a step again at once.
     Retry(Order),
     /// Take everything back; possible until the flip.
-    Abort(Order),
+    Abort(GraveOrder),
     /// Give the keys back to the source; possible from the flip to `finish`.
-    Rollback(Order),
+    Rollback(GraveOrder),
     /// End the hold: the old rows go; after a roll back, the copy.
-    Finish(Order),
+    Finish(GraveOrder),
     /// Set what a migration may take of its shards, while it runs: rate, streams, latency, hours and others.
     Set(set::Set),
     /// Compare both copies again, now; print what the last comparison found; repair the copy.
     Verify(verify::Verify),
-    /// Print the evidence of an operation or a migration.
-    Report {
-        /// The operation or migration.
-        id: String,
-        #[command(flatten)]
-        output: Output,
-    },
-}
-
-/// An order.
-#[derive(Debug, Args)]
-pub(super) struct Order {
-    /// The operation or migration.
-    id: String,
-    /// Why; kept in the journal.
-    #[arg(long)]
-    reason: Option<String>,
-    #[command(flatten)]
-    output: Output,
-}
-
-/// Wait for a state.
-#[derive(Debug, Args)]
-pub(super) struct Wait {
-    /// The operation or migration.
-    id: String,
-    /// The state.
-    #[arg(long = "for", value_parser = state)]
-    state: OperationState,
-    /// How long, for example 30s or 5m.
-    #[arg(long, default_value = "1h", value_parser = humantime::parse_duration)]
-    timeout: Duration,
-    #[command(flatten)]
-    output: Output,
+    /// Print the evidence of an operation or a migration, or write it to a file.
+    Report(report::Report),
 }
 
 impl Verb {
@@ -119,88 +82,7 @@ impl Verb {
             Self::Finish(order) => order.give(client, Command::Finish).await,
             Self::Set(set) => set.run(client).await,
             Self::Verify(verify) => verify.run(client).await,
-            Self::Report { id, output } => report::print(client, &id, output).await,
-        }
-    }
-}
-
-impl Order {
-    async fn give(self, client: &Client, command: Command) -> Result<u8, CliError> {
-        if operation::with_moves(client, &self.id).await?.is_some() {
-            let reason = self.reason.as_deref();
-            return operation::order(client, &self.id, command, reason, self.output).await;
-        }
-        let path = format!("/api/v1/migrations/{}/{command}", self.id);
-        let body = json!({ "reason": self.reason }).to_string();
-        let view: MigrationView = client.post(&path, body).await?;
-        self.output
-            .print(&view, |view| format!("{}\n", view.summary.state))
-    }
-}
-
-impl Wait {
-    async fn run(self, client: &Client) -> Result<u8, CliError> {
-        if operation::with_moves(client, &self.id).await?.is_some() {
-            let path = of_operation(&self.id);
-            let (code, view) = self
-                .until(client, &path, |view: &OperationView| {
-                    (operation::reached(view, self.state), view.state)
-                })
-                .await?;
-            self.output
-                .print(&view, |view| format!("{}\n", view.state))?;
-            if code != 0 {
-                operation::tell_end(&view);
-            }
-            return Ok(code);
-        }
-        let path = of_migration(&self.id);
-        let (code, view) = self
-            .until(client, &path, |view: &MigrationView| {
-                let at = view.summary.state;
-                let over = view.summary.finished_at.is_some() || at == MigrationState::Failed;
-                let code = match OperationState::from(at) == self.state {
-                    true => Some(0),
-                    false => over.then_some(MIGRATION_FAILED),
-                };
-                (code, at.into())
-            })
-            .await?;
-        self.output
-            .print(&view, |view| format!("{}\n", view.summary.state))?;
-        watch::tell_failure(&view);
-        Ok(code)
-    }
-
-    /// The exit code and the view that gave it.
-    async fn until<V: Clone + DeserializeOwned>(
-        &self,
-        client: &Client,
-        path: &str,
-        judge: impl Fn(&V) -> (Option<u8>, OperationState),
-    ) -> Result<(u8, V), CliError> {
-        let last: RefCell<Option<(V, OperationState)>> = RefCell::default();
-        let see = |view: &V| {
-            let (code, state) = judge(view);
-            last.replace(Some((view.clone(), state)));
-            code
-        };
-        let followed = follow(client, path, see);
-        let ended = tokio::time::timeout(self.timeout, followed).await;
-        let last = last.into_inner();
-        match (ended, last) {
-            (Ok(code), Some((view, _))) => Ok((code?, view)),
-            (Ok(code), None) => Err(code.err().unwrap_or_else(|| self.late(None))),
-            (Err(_), last) => Err(self.late(last.map(|(_, state)| state))),
-        }
-    }
-
-    fn late(&self, state: Option<OperationState>) -> CliError {
-        CliError::Timeout {
-            id: self.id.clone(),
-            state: or_dash(state.as_ref()),
-            waited: humantime::format_duration(self.timeout).to_string(),
-            wanted: self.state.to_string(),
+            Self::Report(report) => report.run(client).await,
         }
     }
 }
@@ -226,11 +108,8 @@ pub(super) fn show_text(view: &MigrationView) -> String {
         m.map_version.before,
         or_dash(m.map_version.back.or(m.map_version.after).as_ref()),
     );
-    if let Some(what) = &m.waiting_for {
-        text += &format!("waiting for {what}\n");
-    }
-    if let Some(slowed) = view.slowed() {
-        text += &format!("{}\n", slowed.sentence());
+    for wait in &view.waits {
+        text += &format!("{wait}\n");
     }
     text += &set::limits_line(view);
     if let Some(failure) = &m.failure {

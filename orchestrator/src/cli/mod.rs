@@ -5,6 +5,7 @@
 mod agent;
 mod cleanup;
 mod client;
+mod consent;
 mod demo;
 mod doctor;
 mod error;
@@ -14,21 +15,27 @@ mod keys;
 mod map;
 mod migration;
 mod operation;
+mod order;
 mod output;
+mod pages;
 mod plan;
 mod reconcile;
 mod report;
 mod serve;
 mod set;
 mod shard;
+mod token;
 mod torture;
 mod verify;
+mod wait;
 mod watch;
 
 pub use error::{CliError, USAGE};
 
+use caller::{Caller, Identity};
 use clap::{Parser, Subcommand};
 use client::Client;
+use std::path::PathBuf;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -40,9 +47,11 @@ Exit codes:
   7   conflict, or not possible in this state
   8   the migration failed or was taken back
   9   a check found defects
-  64  wrong usage
+  64  wrong usage; consent is missing where nobody can be asked (say --yes)
+  130 interrupted; what was followed goes on
 
-Output: -o json prints JSON on stdout (for `plan` use --output, because its -o names the plan's file).";
+Output: -o table, wide, json, jsonl, yaml or name, or SHARDWRIGHT_OUTPUT; data on stdout, talk on stderr
+(for `plan` use --output, because its -o names the plan's file).";
 
 /// Moves shards of a live PostgreSQL fleet.
 #[derive(Debug, Parser)]
@@ -56,6 +65,12 @@ pub struct Cli {
         default_value = "http://127.0.0.1:7432"
     )]
     controller: String,
+    /// The file of your token, where the controller asks for one.
+    #[arg(long, global = true, env = "SHARDWRIGHT_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+    /// PEM file of the authorities that vouch for the controller; without it those of the system.
+    #[arg(long, global = true, env = "SHARDWRIGHT_CA_FILE")]
+    ca_file: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -80,6 +95,9 @@ enum Command {
     Apply(plan::Apply),
     /// Everything that stands in the way of moves: on all shards, on one, of a map, or of a request.
     Doctor(doctor::Doctor),
+    /// Tokens of people, applications and agents: create, list, revoke.
+    #[command(subcommand)]
+    Token(token::Token),
     /// Agents: list.
     #[command(subcommand)]
     Agent(agent::Agent),
@@ -87,6 +105,10 @@ enum Command {
     Cleanup(cleanup::Cleanup),
     /// Look at every shard now, compare it with the map, and mend a store that is older than the fleet.
     Reconcile(reconcile::Reconcile),
+    /// Print completions for a shell.
+    Completions(pages::Completions),
+    /// Write man pages, one for each command.
+    Man(pages::Man),
     /// Operations and their migrations, the long form of the verbs below.
     #[command(subcommand)]
     Migration(migration::Verb),
@@ -100,7 +122,11 @@ impl Cli {
     /// # Errors
     /// [`CliError`], which knows its exit code.
     pub async fn run(self) -> Result<u8, CliError> {
-        let client = Client::new(&self.controller);
+        let identity = Identity {
+            token_file: self.token_file,
+            ca_file: self.ca_file,
+        };
+        let client = Client::new(&self.controller, Caller::new(&identity)?);
         match self.command {
             Command::Serve(serve) => serve.run().await,
             Command::Demo(demo) => demo.run().await,
@@ -110,9 +136,12 @@ impl Cli {
             Command::Plan(plan) => plan.run(&client).await,
             Command::Apply(apply) => apply.run(&client).await,
             Command::Doctor(doctor) => doctor.run(&client).await,
+            Command::Token(token) => token.run(&client).await,
             Command::Agent(agent) => agent.run(&client).await,
             Command::Cleanup(cleanup) => cleanup.run(&client).await,
             Command::Reconcile(reconcile) => reconcile.run(&client).await,
+            Command::Completions(completions) => Ok(completions.print()),
+            Command::Man(man) => man.write(),
             Command::Migration(verb) | Command::Verb(verb) => verb.run(&client).await,
         }
     }

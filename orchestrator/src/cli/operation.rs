@@ -2,12 +2,10 @@
 
 use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
-use super::output::{Output, or_dash, table};
-use crate::controller::Command;
+use super::output::{Table, or_dash, table};
 use crate::controller::operations::OperationState;
 use crate::view::{MoveView, OperationView};
 use plans::request::Hold;
-use serde_json::json;
 
 /// The operation, if the id is that of one with several moves.
 pub(super) async fn with_moves(
@@ -24,30 +22,6 @@ pub(super) async fn with_moves(
 /// Where the API has an operation.
 pub(super) fn path(id: &str) -> String {
     format!("/api/v1/operations/{id}")
-}
-
-/// Gives an order to every move that can take it.
-pub(super) async fn order(
-    client: &Client,
-    id: &str,
-    command: Command,
-    reason: Option<&str>,
-    output: Output,
-) -> Result<u8, CliError> {
-    let body = json!({ "reason": reason }).to_string();
-    let view: OperationView = client
-        .post(&format!("{}/{command}", path(id)), body)
-        .await?;
-    output.print(&view, |view| format!("{}\n", view.state))
-}
-
-/// The exit code of `wait`, if there is nothing to wait for.
-pub(super) fn reached(view: &OperationView, wanted: OperationState) -> Option<u8> {
-    let over = view.finished_at.is_some() || view.state == OperationState::Failed;
-    match view.state == wanted {
-        true => Some(0),
-        false => over.then_some(MIGRATION_FAILED),
-    }
 }
 
 /// The exit code of `watch`, if there is nothing to wait for.
@@ -168,7 +142,7 @@ pub(super) fn show_text(view: &OperationView) -> String {
 }
 
 /// A line for each operation, and under it one for each of several moves.
-pub(super) fn list_text(all: &[OperationView]) -> String {
+pub(super) fn list_text(all: &[OperationView]) -> Table {
     let mut rows = Vec::new();
     for view in all {
         let only = view.moves.first().filter(|_| view.moves.len() == 1);
@@ -183,6 +157,8 @@ pub(super) fn list_text(all: &[OperationView]) -> String {
             only.map_or_else(String::new, |m| m.migration.keys.to_string()),
             view.created_at
                 .to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+            view.mode.clone(),
+            view.submitted_by.clone(),
         ]);
         for moved in view.moves.iter().filter(|_| only.is_none()) {
             let m = &moved.migration;
@@ -205,6 +181,8 @@ pub(super) fn list_text(all: &[OperationView]) -> String {
         "SHARDS",
         "KEYS",
         "CREATED",
+        "MODE",
+        "SUBMITTED BY",
     ];
-    table(&head, &rows)
+    Table::new(&head, rows).wide(2)
 }

@@ -1,8 +1,19 @@
-//! Tables for people, JSON for programs.
+//! The forms of what is printed: tables for people, JSON, JSON lines and YAML for programs, names for scripts.
+//!
+//! Data goes to stdout here; what is said beside it goes to stderr where it is said.
+
+mod table;
+
+pub(super) use table::{Table, or_dash, table};
 
 use super::error::CliError;
+use super::files::yaml;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use serde_json::Value;
+
+/// The variable that names the form where no option does.
+const VARIABLE: &str = "SHARDWRIGHT_OUTPUT";
 
 /// The form of what is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -10,37 +21,150 @@ pub(super) enum Format {
     /// For people.
     #[default]
     Table,
-    /// For programs.
+    /// For people, with every column.
+    Wide,
+    /// One document of JSON.
     Json,
+    /// A line of JSON for each thing.
+    Jsonl,
+    /// One document of YAML.
+    Yaml,
+    /// The name or the id of each thing, one a line.
+    Name,
 }
 
-/// The option that every command but `plan` has.
+/// The options of every command that prints data.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct Output {
     /// Form of what is printed.
-    #[arg(short = 'o', long = "output", value_enum, default_value_t)]
-    pub(super) format: Format,
+    #[arg(short = 'o', long = "output", value_enum, default_value_t, env = VARIABLE)]
+    format: Format,
+    /// Leave the head of a list's table out.
+    #[arg(long)]
+    no_headers: bool,
+}
+
+/// The form of what is printed, of a command whose `-o` names a file.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct LongOutput {
+    /// Form of what is printed.
+    #[arg(long = "output", value_enum, default_value_t, env = VARIABLE)]
+    format: Format,
+}
+
+impl From<LongOutput> for Output {
+    fn from(long: LongOutput) -> Self {
+        Self {
+            format: long.format,
+            no_headers: false,
+        }
+    }
+}
+
+/// What people read.
+#[derive(Debug)]
+pub(super) enum Text {
+    /// A list, whose head and columns the options decide.
+    List(Table),
+    /// Anything else.
+    Prose(String),
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self::Prose(text)
+    }
+}
+
+impl From<Table> for Text {
+    fn from(table: Table) -> Self {
+        Self::List(table)
+    }
 }
 
 impl Output {
-    /// True for programs.
-    pub(super) fn is_json(self) -> bool {
-        self.format == Format::Json
+    /// True where nobody reads along.
+    pub(super) fn is_for_programs(self) -> bool {
+        !matches!(self.format, Format::Table | Format::Wide)
     }
 
-    /// Prints `value` as JSON, or what `text` makes of it.
-    pub(super) fn print<T: Serialize>(
+    /// Prints `value` in its form; for people what `text` makes of it.
+    pub(super) fn print<T: Serialize, X: Into<Text>>(
+        self,
+        value: &T,
+        text: impl FnOnce(&T) -> X,
+    ) -> Result<u8, CliError> {
+        let printed = self.render(value, text)?;
+        if printed.is_empty() && self.format == Format::Name && !things(value)?.is_empty() {
+            eprintln!("nothing of this has a name: choose another form with -o");
+        }
+        print!("{printed}");
+        Ok(0)
+    }
+
+    /// One of a series of values: as [`Output::print`], and each on a line of its own where the form allows it.
+    pub(super) fn change<T: Serialize>(
         self,
         value: &T,
         text: impl FnOnce(&T) -> String,
-    ) -> Result<u8, CliError> {
-        if self.is_json() {
-            println!("{}", json(value)?);
-        } else {
-            print!("{}", text(value));
+    ) -> Result<String, CliError> {
+        match self.format {
+            Format::Json | Format::Jsonl => line(value),
+            Format::Yaml => Ok(format!("---\n{}", yaml(value)?)),
+            Format::Table | Format::Wide | Format::Name => self.render(value, text),
         }
-        Ok(0)
     }
+
+    fn render<T: Serialize, X: Into<Text>>(
+        self,
+        value: &T,
+        text: impl FnOnce(&T) -> X,
+    ) -> Result<String, CliError> {
+        match self.format {
+            Format::Table | Format::Wide => Ok(match text(value).into() {
+                Text::Prose(text) => text,
+                Text::List(table) => table.text(!self.no_headers, self.format == Format::Wide),
+            }),
+            Format::Json => Ok(json(value)? + "\n"),
+            Format::Jsonl => things(value)?.iter().map(line).collect(),
+            Format::Yaml => yaml(value),
+            Format::Name => {
+                let things = things(value)?;
+                Ok(things.iter().filter_map(name).map(|n| n + "\n").collect())
+            }
+        }
+    }
+}
+
+/// What a thing is called; the fields by which our documents name themselves, the closest first.
+fn name(of: &Value) -> Option<String> {
+    for field in ["id", "name", "map", "version", "shard", "object"] {
+        match &of[field] {
+            Value::String(name) => return Some(name.clone()),
+            Value::Number(number) => return Some(number.to_string()),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {}
+        }
+    }
+    let inner = ["migration", "operation"].map(|field| &of[field]);
+    inner
+        .into_iter()
+        .find(|inner| inner.is_object())
+        .and_then(name)
+}
+
+/// The things of a list, or the one thing.
+fn things<T: Serialize>(value: &T) -> Result<Vec<Value>, CliError> {
+    let tree = serde_json::to_value(value).map_err(|error| CliError::Usage(error.to_string()))?;
+    Ok(if let Value::Array(all) = tree {
+        all
+    } else {
+        vec![tree]
+    })
+}
+
+fn line<T: Serialize>(value: &T) -> Result<String, CliError> {
+    let line = serde_json::to_string(value).map_err(|error| CliError::Usage(error.to_string()))?;
+    Ok(line + "\n")
 }
 
 /// Indented JSON.
@@ -48,26 +172,66 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<String, CliError> {
     serde_json::to_string_pretty(value).map_err(|error| CliError::Usage(error.to_string()))
 }
 
-/// Columns as wide as they need to be; the last one is not padded.
-pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    let heads = head.iter().map(|text| (*text).to_owned()).collect();
-    let lines: Vec<Vec<String>> = std::iter::once(heads).chain(rows.iter().cloned()).collect();
-    let width = |column: usize| {
-        let cells = lines.iter().filter_map(|line| line.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    lines
-        .iter()
-        .map(|line| {
-            let cells = line.iter().zip(&widths);
-            let padded: Vec<String> = cells.map(|(cell, w)| format!("{cell:<w$}")).collect();
-            format!("{}\n", padded.join("  ").trim_end())
-        })
-        .collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
 
-/// The text, or a dash.
-pub(super) fn or_dash<T: ToString>(value: Option<&T>) -> String {
-    value.map_or_else(|| "-".to_owned(), ToString::to_string)
+    fn printed(format: Format, no_headers: bool, value: &Value) -> String {
+        let output = Output { format, no_headers };
+        let text = |value: &Value| {
+            let rows = value.as_array().into_iter().flatten();
+            let rows = rows.map(|v| vec![name(v).unwrap_or_default(), v["mode"].to_string()]);
+            Table::new(&["NAME", "MODE"], rows.collect()).wide(1)
+        };
+        output.render(value, text).unwrap()
+    }
+
+    #[test]
+    fn every_form_says_the_same() {
+        let list = json!([{"name": "a", "mode": 1}, {"id": "m1", "mode": 2}]);
+        for (format, no_headers, expected) in [
+            (Format::Table, false, "NAME\na\nm1\n"),
+            (Format::Table, true, "a\nm1\n"),
+            (Format::Wide, false, "NAME  MODE\na     1\nm1    2\n"),
+            (
+                Format::Jsonl,
+                false,
+                "{\"mode\":1,\"name\":\"a\"}\n{\"id\":\"m1\",\"mode\":2}\n",
+            ),
+            (Format::Name, false, "a\nm1\n"),
+        ] {
+            assert_eq!(printed(format, no_headers, &list), expected, "{format:?}");
+        }
+        let read: Value = serde_json::from_str(&printed(Format::Json, false, &list)).unwrap();
+        assert_eq!(read, list);
+        let read: Value = serde_saphyr::from_str(&printed(Format::Yaml, false, &list)).unwrap();
+        assert_eq!(read, list);
+    }
+
+    #[test]
+    fn each_change_is_a_line() {
+        let value = json!({"id": "m1", "state": "running"});
+        let shown = |format| {
+            let output = Output {
+                format,
+                no_headers: false,
+            };
+            output
+                .change(&value, |_| "m1 running\n".to_owned())
+                .unwrap()
+        };
+        assert_eq!(shown(Format::Table), "m1 running\n");
+        assert_eq!(shown(Format::Json), shown(Format::Jsonl));
+        assert_eq!(shown(Format::Jsonl).lines().count(), 1);
+        assert_eq!(shown(Format::Name), "m1\n");
+        assert!(shown(Format::Yaml).starts_with("---\n"));
+    }
+
+    #[test]
+    fn a_report_is_called_as_what_it_is_about() {
+        let report = json!({"migration": {"id": "m1"}, "events": []});
+        assert_eq!(name(&report).as_deref(), Some("m1"));
+        assert_eq!(name(&json!({"operation": "split"})), None);
+    }
 }

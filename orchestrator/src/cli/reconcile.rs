@@ -1,6 +1,7 @@
 //! `shardwright reconcile`: whether shards and control store say the same, and moving the store forward.
 
 use super::client::Client;
+use super::consent::Consent;
 use super::error::{CliError, DEFECTS};
 use super::output::{Output, json, table};
 use crate::controller::{FleetReport, ReconcileOrder};
@@ -21,16 +22,23 @@ pub(super) struct Reconcile {
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
+    consent: Consent,
+    #[command(flatten)]
     output: Output,
 }
 
 impl Reconcile {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let order = ReconcileOrder {
+        let mut order = ReconcileOrder {
             apply: self.apply,
             accept: self.accept.into_iter().map(ShardName).collect(),
             reason: self.reason,
         };
+        if order.apply || !order.accept.is_empty() {
+            let given = self.consent.is_given(&what(&order), "reconcile")?;
+            order.apply &= given;
+            order.accept.retain(|_| given);
+        }
         let report: FleetReport = client
             .post("/api/v1/fleet/reconcile", json(&order)?)
             .await?;
@@ -47,6 +55,23 @@ impl Reconcile {
         let clean = seen && report.findings.is_empty();
         Ok(if clean { 0 } else { DEFECTS })
     }
+}
+
+/// What the order changes.
+fn what(order: &ReconcileOrder) -> String {
+    let mut parts = Vec::new();
+    if order.apply {
+        parts.push(
+            "Moves the control store forward to what the shards prove, as `shardwright reconcile` lists it."
+                .to_owned(),
+        );
+    }
+    for shard in &order.accept {
+        parts.push(format!(
+            "Takes the server of shard {shard} as the right one, whatever it was before."
+        ));
+    }
+    parts.join("\n")
 }
 
 fn text(report: &FleetReport) -> String {

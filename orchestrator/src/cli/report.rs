@@ -2,73 +2,85 @@
 
 use super::client::Client;
 use super::error::CliError;
+use super::files::write_or_print;
 use super::migration::show_text;
 use super::operation;
 use super::output::{Output, table};
-use crate::store::{CleanupRecord, Event};
-use crate::view::{MigrationView, OperationView};
-use plans::plan::Plan;
-use serde::Serialize;
+use crate::report::{Evidence, Format, Report as Document};
+use crate::store::Event;
+use clap::Args;
+use std::path::PathBuf;
 
-/// Everything that is kept about a migration.
-#[derive(Debug, Serialize)]
-struct Report {
-    migration: MigrationView,
-    cleanup: Vec<CleanupRecord>,
-    events: Vec<Event>,
+/// Print the evidence of an operation or a migration.
+#[derive(Debug, Args)]
+pub(super) struct Report {
+    /// The operation or migration.
+    id: String,
+    /// As Markdown, as one HTML file, or as JSON; without it, for people on a terminal.
+    #[arg(long = "format", value_name = "FORMAT", value_parser = form)]
+    form: Option<Format>,
+    /// Write it to this file.
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
-/// Everything that is kept about an operation with several moves.
-#[derive(Debug, Serialize)]
-struct OperationReport {
-    operation: OperationView,
-    plan: Plan,
-    moves: Vec<Report>,
-}
-
-/// Prints the report of an operation or a migration.
-pub(super) async fn print(client: &Client, id: &str, output: Output) -> Result<u8, CliError> {
-    let Some(operation) = operation::with_moves(client, id).await? else {
-        return output.print(&migration(client, id).await?, text);
-    };
-    let mut moves = Vec::with_capacity(operation.moves.len());
-    for moved in &operation.moves {
-        moves.push(migration(client, moved.migration.id.as_str()).await?);
+fn form(name: &str) -> Result<Format, String> {
+    match name {
+        "md" => Ok(Format::Md),
+        "html" => Ok(Format::Html),
+        "json" => Ok(Format::Json),
+        other => Err(format!("{other:?} is not md, html or json")),
     }
-    let plan = client.get(&format!("{}/plan", operation::path(id))).await?;
-    let report = OperationReport {
-        operation,
-        plan,
-        moves,
-    };
-    output.print(&report, |report| {
-        let moves: Vec<String> = report.moves.iter().map(text).collect();
-        format!(
+}
+
+impl Report {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let path = format!("/api/v1/operations/{}/report", self.id);
+        let Some(format) = self.form.or(self.to.as_ref().map(|_| Format::Html)) else {
+            let report: Document = client.get(&path).await?;
+            return self.output.print(&report, text);
+        };
+        let name = match format {
+            Format::Json => "json",
+            Format::Md => "md",
+            Format::Html => "html",
+        };
+        let page = client.text(&format!("{path}?format={name}")).await?;
+        write_or_print(self.to.as_deref(), &page)?;
+        Ok(0)
+    }
+}
+
+fn text(report: &Document) -> String {
+    let moves: Vec<String> = report.moves.iter().map(move_text).collect();
+    match report.operation.moves.len() {
+        1 => moves.concat(),
+        _ => format!(
             "{}\n{}",
             operation::show_text(&report.operation),
             moves.join("\n")
-        )
-    })
+        ),
+    }
 }
 
-async fn migration(client: &Client, id: &str) -> Result<Report, CliError> {
-    let root = format!("/api/v1/migrations/{id}");
-    Ok(Report {
-        migration: client.get(&root).await?,
-        cleanup: client.get(&format!("{root}/cleanup")).await?,
-        events: client.get(&format!("{root}/events")).await?,
-    })
-}
-
-fn text(report: &Report) -> String {
-    let mut text = show_text(&report.migration);
+fn move_text(evidence: &Evidence) -> String {
+    let mut text = show_text(&evidence.migration);
     text += "\nResults\n";
-    for step in &report.migration.steps {
+    for step in &evidence.migration.steps {
         if let Some(output) = step.output.as_ref().filter(|output| !output.is_null()) {
             text += &format!("  {:<14} {output}\n", step.id.to_string());
         }
     }
-    let left = report
+    for foreseen in &evidence.foreseen {
+        let (worst, median) = (foreseen.worst * 100.0, foreseen.median * 100.0);
+        let step = foreseen.step.to_string();
+        text += &format!(
+            "  {step:<14} its end was foreseen {worst:+.0} % off at most, {median:+.0} % in the middle\n"
+        );
+    }
+    let left = evidence
         .cleanup
         .iter()
         .filter(|record| record.done_at.is_none());
@@ -89,6 +101,6 @@ fn text(report: &Report) -> String {
             .map_or(String::new(), ToString::to_string);
         vec![at, event.actor.clone(), event.kind.clone(), step]
     };
-    let rows: Vec<_> = report.events.iter().map(row).collect();
+    let rows: Vec<_> = evidence.events.iter().map(row).collect();
     text + "\nJournal\n" + &table(&["AT", "ACTOR", "EVENT", "STEP"], &rows)
 }

@@ -2,12 +2,15 @@
 //!
 //! Of several over one store one leads; the others serve reads and take over when it is gone.
 
+mod door;
+
 use super::error::CliError;
 use crate::api;
 use crate::controller::{Controller, Settings};
 use crate::store::pg::PgStore;
 use clap::Args;
 use cluster::Cluster;
+use door::Door;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,7 +25,7 @@ const PRIVATE_STORE: &str = "store";
 /// Run the controller.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    /// Where to listen; loopback only.
+    /// Where to listen; beyond loopback only with tokens, and with TLS or --plain-http.
     #[arg(long, default_value = "127.0.0.1:7432")]
     listen: SocketAddr,
     /// The control store; without it a private PostgreSQL is kept in the data folder.
@@ -38,6 +41,8 @@ pub(super) struct Serve {
     /// copy can take writes that it should not for this long. 0: never.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     reconcile_every: u64,
+    #[command(flatten)]
+    door: Door,
     /// Log lines as JSON.
     #[arg(long)]
     log_json: bool,
@@ -47,7 +52,8 @@ impl Serve {
     pub(super) async fn run(self) -> Result<u8, CliError> {
         start_log(self.log_json);
         fail_point::check()?;
-        let listener = api::listen(self.listen).await?;
+        let tls = self.door.check(self.listen, self.advertise.as_deref())?;
+        let listener = api::listen(self.listen, self.door.rule()).await?;
         let (dsn, private) = match self.store {
             Some(dsn) => (dsn, None),
             None => {
@@ -59,16 +65,20 @@ impl Serve {
         let every = (self.reconcile_every > 0).then(|| Duration::from_secs(self.reconcile_every));
         let settings = Settings {
             reconcile_every: every,
+            rule: self.door.rule(),
+            admin: self.door.admin()?,
+            read_only: self.door.read_only,
             ..Settings::default()
         };
         let controller = Controller::new(store, settings);
         if let Some(url) = &self.advertise {
             controller.advertise(url);
         }
-        eprintln!("controller ready at http://{}", listener.local_addr()?);
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        eprintln!("controller ready at {scheme}://{}", listener.local_addr()?);
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
-            served = api::serve(listener, controller.clone()) => served?,
+            served = api::serve(listener, controller.clone(), tls) => served?,
             _ = terminate.recv() => {}
             interrupted = tokio::signal::ctrl_c() => interrupted?,
         }

@@ -1,6 +1,7 @@
 //! `shardwright set LIMIT ID VALUE`: what a migration may take of its shards, changed while it runs.
 
 use super::client::Client;
+use super::consent::DryRun;
 use super::error::CliError;
 use super::operation;
 use super::output::Output;
@@ -36,6 +37,8 @@ pub(super) struct Set {
     #[arg(long)]
     reason: Option<String>,
     #[command(flatten)]
+    dry: DryRun,
+    #[command(flatten)]
     output: Output,
 }
 
@@ -50,6 +53,15 @@ impl Set {
                 open.map(|m| m.id.to_string()).collect()
             }
         };
+        let what = format!(
+            "Sets {} of {} to {}.",
+            self.limit.name(),
+            moves.join(", "),
+            self.value
+        );
+        if !self.dry.goes_on(&what) {
+            return Ok(0);
+        }
         let order = LimitOrder {
             limit: self.limit,
             value: self.value,

@@ -1,9 +1,10 @@
 //! `shardwright shard`.
 
 use super::client::Client;
+use super::consent::{Consent, DryRun};
 use super::error::CliError;
 use super::keys::pair;
-use super::output::{Output, or_dash, table};
+use super::output::{Output, Table, or_dash};
 use crate::controller::ShardChange;
 use crate::store::{NewShard, ShardRecord};
 use clap::{Args, Subcommand};
@@ -33,6 +34,11 @@ pub(super) enum Shard {
     Remove {
         /// Its name.
         name: String,
+        /// Why, for the audit trail.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        #[command(flatten)]
+        consent: Consent,
     },
 }
 
@@ -56,6 +62,8 @@ pub(super) struct Add {
     /// Bytes of rows that it can hold.
     #[arg(long)]
     space: Option<u64>,
+    #[command(flatten)]
+    dry: DryRun,
     #[command(flatten)]
     output: Output,
 }
@@ -81,6 +89,8 @@ pub(super) struct Set {
     #[arg(long)]
     dsn: Option<String>,
     #[command(flatten)]
+    dry: DryRun,
+    #[command(flatten)]
     output: Output,
 }
 
@@ -97,8 +107,19 @@ impl Shard {
                 let shard: ShardRecord = client.get(&format!("/api/v1/shards/{name}")).await?;
                 output.print(&shard, |shard| list_text(std::slice::from_ref(shard)))
             }
-            Self::Remove { name } => {
-                client.delete(&format!("/api/v1/shards/{name}")).await?;
+            Self::Remove {
+                name,
+                reason,
+                consent,
+            } => {
+                let path = format!("/api/v1/shards/{name}");
+                if consent.dry().is_dry() {
+                    let _: ShardRecord = client.get(&path).await?;
+                }
+                let what = format!("Forgets shard {name}; its rows stay where they are.");
+                if consent.is_given(&what, &name)? {
+                    client.delete(&path, reason.as_deref()).await?;
+                }
                 Ok(0)
             }
         }
@@ -107,6 +128,9 @@ impl Shard {
 
 impl Add {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
+        if !self.dry.goes_on(&format!("Registers shard {}.", self.name)) {
+            return Ok(0);
+        }
         let new = NewShard {
             name: ShardName(self.name),
             dsn: self.place.or(self.dsn).unwrap_or_default(),
@@ -134,13 +158,20 @@ impl Set {
             dsn: self.dsn,
         };
         let path = format!("/api/v1/shards/{}", self.name);
+        if self.dry.is_dry() {
+            let _: ShardRecord = client.get(&path).await?;
+        }
+        let what = format!("Changes what is said about shard {}.", self.name);
+        if !self.dry.goes_on(&what) {
+            return Ok(0);
+        }
         let changed: ShardRecord = client.patch(&path, super::output::json(&change)?).await?;
         self.output
             .print(&changed, |changed| list_text(std::slice::from_ref(changed)))
     }
 }
 
-fn list_text(shards: &[ShardRecord]) -> String {
+fn list_text(shards: &[ShardRecord]) -> Table {
     let row = |shard: &ShardRecord| {
         let labels = shard.labels.iter();
         let labels: Vec<_> = labels
@@ -153,11 +184,13 @@ fn list_text(shards: &[ShardRecord]) -> String {
             or_dash(shard.space.as_ref()),
             or_dash(Some(&labels.join(",")).filter(|text| !text.is_empty())),
             shard.dsn.clone(),
+            shard
+                .created_at
+                .to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
         ]
     };
-    let rows: Vec<_> = shards.iter().map(row).collect();
-    table(
-        &["NAME", "NUMBER", "CAPACITY", "SPACE", "LABELS", "DSN"],
-        &rows,
-    )
+    let head = [
+        "NAME", "NUMBER", "CAPACITY", "SPACE", "LABELS", "DSN", "ADDED",
+    ];
+    Table::new(&head, shards.iter().map(row).collect()).wide(1)
 }

@@ -4,6 +4,7 @@
 //! The report holds primary keys, which are values of rows: they are printed with --report alone.
 
 use super::client::Client;
+use super::consent::Consent;
 use super::error::{CliError, DEFECTS, MIGRATION_FAILED};
 use super::migration::show_text;
 use super::operation;
@@ -15,10 +16,11 @@ use plans::names::Direction;
 use plans::state::migration::MigrationState;
 use plans::step::verify::{DifferenceKind, DifferenceReport, RowDifference, TableDifferences};
 use serde_json::json;
-use std::io::BufRead;
 use std::time::Duration;
 use tokio::time::Instant;
 
+const REPAIR: &str =
+    "Rows of the copy that differ are deleted, and written again from the shard that owns them.";
 /// Between two looks for the result.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -38,15 +40,14 @@ pub(super) struct Verify {
     /// old copy during the hold. Never writes on the owner.
     #[arg(long, conflicts_with = "report")]
     repair: bool,
-    /// Repair without asking.
-    #[arg(long, requires = "repair")]
-    yes: bool,
     /// How long to wait for the result, for example 30s or 5m.
     #[arg(long, default_value = "1h", value_parser = humantime::parse_duration)]
     timeout: Duration,
     /// Why; kept in the journal.
     #[arg(long)]
     reason: Option<String>,
+    #[command(flatten)]
+    consent: Consent,
     #[command(flatten)]
     output: Output,
 }
@@ -68,8 +69,12 @@ impl Verify {
         if self.report {
             return self.print_report(client).await;
         }
-        if self.repair && !self.yes {
-            self.confirm()?;
+        let consented = match self.repair {
+            true => self.consent.is_given(REPAIR, &self.id)?,
+            false => self.consent.dry().goes_on("Compares both copies."),
+        };
+        if !consented {
+            return Ok(0);
         }
         let body = json!({ "repair": self.repair, "reason": self.reason }).to_string();
         let ordered: Ordered = client.post(&self.path(), body).await?;
@@ -93,21 +98,6 @@ impl Verify {
             }
         })?;
         Ok(if different { DEFECTS } else { 0 })
-    }
-
-    fn confirm(&self) -> Result<(), CliError> {
-        eprint!(
-            "rows of the copy that differ will be deleted and written again from the shard that owns them.\n\
-             Type the migration's id to go on: "
-        );
-        let mut line = String::new();
-        std::io::stdin().lock().read_line(&mut line)?;
-        if line.trim() == self.id {
-            return Ok(());
-        }
-        Err(CliError::Refused(
-            "nothing was repaired: the id was not typed; --yes repairs without asking".to_owned(),
-        ))
     }
 
     /// Looks until the comparison has ended.

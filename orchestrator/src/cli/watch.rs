@@ -2,7 +2,7 @@
 
 use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
-use super::follow::{follow, of_migration, of_operation};
+use super::follow::{detachable, follow, of_migration, of_operation};
 use super::migration::state;
 use super::operation;
 use super::output::Output;
@@ -16,8 +16,8 @@ use plans::request::Hold;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
-use plans::throttle::Slowed;
 use plans::wire::TableProgress;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
@@ -35,16 +35,20 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let id = self.id.clone();
+        detachable(&id, self.follow(client)).await
+    }
+
+    async fn follow(self, client: &Client) -> Result<u8, CliError> {
         if operation::with_moves(client, &self.id).await?.is_some() {
             return self.run_moves(client).await;
         }
-        let mut screen: Box<dyn Screen> = if self.output.is_json() {
-            Box::new(JsonLines)
-        } else if std::io::stderr().is_terminal() {
-            Box::new(Bars::default())
-        } else {
-            Box::new(Lines::default())
-        };
+        let mut screen: Box<dyn Screen> =
+            if !self.output.is_for_programs() && std::io::stderr().is_terminal() {
+                Box::new(Bars::default())
+            } else {
+                Box::new(Lines::new(self.output))
+            };
         let path = of_migration(&self.id);
         let code = follow(client, &path, |view: &MigrationView| {
             screen.show(view);
@@ -58,17 +62,10 @@ impl Watch {
 
     /// A line per change of several moves.
     async fn run_moves(self, client: &Client) -> Result<u8, CliError> {
-        let mut last = String::new();
+        let mut lines = Lines::new(self.output);
         let path = of_operation(&self.id);
         let code = follow(client, &path, |view: &OperationView| {
-            let line = match self.output.is_json() {
-                true => serde_json::to_string(view).unwrap_or_default(),
-                false => operation::headline(view),
-            };
-            if line != last {
-                println!("{line}");
-                last = line;
-            }
+            lines.show(view, operation::headline);
             let code = operation::end(view, &self.until)?;
             operation::tell_end(view);
             Some(code)
@@ -145,30 +142,32 @@ trait Screen {
     fn close(&mut self) {}
 }
 
-/// A document per view.
-struct JsonLines;
+/// A line per change.
+struct Lines {
+    output: Output,
+    last: String,
+}
 
-impl Screen for JsonLines {
-    fn show(&mut self, view: &MigrationView) {
-        if let Ok(text) = serde_json::to_string(view) {
-            println!("{text}");
+impl Lines {
+    fn new(output: Output) -> Self {
+        let last = String::new();
+        Self { output, last }
+    }
+
+    fn show<V: Serialize>(&mut self, view: &V, headline: impl FnOnce(&V) -> String) {
+        let change = self.output.change(view, |view| headline(view) + "\n");
+        // A view that came as JSON can be written as such.
+        let Ok(line) = change else { return };
+        if line != self.last {
+            print!("{line}");
+            self.last = line;
         }
     }
 }
 
-/// A line per change.
-#[derive(Default)]
-struct Lines {
-    last: String,
-}
-
 impl Screen for Lines {
     fn show(&mut self, view: &MigrationView) {
-        let line = headline(view);
-        if line != self.last {
-            println!("{line}");
-            self.last = line;
-        }
+        Lines::show(self, view, headline);
     }
 }
 
@@ -250,7 +249,6 @@ fn headline(view: &MigrationView) -> String {
         }
         if let Some(progress) = &step.progress {
             parts.push(progress.message.clone());
-            parts.extend(view.slowed().map(Slowed::sentence));
             if progress.rows_per_second > 0.0 {
                 parts.push(format!("{:.0} rows/s", progress.rows_per_second));
             }
@@ -259,6 +257,7 @@ fn headline(view: &MigrationView) -> String {
             }
         }
     }
+    parts.extend(view.waits.first().map(ToString::to_string));
     if let Some(stream) = &view.stream {
         let lag = bytes(stream.lag_bytes);
         parts.push(format!(

@@ -20,6 +20,7 @@ use plans::inspection::{Inspected, Inspection};
 use plans::key_set::KeySet;
 use plans::plan::ShardRef;
 use plans::shard_map::ShardMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ const WORK: Duration = Duration::from_secs(3600);
 const LOOK_EVERY: TimeDelta = TimeDelta::seconds(5);
 
 /// The result of a check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MapCheck {
     /// The map.
     pub map: MapName,
@@ -54,7 +55,7 @@ pub struct MapCheck {
 }
 
 /// A part of a check that was not answered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedPart {
     /// The shard.
     pub shard: ShardName,
@@ -65,7 +66,7 @@ pub struct FailedPart {
 }
 
 /// What became of one mend.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MendOutcome {
     /// The mend.
     pub mend: Mend,

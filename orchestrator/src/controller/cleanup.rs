@@ -14,12 +14,13 @@ use plans::inspection::reconcile::compare;
 use plans::inspection::sweep::{Ground, Guards, Leftover, Sweep, SweepTask, Verdict, judge};
 use plans::inspection::{Inspected, Inspection};
 use plans::plan::ShardRef;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 
 /// A shard that is not registered, for as long as one order takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unregistered {
     /// How it is called in the answer.
@@ -29,7 +30,7 @@ pub struct Unregistered {
 }
 
 /// What an operator orders.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CleanupOrder {
     /// Only these registered shards; empty: all.
@@ -45,7 +46,7 @@ pub struct CleanupOrder {
 }
 
 /// What was found and done.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CleanupReport {
     /// Everything of ours, with what becomes of it.
     pub leftovers: Vec<Leftover>,

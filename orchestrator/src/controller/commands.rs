@@ -141,17 +141,56 @@ impl Controller {
         actor: &str,
         reason: Option<&str>,
     ) -> Result<Snapshot, ControlError> {
+        self.command_at(id, command, actor, reason, None).await
+    }
+
+    /// As [`Controller::command`], of a migration that still is as it was at `revision`.
+    ///
+    /// # Errors
+    /// Also [`ControlError::Changed`].
+    pub async fn command_at(
+        &self,
+        id: &MigrationId,
+        command: Command,
+        actor: &str,
+        reason: Option<&str>,
+        revision: Option<i64>,
+    ) -> Result<Snapshot, ControlError> {
         let data = json!({ "reason": reason });
         if command == Command::Rollback {
             self.check_way_back(id).await?;
         }
         let edit = |draft: &mut Draft| {
+            let current = draft.snapshot().migration.revision;
+            if revision.is_some_and(|seen| seen != current) {
+                let migration = id.clone();
+                return Err(ControlError::Changed { migration, current });
+            }
             let illegal = illegal(draft, command);
             obey(draft, command, data.clone()).and_then(|done| done.ok_or(illegal))
         };
         let ((), after) = self.change(id, actor, edit).await?;
         tracing::info!(migration = %id, %command, actor, "command");
         Ok(after)
+    }
+
+    /// Whether an order could be carried out now; nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Controller::command`].
+    pub async fn try_command(
+        &self,
+        id: &MigrationId,
+        command: Command,
+    ) -> Result<Snapshot, ControlError> {
+        if command == Command::Rollback {
+            self.check_way_back(id).await?;
+        }
+        let snapshot = self.load(id).await?;
+        let mut draft = Draft::new(snapshot.clone(), "", super::clock());
+        let illegal = illegal(&draft, command);
+        obey(&mut draft, command, json!({}))?.ok_or(illegal)?;
+        Ok(snapshot)
     }
 }
 
@@ -268,12 +307,15 @@ pub(super) fn obey_ahead(
     Ok(Some(()))
 }
 
-/// `None`: not possible now.
+/// `None`: not possible now; what has ended takes no order.
 pub(super) fn obey(
     draft: &mut Draft,
     command: Command,
     data: Value,
 ) -> Result<Option<()>, ControlError> {
+    if draft.snapshot().migration.finished_at.is_some() {
+        return Ok(None);
+    }
     match command {
         Command::Approve => {
             let m = &draft.snapshot().migration;
@@ -372,7 +414,7 @@ fn end_hold(draft: &mut Draft, end: HoldEnd, data: Value) -> Result<Option<()>, 
         HoldEnd::Rollback => m.ownership == Ownership::Flipped && m.plan.mode == Mode::Online,
         HoldEnd::Again => m.ownership == Ownership::RolledBack,
     };
-    if !possible || m.finished_at.is_some() {
+    if !possible {
         return Ok(None);
     }
     if end == HoldEnd::Finish && super::ways::may_withdraw(draft) {

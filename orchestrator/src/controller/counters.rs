@@ -4,6 +4,7 @@ use super::{ControlError, Controller, clock};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::MapName;
 use plans::key::Key;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +17,7 @@ const MOST: usize = 1024;
 const NAMED: usize = 50;
 
 /// What one client counted since its last report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientReport {
     /// Keys with the number of their uses.
     pub counts: Vec<(Key, u64)>,
@@ -25,7 +26,7 @@ pub struct ClientReport {
 }
 
 /// Uses of one key over the last minute, all clients together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientCount {
     /// The key.
     pub key: Key,

@@ -4,11 +4,12 @@ use super::dispatch::shard_ref;
 use super::{ControlError, Controller};
 use plans::id::ShardName;
 use plans::inspection::{Directory, DirectoryTask, Inspected, Inspection};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A query on a shard.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DirectoryAsk {
     /// One SELECT, run in a read-only transaction.

@@ -6,7 +6,7 @@
 use super::decide::{Decision, decide, due, stream};
 use super::draft::Draft;
 use super::queue::drop_waits;
-use super::{ControlError, Controller, clock, delta, fail_points, is_missing};
+use super::{ControlError, Controller, Reach, clock, delta, fail_points, is_missing};
 use crate::store::{Migration, Owner, ShardRecord, Snapshot};
 use plans::id::{MigrationId, ShardName, StepId};
 use plans::plan::ShardRef;
@@ -15,14 +15,19 @@ use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
 use plans::wire::{Claim, Dispatch, PROTOCOL, Work};
 use serde_json::json;
+use std::collections::BTreeSet;
 use tokio::time::Instant;
 
 impl Controller {
-    /// Work for this agent, as soon as there is some; `None` after [`super::Settings::claim_wait`].
+    /// Work in `reach` for this agent, as soon as there is some; `None` after [`super::Settings::claim_wait`].
     ///
     /// # Errors
     /// [`ControlError::Protocol`], or what the store says.
-    pub async fn claim(&self, claim: &Claim) -> Result<Option<Work>, ControlError> {
+    pub(crate) async fn claim(
+        &self,
+        claim: &Claim,
+        reach: &Reach,
+    ) -> Result<Option<Work>, ControlError> {
         if claim.protocol != PROTOCOL {
             return Err(ControlError::Protocol {
                 theirs: claim.protocol,
@@ -35,14 +40,14 @@ impl Controller {
         let mut changes = self.inner.changes.subscribe();
         loop {
             changes.borrow_and_update();
-            if let Some(task) = self.inner.inspections.take() {
+            if let Some(task) = self.inner.inspections.take(reach) {
                 return Ok(Some(Work::Inspect(Box::new(task))));
             }
             let mut wait = deadline.saturating_duration_since(Instant::now());
             let board = self.board().await?;
             let mut next = board.until();
             for snapshot in board.open_to(&claim.instance) {
-                if drop_waits(snapshot, board.all()).is_some() {
+                if !is_in_reach(reach, snapshot) || drop_waits(snapshot, board.all()).is_some() {
                     continue;
                 }
                 if let Some(dispatch) = self.offer(snapshot, claim).await? {
@@ -216,6 +221,14 @@ fn offered(snapshot: &Snapshot, claim: &Claim) -> Option<Option<StepId>> {
                 None
             }
         })
+}
+
+fn is_in_reach(reach: &Reach, snapshot: &Snapshot) -> bool {
+    let moving = &snapshot.migration.plan.moving;
+    let contains = |shards: &BTreeSet<ShardName>| {
+        shards.contains(&moving.source) && shards.contains(&moving.target)
+    };
+    reach.as_ref().is_none_or(contains)
 }
 
 /// True when this process owns the migration and does not know it, or not that the step runs.

@@ -15,11 +15,12 @@ use plans::inspection::{Inspected, Inspection};
 use plans::planner::MoveOutline;
 use plans::request::{Mode, Request};
 use plans::shard_map::{MapSettings, ShardMap};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What to examine; nothing named: every shard with every map.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DoctorAsk {
     /// This shard only.
@@ -34,7 +35,7 @@ pub struct DoctorAsk {
 }
 
 /// Everything that was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
     /// Findings that refuse a move.
     pub refused: usize,
@@ -53,7 +54,7 @@ pub struct Diagnosis {
 }
 
 /// What two shards show together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MoveExamined {
     /// Where the keys are.
     pub source: ShardName,
@@ -64,7 +65,7 @@ pub struct MoveExamined {
 }
 
 /// Shards that could not be looked at, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unexamined {
     /// One, or the two of a move.
     pub shards: Vec<ShardName>,

@@ -252,6 +252,12 @@ impl Draft {
             .collect();
         let from_revision = self.before.migration.revision;
         let mut migration = self.after.migration;
+        let before = &self.before.migration;
+        let stands =
+            (migration.state, &migration.waiting_for) == (before.state, &before.waiting_for);
+        if !stands {
+            migration.since = Some(self.now);
+        }
         migration.revision = from_revision + 1;
         Some(Change {
             from_revision,

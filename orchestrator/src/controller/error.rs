@@ -2,7 +2,7 @@
 
 use crate::store::StoreError;
 use plans::failure::Failure;
-use plans::id::{Epoch, MapName, MapVersion, MigrationId, ShardName};
+use plans::id::{AgentName, Epoch, MapName, MapVersion, MigrationId, ShardName};
 use plans::key::Key;
 use plans::plan::PlanFileError;
 use plans::planner::PlanError;
@@ -47,6 +47,17 @@ pub enum ControlError {
         /// The one in force.
         current: Epoch,
     },
+    /// The migration is not as it was when the caller looked.
+    #[error("migration {migration} has changed since: it is at revision {current}")]
+    Changed {
+        /// The migration.
+        migration: MigrationId,
+        /// Its revision now.
+        current: i64,
+    },
+    /// A report could not be written in the form that was asked for.
+    #[error("the report could not be written")]
+    Report(#[source] askama::Error),
     /// A report about a step that its agent does not hold.
     #[error("step {step} of migration {migration} is not running under epoch {epoch}")]
     NotRunning {
@@ -64,6 +75,24 @@ pub enum ControlError {
         theirs: u32,
         /// Ours.
         ours: u32,
+    },
+    /// An agent's token opens nothing to an agent of another name.
+    #[error("the token of agent {token} does not let agent {agent} in")]
+    OtherAgent {
+        /// What the agent calls itself.
+        agent: AgentName,
+        /// Whom the token is for.
+        token: String,
+    },
+    /// An agent's token is bound to labels that a shard of the migration does not carry.
+    #[error(
+        "migration {migration} is out of this token's reach: shard {shard} does not carry its labels"
+    )]
+    OutOfReach {
+        /// The migration.
+        migration: MigrationId,
+        /// The shard.
+        shard: ShardName,
     },
     /// The connection string holds a password.
     #[error("the connection string of shard {shard} holds a password")]

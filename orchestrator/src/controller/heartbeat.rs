@@ -3,7 +3,7 @@
 //! A heartbeat touches no row that a cutover holds.
 
 use super::{ControlError, Controller, clock, delta};
-use crate::store::{Beat, Snapshot};
+use crate::store::{Beat, Reading, Snapshot};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::failure::RetryClass;
 use plans::id::{MigrationId, StepId};
@@ -26,8 +26,15 @@ pub struct Figures {
     pub at: DateTime<Utc>,
 }
 
-/// Figures with the time when they were last written to the store.
-type Table = BTreeMap<MigrationId, (Figures, DateTime<Utc>)>;
+/// Figures with the times when they, and a reading of them, were last written to the store.
+#[derive(Debug)]
+struct Kept {
+    figures: Figures,
+    saved_at: DateTime<Utc>,
+    read_at: DateTime<Utc>,
+}
+
+type Table = BTreeMap<MigrationId, Kept>;
 
 /// Figures are written to the store no more often.
 const SAVE_EVERY: TimeDelta = TimeDelta::milliseconds(900);
@@ -62,8 +69,8 @@ impl Controller {
                 let owner = found.migration.owner.as_ref();
                 owner.is_some_and(|owner| owner.instance == beat.instance)
             });
-            if own.is_some_and(|own| self.is_true(own, holding)) {
-                kept.push(self.keep(holding));
+            if let Some(own) = own.filter(|own| self.is_true(own, holding)) {
+                kept.push(self.keep(holding, own.migration.started_at));
             }
             owned.extend(own.map(|own| (own, holding)));
             directives.push(self.directive(own.map(Arc::as_ref), holding));
@@ -87,13 +94,22 @@ impl Controller {
     pub fn figures(&self, id: &MigrationId) -> Option<Figures> {
         self.inner
             .figures
-            .with(|table| table.get(id).map(|(figures, _)| figures.clone()))
+            .with(|table| table.get(id).map(|kept| kept.figures.clone()))
+    }
+
+    /// How far a migration was over time, oldest reading first.
+    ///
+    /// # Errors
+    /// What the store says; also of an unknown migration.
+    pub async fn course(&self, id: &MigrationId) -> Result<Vec<Reading>, ControlError> {
+        self.load(id).await?;
+        Ok(self.store().readings(id).await?)
     }
 
     /// A step that was settled runs no more.
     pub(super) fn forget_figures(&self, id: &MigrationId, step: &StepId) {
         self.inner.figures.with(|table| {
-            let figures = table.get_mut(id).map(|(figures, _)| figures);
+            let figures = table.get_mut(id).map(|kept| &mut kept.figures);
             if let Some(figures) = figures.filter(|f| f.step.as_ref() == Some(step)) {
                 figures.step = None;
             }
@@ -133,29 +149,40 @@ impl Controller {
         (same && holding.epoch == snapshot.migration.epoch) || fresh || running.is_none()
     }
 
-    /// Keeps the figures here; what of it the store is to keep.
-    fn keep(&self, holding: &Holding) -> Beat {
+    /// Keeps the figures here; what of it the store is to keep of a migration that was `begun` then.
+    fn keep(&self, holding: &Holding, begun: Option<DateTime<Utc>>) -> Beat {
         let id = &holding.migration;
         let now = clock();
-        let figures = Figures {
-            step: holding.step.clone(),
-            progress: holding.progress.clone(),
-            stream: holding.stream.clone(),
-            at: now,
+        let every = Reading::every(begun.map_or(TimeDelta::zero(), |begun| now - begun));
+        let step = holding.step.clone();
+        let stream = holding.stream.as_ref();
+        let reading = Reading::of(now, step.clone(), &holding.progress, stream);
+        let mut kept = Kept {
+            figures: Figures {
+                step: step.clone(),
+                progress: holding.progress.clone(),
+                stream: holding.stream.clone(),
+                at: now,
+            },
+            saved_at: now,
+            read_at: now,
         };
-        let save = self.inner.figures.with(|table| {
+        let (save, due) = self.inner.figures.with(|table| {
             let known = table.get(id);
-            let known =
-                known.filter(|(old, at)| old.step == figures.step && now - *at < SAVE_EVERY);
-            let saved_at = known.map(|(_, at)| *at);
-            table.insert(id.clone(), (figures, saved_at.unwrap_or(now)));
-            saved_at.is_none()
+            let saved = known.filter(|old| old.figures.step == step);
+            let saved = saved.filter(|old| now - old.saved_at < SAVE_EVERY);
+            let read = known.filter(|old| now - old.read_at < every);
+            kept.saved_at = saved.map_or(now, |old| old.saved_at);
+            kept.read_at = read.map_or(now, |old| old.read_at);
+            let asked = (saved.is_none(), read.is_none());
+            table.insert(id.clone(), kept);
+            asked
         });
         let value = || serde_json::to_value(&holding.progress).unwrap_or_default();
-        let step = holding.step.clone().filter(|_| save);
         Beat {
             migration: id.clone(),
-            figures: step.map(|step| (step, value())),
+            figures: step.filter(|_| save).map(|step| (step, value())),
+            reading: due.then_some(reading),
         }
     }
 

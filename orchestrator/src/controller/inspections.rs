@@ -1,8 +1,9 @@
 //! Inspections that wait for an agent, and for its answer; lost with the process, and asked again by the user.
 
-use super::{ControlError, Controller};
+use super::{ControlError, Controller, Reach};
 use plans::failure::Failure;
 use plans::inspection::{Inspected, Inspection, InspectionTask};
+use plans::plan::ShardRef;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -41,10 +42,16 @@ impl Inspections {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The oldest inspection that no agent has taken.
-    pub(super) fn take(&self) -> Option<InspectionTask> {
+    /// The oldest inspection in reach that no agent has taken.
+    pub(super) fn take(&self, reach: &Reach) -> Option<InspectionTask> {
         let mut waiting = self.waiting();
-        let task = waiting.queue.pop_front()?;
+        let is_in_reach = |task: &InspectionTask| {
+            let reached =
+                |shard: &&ShardRef| reach.as_ref().is_none_or(|r| r.contains(&shard.name));
+            task.inspection.shards().iter().all(reached)
+        };
+        let first = waiting.queue.iter().position(is_in_reach)?;
+        let task = waiting.queue.remove(first)?;
         if let Some(taken) = waiting.taken.remove(&task.id) {
             // The asker may be gone; then nobody waits for the answer either.
             let _ = taken.send(());

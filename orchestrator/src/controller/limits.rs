@@ -7,13 +7,14 @@ use crate::store::{Migration, Snapshot};
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MigrationId};
 use plans::throttle::{Latency, Setting};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// One limit and its new value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitOrder {
     /// Which.
@@ -26,7 +27,7 @@ pub struct LimitOrder {
 }
 
 /// An application's word about its own latency.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencyReport {
     /// 99 of 100 requests of the last seconds took no longer, milliseconds.

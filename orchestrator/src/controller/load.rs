@@ -14,10 +14,11 @@ use plans::inspection::{ItemLoad, Load};
 use plans::key::Key;
 use plans::planner::{HotKey, hot_keys};
 use plans::request::Measure;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What to measure.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoadAsk {
     /// What load is counted by; writes when they are watched, rows otherwise.
@@ -34,7 +35,7 @@ pub struct LoadAsk {
 }
 
 /// The load of a map.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MapLoad {
     /// The map.
     pub map: MapName,
@@ -62,7 +63,7 @@ pub struct MapLoad {
 }
 
 /// The load of one shard.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardLoad {
     /// The shard.
     pub shard: ShardName,
@@ -85,7 +86,7 @@ pub struct ShardLoad {
 }
 
 /// The load of one key.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HotKeyLoad {
     /// The key.
     pub key: Key,
@@ -100,7 +101,7 @@ pub struct HotKeyLoad {
 }
 
 /// A key that should have a shard of its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proposal {
     /// The key.
     pub key: Key,
@@ -115,7 +116,7 @@ pub struct Proposal {
 }
 
 /// A virtual shard, range or key and where it is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ItemOfShard {
     /// The shard.
     pub shard: ShardName,

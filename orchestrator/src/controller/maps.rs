@@ -11,12 +11,13 @@ use plans::key_set::KeySet;
 use plans::shard_map::{
     DEFAULT_BUCKETS, Difference, MapSettings, Mapping, MappingState, ShardMap, Strategy, difference,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A map to make.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewMap {
     /// Its name.
@@ -36,7 +37,7 @@ pub struct NewMap {
 }
 
 /// A mapping of a map to make.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewMapping {
     /// The keys.
@@ -46,11 +47,11 @@ pub struct NewMapping {
 }
 
 /// A change of a map by hand.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "edit", rename_all = "snake_case", deny_unknown_fields)]
 pub enum MapEdit {
     /// Adjacent mappings of one shard become one.
-    Join,
+    Join {},
     /// Keys that nobody owns get an owner.
     Assign {
         /// Who owns what from now on.

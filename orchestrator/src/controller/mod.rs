@@ -36,6 +36,7 @@ mod recover;
 mod samples;
 mod settle;
 mod shards;
+mod tokens;
 mod verify;
 mod ways;
 
@@ -54,7 +55,10 @@ pub use maps::{MapEdit, NewMap, NewMapping};
 pub use marked::MarkedMap;
 pub use reconcile::{FleetReport, ReconcileOrder, ShardLook};
 pub use shards::ShardChange;
+pub(crate) use tokens::{Reach, SignedIn};
 
+use crate::access::{Digest, Rule};
+use crate::metrics::Observed;
 use crate::retry::Policy;
 use crate::store::{Migration, Snapshot, Store, StoreError};
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
@@ -68,7 +72,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
-/// Times that the controller keeps.
+/// Times that the controller keeps, and whom it lets in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// A leader that is silent for this long, by the store's clock, is followed by another controller.
@@ -89,6 +93,12 @@ pub struct Settings {
     pub reconcile_every: Option<Duration>,
     /// Pauses between attempts.
     pub retry: Policy,
+    /// Who must show a token.
+    pub rule: Rule,
+    /// Of the token in the admin token file, which opens everything; `None`: there is no such file.
+    pub admin: Option<Digest>,
+    /// Nobody may change anything through this process; agents go on.
+    pub read_only: bool,
 }
 
 impl Default for Settings {
@@ -103,6 +113,9 @@ impl Default for Settings {
             unwind_pause: Duration::from_secs(5),
             reconcile_every: None,
             retry: Policy::default(),
+            rule: Rule::default(),
+            admin: None,
+            read_only: false,
         }
     }
 }
@@ -136,6 +149,8 @@ struct Inner {
     latencies: limits::Latencies,
     checks: check::Checks,
     fleet: reconcile::FleetWatch,
+    tokens: tokens::Tokens,
+    observed: Observed,
     lead: leader::Lead,
 }
 
@@ -157,6 +172,8 @@ impl Controller {
             latencies: limits::Latencies::default(),
             checks: check::Checks::default(),
             fleet: reconcile::FleetWatch::default(),
+            tokens: tokens::Tokens::default(),
+            observed: Observed::default(),
             lead: leader::Lead::default(),
         };
         Self {
@@ -168,6 +185,11 @@ impl Controller {
     #[must_use]
     pub fn store(&self) -> &dyn Store {
         self.inner.store.as_ref()
+    }
+
+    /// What this process has counted.
+    pub(crate) fn observed(&self) -> &Observed {
+        &self.inner.observed
     }
 
     /// Tells of every committed change.

@@ -6,12 +6,13 @@ use super::{ControlError, Controller};
 use crate::store::{Migration, Operation};
 use plans::id::MigrationId;
 use plans::state::migration::MigrationState;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fmt;
 
 /// Where an operation is, by where its migrations are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationState {
     /// Nothing has begun.
@@ -187,25 +188,51 @@ impl Controller {
             taken += usize::from(obeyed);
         }
         if taken == 0 {
-            let offline = operation
-                .migrations
-                .iter()
-                .find(|m| m.plan.mode == plans::request::Mode::Offline);
-            let hint = offline.filter(|_| command == Command::Rollback).map(|m| {
-                format!(
-                    "offline moves keep no stream back; plan a move back: {}",
-                    super::commands::move_back(m)
-                )
-            });
-            return Err(ControlError::NoneCan {
-                command: command.to_string(),
-                operation: id.clone(),
-                state: state_of(&operation.migrations),
-                hint,
-            });
+            return Err(none_can(&operation, command));
         }
         tracing::info!(operation = %id, %command, actor, taken, "command");
         self.operation(id).await
+    }
+
+    /// Whether any migration of an operation could take an order now; nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Controller::command_all`].
+    pub async fn try_command_all(
+        &self,
+        id: &MigrationId,
+        command: Command,
+    ) -> Result<Operation, ControlError> {
+        let operation = self.operation(id).await?;
+        if let [only] = operation.migrations.as_slice() {
+            self.try_command(&only.id, command).await?;
+            return Ok(operation);
+        }
+        for migration in &operation.migrations {
+            let snapshot = self.load(&migration.id).await?;
+            if Command::allowed_ahead(&snapshot).contains(&command) {
+                return Ok(operation);
+            }
+        }
+        Err(none_can(&operation, command))
+    }
+}
+
+/// That no migration can take the order.
+fn none_can(operation: &Operation, command: Command) -> ControlError {
+    let mut moves = operation.migrations.iter();
+    let offline = moves.find(|m| m.plan.mode == plans::request::Mode::Offline);
+    let hint = offline.filter(|_| command == Command::Rollback).map(|m| {
+        format!(
+            "offline moves keep no stream back; plan a move back: {}",
+            super::commands::move_back(m)
+        )
+    });
+    ControlError::NoneCan {
+        command: command.to_string(),
+        operation: operation.id.clone(),
+        state: state_of(&operation.migrations),
+        hint,
     }
 }
 

@@ -22,6 +22,7 @@ use plans::inspection::reconcile::{CloseTask, Finding, FindingKind, Known, compa
 use plans::inspection::{Inspected, Inspection};
 use plans::step::StepKind;
 use plans::step::preflight::Preflighted;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::time::Duration;
@@ -30,7 +31,7 @@ use std::time::Duration;
 pub(super) const WORK: Duration = Duration::from_secs(300);
 
 /// What an operator orders.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReconcileOrder {
     /// Move the store forward to what the shards prove.

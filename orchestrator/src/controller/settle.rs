@@ -4,8 +4,8 @@ use super::decide::{Decision, decide};
 use super::dispatch::{check_epoch, kind_of};
 use super::draft::Draft;
 use super::queue::Gate;
-use super::{ControlError, Controller, delta, fail_points, ways};
-use crate::store::{HoldEnd, Step};
+use super::{ControlError, Controller, clock, delta, fail_points, ways};
+use crate::store::{HoldEnd, Snapshot, Step};
 use plans::failure::{Failure, RetryClass};
 use plans::id::StepId;
 use plans::state::cutover::{Ownership, OwnershipEvent};
@@ -99,16 +99,27 @@ impl Controller {
             Report::Step(report) => report,
         };
         let settings = &self.inner.settings;
-        let owner = self.load(&report.migration).await?.migration.owner;
+        let before = self.load(&report.migration).await?;
+        let owner = before.migration.owner.clone();
         let actor = owner.map_or_else(|| "agent".to_owned(), |owner| owner.agent.0);
         let edit = |draft: &mut Draft| settle(draft, &report, settings);
         let (changed, after) = self.change(&report.migration, &actor, edit).await?;
         if changed && let Some(kind) = kind_of(&after, &report.step) {
             self.forget_figures(&report.migration, &report.step);
+            self.observe(&before, &report, kind);
             fail_point::hit(fail_points::settled(kind)).await?;
         }
         tracing::info!(migration = %report.migration, step = %report.step, "settled");
         Ok(())
+    }
+
+    /// Counts an attempt that has ended.
+    fn observe(&self, before: &Snapshot, report: &StepReport, kind: StepKind) {
+        let step = before.steps.iter().find(|step| step.id == report.step);
+        let begun = step.and_then(|step| step.dispatched_at);
+        let took = begun.and_then(|begun| (clock() - begun).to_std().ok());
+        let took = took.unwrap_or_default();
+        self.inner.observed.step(kind, &report.outcome, took);
     }
 }
 

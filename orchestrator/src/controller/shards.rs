@@ -4,12 +4,13 @@ use super::{ControlError, Controller, clock};
 use crate::store::{AuditRecord, NewShard, ShardRecord, ShardUpdate};
 use connect::Dsn;
 use plans::id::ShardName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// What to change of a shard; what is left out stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShardChange {
     /// Labels to set; a null takes one away.
@@ -89,9 +90,15 @@ impl Controller {
     ///
     /// # Errors
     /// An unknown shard, or one that is in use.
-    pub async fn remove_shard(&self, name: &ShardName, actor: &str) -> Result<(), ControlError> {
+    pub async fn remove_shard(
+        &self,
+        name: &ShardName,
+        actor: &str,
+        reason: Option<&str>,
+    ) -> Result<(), ControlError> {
         self.inner.store.remove_shard(name).await?;
-        self.audit(actor, "shard.removed", format!("shard {name}"), json!({}))
+        let data = json!({ "reason": reason });
+        self.audit(actor, "shard.removed", format!("shard {name}"), data)
             .await?;
         self.announce();
         Ok(())
@@ -163,11 +170,15 @@ pub(super) fn invalid(what: &str) -> ControlError {
 /// Names stand in URLs and in messages.
 pub(super) fn check_name(what: &str, name: &str) -> Result<(), ControlError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if !name.is_empty() && name.len() <= 63 && name.chars().all(plain) {
+    // In an address dots alone lead elsewhere.
+    let more_than_dots = name.chars().any(|c| c != '.');
+    if more_than_dots && name.len() <= 63 && name.chars().all(plain) {
         return Ok(());
     }
     Err(ControlError::Invalid {
-        what: format!("{what} name {name:?} is not made of 1 to 63 letters, digits, _ - ."),
+        what: format!(
+            "{what} name {name:?} is not made of 1 to 63 letters, digits, _ - ., and not of dots alone"
+        ),
     })
 }
 

@@ -1,10 +1,10 @@
 //! Numbers and times as people read them.
 
 use chrono::{DateTime, SecondsFormat, Utc};
-pub(super) use plans::render::bytes;
+pub(crate) use plans::render::bytes;
 
 /// A count with its thousands apart.
-pub(super) fn count(number: i64) -> String {
+pub(crate) fn count(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut out = String::with_capacity(digits.len() * 2);
     for (index, digit) in digits.chars().enumerate() {
@@ -20,7 +20,7 @@ pub(super) fn count(number: i64) -> String {
 }
 
 /// A duration in seconds, as short as it may be.
-pub(super) fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "unknown".to_owned();
     }
@@ -43,7 +43,7 @@ pub(super) fn seconds(seconds: f64) -> String {
 }
 
 /// Milliseconds below a second, seconds above.
-pub(super) fn millis(ms: i64) -> String {
+pub(crate) fn millis(ms: i64) -> String {
     if ms < 1000 {
         format!("{ms} ms")
     } else {
@@ -52,7 +52,7 @@ pub(super) fn millis(ms: i64) -> String {
 }
 
 /// Whole per cent of `done` in `total`, never 100 before the end.
-pub(super) fn percent(done: i64, total: i64) -> u8 {
+pub(crate) fn percent(done: i64, total: i64) -> u8 {
     if total <= 0 {
         return 0;
     }
@@ -61,7 +61,7 @@ pub(super) fn percent(done: i64, total: i64) -> u8 {
 }
 
 /// A time for people and, in `datetime`, for programs; always UTC.
-pub(super) fn moment(at: DateTime<Utc>) -> String {
+pub(crate) fn moment(at: DateTime<Utc>) -> String {
     let exact = at.to_rfc3339_opts(SecondsFormat::Millis, true);
     let short = at.format("%Y-%m-%d %H:%M:%S");
     format!("<time datetime=\"{exact}\" title=\"{exact}\">{short}</time>")

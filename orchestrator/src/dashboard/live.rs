@@ -2,7 +2,9 @@
 
 use super::page::{Fragment, PageError};
 use super::{map, migration, operation, overview};
+use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive, KeepAliveStream};
@@ -33,59 +35,75 @@ enum Subject {
 }
 
 impl Subject {
-    async fn fragments(&self, controller: &Controller) -> Result<Vec<Fragment>, ControlError> {
+    async fn fragments(
+        &self,
+        controller: &Controller,
+        visitor: &Visitor,
+    ) -> Result<Vec<Fragment>, ControlError> {
         match self {
-            Self::Overview => overview::fragments(controller).await,
-            Self::Operation(id) => operation::fragments(controller, id).await,
-            Self::Migration(id) => migration::fragments(controller, id).await,
+            Self::Overview => overview::fragments(controller, visitor).await,
+            Self::Operation(id) => operation::fragments(controller, id, visitor).await,
+            Self::Migration(id) => migration::fragments(controller, id, visitor).await,
             Self::Map(name) => map::fragments(controller, name).await,
         }
     }
 }
 
 /// News of the overview.
-pub(super) async fn overview(State(controller): State<Controller>) -> Result<Feed, PageError> {
-    feed(controller, Subject::Overview).await
+pub(super) async fn overview(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Feed, PageError> {
+    feed(controller, visitor, Subject::Overview).await
 }
 
 /// News of an operation.
 pub(super) async fn operation(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
 ) -> Result<Feed, PageError> {
-    feed(controller, Subject::Operation(MigrationId(id))).await
+    feed(controller, visitor, Subject::Operation(MigrationId(id))).await
 }
 
 /// News of a migration.
 pub(super) async fn migration(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
 ) -> Result<Feed, PageError> {
-    feed(controller, Subject::Migration(MigrationId(id))).await
+    feed(controller, visitor, Subject::Migration(MigrationId(id))).await
 }
 
 /// News of a map.
 pub(super) async fn map(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
 ) -> Result<Feed, PageError> {
-    feed(controller, Subject::Map(MapName(name))).await
+    feed(controller, visitor, Subject::Map(MapName(name))).await
 }
 
 struct Reader {
     changes: watch::Receiver<u64>,
     beats: watch::Receiver<u64>,
     controller: Controller,
+    visitor: Visitor,
     subject: Subject,
     sent: BTreeMap<&'static str, String>,
     queue: VecDeque<Event>,
 }
 
-async fn feed(controller: Controller, subject: Subject) -> Result<Feed, PageError> {
+async fn feed(
+    controller: Controller,
+    visitor: Visitor,
+    subject: Subject,
+) -> Result<Feed, PageError> {
     let mut reader = Reader {
         changes: controller.changes(),
         beats: controller.beats(),
         controller,
+        visitor,
         subject,
         sent: BTreeMap::new(),
         queue: VecDeque::from([Event::default().retry(RETRY).comment("live")]),
@@ -121,7 +139,8 @@ impl Reader {
     }
 
     async fn look(&mut self) -> Result<(), ControlError> {
-        for Fragment { id, html } in self.subject.fragments(&self.controller).await? {
+        let asked = self.subject.fragments(&self.controller, &self.visitor);
+        for Fragment { id, html } in asked.await? {
             if self.sent.get(id) != Some(&html) {
                 self.queue
                     .push_back(Event::default().event("fragment").data(&html));

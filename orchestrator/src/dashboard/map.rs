@@ -8,7 +8,9 @@ mod versions;
 
 use super::bars::Palette;
 use super::page::{Fragment, Page, PageError};
+use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
+use axum::Extension;
 use axum::extract::{Path, State};
 pub(super) use diff::compare;
 use keys::Keys;
@@ -20,6 +22,7 @@ use versions::Versions;
 /// The page.
 pub(super) async fn show(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
 ) -> Result<Page, PageError> {
     let name = MapName(name);
@@ -27,6 +30,7 @@ pub(super) async fn show(
         title: format!("Map {name}"),
         live: Some(format!("/live/maps/{name}")),
         fragments: fragments(&controller, &name).await?,
+        visitor: Some(visitor),
     })
 }
 

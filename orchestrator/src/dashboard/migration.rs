@@ -1,6 +1,9 @@
 //! One migration: where it is, what may be ordered, steps, tables, stream, write stop, events.
 
+mod course;
 mod events;
+mod phases;
+mod ready;
 mod window;
 mod work;
 
@@ -10,13 +13,17 @@ use super::marks::{self, Mark};
 use super::orders::Orders;
 use super::page::{Fragment, Page, PageError};
 use super::sentence::of_view;
+use crate::access::Visitor;
 use crate::controller::{ControlError, Controller, is_missing};
-use crate::view::{MigrationView, StepView};
+use crate::view::{MigrationView, StepView, Wait, WaitKind};
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::Utc;
+use course::Course;
 use events::Events;
+use phases::Phases;
 use plans::failure::Failure;
 use plans::id::MigrationId;
 use plans::plan::Plan;
@@ -27,6 +34,7 @@ use plans::state::step::StepState;
 use plans::step::StepKind;
 use plans::step::copy::Copied;
 use plans::step::verify::Verified;
+use ready::Ready;
 use serde_json::Value;
 use window::Windows;
 use work::{Stream, Tables};
@@ -34,10 +42,11 @@ use work::{Stream, Tables};
 /// The page; the id of an operation of several moves leads to the operation.
 pub(super) async fn show(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
 ) -> Result<Response, PageError> {
     let id = MigrationId(id);
-    let fragments = match fragments(&controller, &id).await {
+    let fragments = match fragments(&controller, &id, &visitor).await {
         Err(error) if is_missing(&error) && controller.operation(&id).await.is_ok() => {
             return Ok(Redirect::to(&format!("/operations/{id}")).into_response());
         }
@@ -47,6 +56,7 @@ pub(super) async fn show(
         title: format!("Migration {id}"),
         live: Some(format!("/live/migrations/{id}")),
         fragments,
+        visitor: Some(visitor),
     };
     Ok(page.into_response())
 }
@@ -55,10 +65,12 @@ pub(super) async fn show(
 pub(super) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
+    visitor: &Visitor,
 ) -> Result<Vec<Fragment>, ControlError> {
     let snapshot = controller.load(id).await?;
     let figures = controller.figures(id);
     let events = Events::read(controller, id).await?;
+    let course = Course::read(controller, id).await?;
     let operation = controller.operation(&snapshot.migration.operation).await?;
     let mut view = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
     tell_offline_hold(&mut view);
@@ -67,10 +79,13 @@ pub(super) async fn fragments(
     };
     Ok(vec![
         Fragment::new("head", &Head::new(&view)),
-        Fragment::new("orders", &Orders::new(&snapshot)),
+        Fragment::new("phases", &Phases::new(&view)),
+        Fragment::new("orders", &Orders::new(&snapshot, visitor)),
+        Fragment::new("ready", &Ready::new(&view)),
         Fragment::new("graph", &Graph::new(&view.steps)),
         Fragment::new("tables", &Tables::new(&view)),
         Fragment::new("stream", &Stream::new(&view)),
+        Fragment::new("course", &course),
         Fragment::new("windows", &Windows::new(&view)),
         Fragment::new("steps", &steps),
         Fragment::new("events", &events),
@@ -96,11 +111,9 @@ struct Head {
     part: Option<Part>,
     mark: Mark,
     sentence: String,
-    waiting_for: Option<String>,
+    waits: Vec<WaitRow>,
     failure: Option<Failure>,
     retrying: Option<Retrying>,
-    /// Nothing moves on before an agent takes it.
-    alone: bool,
     map: String,
     keys: String,
     versions: String,
@@ -145,14 +158,14 @@ impl Head {
             }),
             mark: marks::of_migration(m.state),
             sentence: of_view(view),
-            // What a planned one waits for is in the sentence.
-            waiting_for: m
-                .waiting_for
-                .clone()
-                .filter(|_| m.state != MigrationState::Planned),
+            waits: view
+                .waits
+                .iter()
+                .filter(|wait| is_told(wait, m.state))
+                .map(wait_row)
+                .collect(),
             failure: m.failure.clone(),
             retrying: retrying(view),
-            alone: owner.is_none() && needs_agent(view),
             map: m.map.to_string(),
             keys: m.keys.to_string(),
             versions: versions.join(" → "),
@@ -166,12 +179,27 @@ impl Head {
     }
 }
 
-/// Paused and failed ones wait for a person, planned ones for each other, ended ones for nobody.
-fn needs_agent(view: &MigrationView) -> bool {
-    let m = &view.summary;
-    let rests = matches!(m.state, MigrationState::Paused | MigrationState::Failed);
-    let held = m.state == MigrationState::Planned && m.waiting_for.is_some();
-    m.finished_at.is_none() && !rests && !held
+/// What it waits for.
+struct WaitRow {
+    what: String,
+    since: Option<String>,
+    held_by: Option<String>,
+    remedy: Option<String>,
+}
+
+/// Failures and next attempts have a notice of their own; what a planned one waits for is in its sentence.
+fn is_told(wait: &Wait, state: MigrationState) -> bool {
+    let in_sentence = state == MigrationState::Planned && wait.kind == WaitKind::Queue;
+    !in_sentence && !matches!(wait.kind, WaitKind::Failed | WaitKind::Retry)
+}
+
+fn wait_row(wait: &Wait) -> WaitRow {
+    WaitRow {
+        what: wait.what.clone(),
+        since: wait.since.map(moment),
+        held_by: wait.held_by.clone(),
+        remedy: wait.remedy.clone(),
+    }
 }
 
 fn retrying(view: &MigrationView) -> Option<Retrying> {

@@ -6,7 +6,7 @@
 
 mod assets;
 mod bars;
-mod figures;
+pub(crate) mod figures;
 mod graph;
 mod live;
 mod map;
@@ -17,22 +17,22 @@ mod operation;
 mod orders;
 mod overview;
 mod page;
+mod reference;
 mod request;
-mod sentence;
+pub(crate) mod sentence;
+mod sign_in;
 
-use crate::api::hand_on;
+use crate::api::{Refused, hand_on};
 use crate::controller::Controller;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::map_response;
-use axum::response::{Redirect, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 
 /// Largest form: a plan of many tables, percent-encoded.
 const FORM_LIMIT: usize = 48 << 20;
-/// Who gives the orders that come from these pages.
-const ACTOR: &str = "dashboard";
 
 /// With `no-referrer` a browser would send `Origin: null` with its own forms, which the guard refuses.
 const HEADERS: [(HeaderName, &str); 4] = [
@@ -62,6 +62,9 @@ pub fn routes(controller: Controller) -> Router {
             "/operations/{id}/{command}",
             get(orders::confirm_all).post(orders::give_all),
         )
+        .route("/api/docs", get(reference::show))
+        .route("/sign-in", get(sign_in::show).post(sign_in::begin))
+        .route("/sign-out", post(sign_in::end))
         .route("/maps/{name}", get(map::show))
         .route("/maps/{name}/diff", get(map::compare))
         .route("/live/overview", get(live::overview))
@@ -80,6 +83,11 @@ pub fn routes(controller: Controller) -> Router {
 }
 
 async fn protected(mut response: Response) -> Response {
+    protect(&mut response);
+    response
+}
+
+fn protect(response: &mut Response) {
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
@@ -87,6 +95,12 @@ async fn protected(mut response: Response) -> Response {
     headers
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
+}
+
+/// The page for who is not let in.
+pub(crate) fn refused(refused: Refused) -> Response {
+    let mut response = page::PageError::from(refused).into_response();
+    protect(&mut response);
     response
 }
 

@@ -10,11 +10,13 @@ use super::migration::PlanText;
 use super::open::Open;
 use super::orders;
 use super::page::{Fragment, Page, PageError};
+use crate::access::Visitor;
 use crate::controller::operations::OperationState;
 use crate::controller::{ControlError, Controller};
 use crate::store::{Migration, Snapshot};
 use crate::view::OperationView;
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::Utc;
@@ -31,6 +33,7 @@ const FAILURES: usize = 10;
 /// The page.
 pub(super) async fn show(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
 ) -> Result<Response, PageError> {
     let id = MigrationId(id);
@@ -41,7 +44,8 @@ pub(super) async fn show(
     let page = Page {
         title: format!("Operation {id}"),
         live: Some(format!("/live/operations/{id}")),
-        fragments: fragments(&controller, &id).await?,
+        fragments: fragments(&controller, &id, &visitor).await?,
+        visitor: Some(visitor),
     };
     Ok(page.into_response())
 }
@@ -50,6 +54,7 @@ pub(super) async fn show(
 pub(super) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
+    visitor: &Visitor,
 ) -> Result<Vec<Fragment>, ControlError> {
     let now = Utc::now();
     let unfinished = controller.store().unfinished().await?;
@@ -63,7 +68,7 @@ pub(super) async fn fragments(
     let view = OperationView::from(&operation);
     Ok(vec![
         Fragment::new("head", &Head::new(&view, &operation.migrations)),
-        Fragment::new("orders", &orders::of_operation(&operation, &own)),
+        Fragment::new("orders", &orders::of_operation(&operation, &own, visitor)),
         Fragment::new("moves", &Moves::new(&operation, &open)),
         Fragment::new("plan", &PlanText::new(&operation.plan)),
     ])

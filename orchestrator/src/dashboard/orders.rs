@@ -4,18 +4,18 @@
 
 mod operation;
 
-use super::ACTOR;
 use super::page::{Page, PageError};
+use crate::access::{Need, Visitor};
 use crate::api::ApiError;
 use crate::controller::{Command, ControlError, Controller};
 use crate::store::{Migration, Snapshot};
+use crate::view::effect;
 use askama::Template;
-use axum::Form;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
+use axum::{Extension, Form};
 pub(super) use operation::{confirm_all, give_all, of_operation};
 use plans::id::MigrationId;
-use plans::request::Mode;
 use serde::Deserialize;
 
 /// An order as a form.
@@ -31,22 +31,27 @@ pub(super) struct Order {
     label: &'static str,
     /// What it does, in one sentence.
     effect: String,
-    /// It cannot be taken back, so that the id must be typed.
+    /// It moves keys or cannot be taken back, so that the id must be typed.
     grave: bool,
     /// It is what the migration waits for.
     first: bool,
+    /// What its form carries.
+    csrf: String,
 }
 
 impl Order {
-    fn new(command: Command, m: &Migration) -> Self {
-        let effect = match m.plan.mode {
-            Mode::Online => effect(command, m),
-            Mode::Offline => effect_offline(command, m),
-        };
-        Self::to("migration", m.id.as_str(), command, effect)
+    fn new(command: Command, m: &Migration, visitor: &Visitor) -> Self {
+        let back = m.map_version_back.is_some();
+        let effect = effect(command, &m.plan, m.cancel.as_ref(), back);
+        Self::to(("migration", m.id.as_str()), command, effect, visitor)
     }
 
-    fn to(whose: &'static str, id: &str, command: Command, effect: String) -> Self {
+    fn to(
+        (whose, id): (&'static str, &str),
+        command: Command,
+        effect: String,
+        visitor: &Visitor,
+    ) -> Self {
         let label = match (command, whose) {
             (Command::Approve, "operation") => "Approve the cutovers",
             (Command::Approve, _) => "Approve the cutover",
@@ -66,6 +71,7 @@ impl Order {
             effect,
             grave: is_grave(command),
             first: matches!(command, Command::Approve | Command::Resume),
+            csrf: visitor.csrf.clone().unwrap_or_default(),
         }
     }
 
@@ -81,72 +87,10 @@ impl Order {
 
     /// The class of its button.
     fn class(&self) -> &'static str {
-        match (self.grave, self.first) {
-            (true, _) => "button grave",
-            (false, true) => "button first",
+        match (self.first, self.grave) {
+            (true, _) => "button first",
+            (false, true) => "button grave",
             (false, false) => "button",
-        }
-    }
-}
-
-/// What an order does to a migration whose keys are written to meanwhile.
-fn effect(command: Command, m: &Migration) -> String {
-    let (source, target) = (&m.plan.moving.source, &m.plan.moving.target);
-    match command {
-        Command::Approve => format!(
-            "Writes to the moving keys are refused for some milliseconds, never over {} ms, then {target} owns them.",
-            m.plan.options.write_stop_budget_ms
-        ),
-        Command::ApproveCancel => {
-            let pids = m.cancel.iter().flat_map(|ask| &ask.writers);
-            let pids: Vec<String> = pids.map(|writer| writer.pid.to_string()).collect();
-            format!(
-                "Ends the transactions of server process {} and rolls them back, so that the cutover can begin.",
-                pids.join(", ")
-            )
-        }
-        Command::Pause => {
-            "Stops at the next safe point and keeps everything that was done.".to_owned()
-        }
-        Command::Resume => "Goes on from where it stopped.".to_owned(),
-        Command::Retry => "Tries the step again at once, with all its attempts.".to_owned(),
-        Command::Abort => {
-            format!("Takes back everything that was created; {source} keeps the keys.")
-        }
-        Command::Rollback => {
-            format!("Gives the keys back to {source}, with what was written on {target} since.")
-        }
-        Command::Finish if m.map_version_back.is_some() => {
-            format!(
-                "Drops the copy on {target} and everything that was created; {source} keeps the keys."
-            )
-        }
-        Command::Finish => {
-            format!("Deletes the old rows from {source}; no roll back is possible afterwards.")
-        }
-    }
-}
-
-/// What is different where the moving keys are read-only.
-fn effect_offline(command: Command, m: &Migration) -> String {
-    let (source, target) = (&m.plan.moving.source, &m.plan.moving.target);
-    match command {
-        Command::Approve => {
-            format!(
-                "{target} owns the moving keys some milliseconds later, and takes writes again."
-            )
-        }
-        Command::Pause => {
-            "Stops at the next safe point; keys that are read-only stay so meanwhile.".to_owned()
-        }
-        Command::Abort => format!(
-            "Takes back everything that was created; {source} keeps the keys and takes writes again."
-        ),
-        Command::Finish => {
-            format!("Deletes the old rows, which nobody reads any more, from {source}.")
-        }
-        Command::Resume | Command::Retry | Command::Rollback | Command::ApproveCancel => {
-            effect(command, m)
         }
     }
 }
@@ -154,7 +98,11 @@ fn effect_offline(command: Command, m: &Migration) -> String {
 fn is_grave(command: Command) -> bool {
     matches!(
         command,
-        Command::Abort | Command::Rollback | Command::Finish | Command::ApproveCancel
+        Command::Approve
+            | Command::Abort
+            | Command::Rollback
+            | Command::Finish
+            | Command::ApproveCancel
     )
 }
 
@@ -163,17 +111,29 @@ fn is_grave(command: Command) -> bool {
 #[template(path = "migration/orders.html")]
 pub(super) struct Orders {
     orders: Vec<Order>,
+    /// Nobody can order anything any more.
+    ended: bool,
 }
 
 impl Orders {
     /// What may be ordered now.
-    pub(super) fn new(snapshot: &Snapshot) -> Self {
+    pub(super) fn new(snapshot: &Snapshot, visitor: &Visitor) -> Self {
         let m = &snapshot.migration;
-        let allowed = without_twin(Command::allowed(snapshot)).into_iter();
+        let possible = without_twin(Command::allowed(snapshot));
+        let allowed = possible.iter().filter(|command| may(visitor, **command));
+        let orders: Vec<Order> = allowed
+            .map(|command| Order::new(*command, m, visitor))
+            .collect();
         Self {
-            orders: allowed.map(|command| Order::new(command, m)).collect(),
+            ended: possible.is_empty(),
+            orders,
         }
     }
+}
+
+/// Whether the order is the visitor's to give.
+fn may(visitor: &Visitor, command: Command) -> bool {
+    visitor.may(Need::of_command(command.name()))
 }
 
 /// After a failure resume and retry are the same order.
@@ -197,49 +157,64 @@ pub(super) struct Given {
     /// The id, typed.
     #[serde(default)]
     confirm: String,
+    /// Why.
+    #[serde(default)]
+    reason: String,
+}
+
+impl Given {
+    fn reason(&self) -> Option<&str> {
+        Some(self.reason.trim()).filter(|reason| !reason.is_empty())
+    }
 }
 
 /// Asks again; the way without JavaScript.
 pub(super) async fn confirm(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Path((id, command)): Path<(String, String)>,
 ) -> Result<Page, PageError> {
     let command = parse(&command)?;
     let snapshot = controller.load(&MigrationId(id)).await?;
-    Ok(ask(Order::new(command, &snapshot.migration), None))
+    let order = Order::new(command, &snapshot.migration, &visitor);
+    Ok(ask(order, None, visitor))
 }
 
 /// Carries out an order, then shows the migration.
 pub(super) async fn give(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Path((id, command)): Path<(String, String)>,
     Form(given): Form<Given>,
 ) -> Result<Response, PageError> {
     let command = parse(&command)?;
     let id = MigrationId(id);
     let snapshot = controller.load(&id).await?;
-    let order = Order::new(command, &snapshot.migration);
+    let order = Order::new(command, &snapshot.migration, &visitor);
     let path = order.path();
-    if let Some(again) = unconfirmed(order, &given) {
+    if let Some(again) = unconfirmed(order, &given, &visitor) {
         return Ok(again);
     }
-    controller.command(&id, command, ACTOR, None).await?;
+    controller
+        .command(&id, command, &visitor.name, given.reason())
+        .await?;
     Ok(Redirect::to(&path).into_response())
 }
 
 /// The page that asks again where the typed id is another one.
-fn unconfirmed(order: Order, given: &Given) -> Option<Response> {
+fn unconfirmed(order: Order, given: &Given, visitor: &Visitor) -> Option<Response> {
     if !order.grave || given.confirm.trim() == order.id {
         return None;
     }
     let what = format!("{:?} is not the id of this {}", given.confirm, order.whose);
     let (status, problem) = ApiError::from(ControlError::Invalid { what }).into_parts();
-    Some((status, ask(order, Some(problem.detail))).into_response())
+    let page = ask(order, Some(problem.detail), visitor.clone());
+    Some((status, page).into_response())
 }
 
-fn ask(order: Order, wrong: Option<String>) -> Page {
+fn ask(order: Order, wrong: Option<String>, visitor: Visitor) -> Page {
     let title = format!("{} {}", order.label, order.id);
-    Page::still(&title, &Confirm { order, wrong })
+    Page::still(&title, &Confirm { order, wrong }, Some(visitor))
 }
 
 fn parse(name: &str) -> Result<Command, ControlError> {

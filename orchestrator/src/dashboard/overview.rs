@@ -8,9 +8,11 @@ mod operations;
 
 use super::open::Open;
 use super::page::{Fragment, Page, PageError};
+use crate::access::{Need, Visitor};
 use crate::controller::{ControlError, Controller, MarkedMap};
 use agents::Agents;
 use attention::Attention;
+use axum::Extension;
 use axum::extract::State;
 use chrono::Utc;
 use leader::Leading;
@@ -21,16 +23,23 @@ use operations::Operations;
 const LIST: i64 = 100;
 
 /// The page.
-pub(super) async fn show(State(controller): State<Controller>) -> Result<Page, PageError> {
+pub(super) async fn show(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Page, PageError> {
     Ok(Page {
         title: "Overview".to_owned(),
         live: Some("/live/overview".to_owned()),
-        fragments: fragments(&controller).await?,
+        fragments: fragments(&controller, &visitor).await?,
+        visitor: Some(visitor),
     })
 }
 
 /// Its parts as they are now.
-pub(super) async fn fragments(controller: &Controller) -> Result<Vec<Fragment>, ControlError> {
+pub(super) async fn fragments(
+    controller: &Controller,
+    visitor: &Visitor,
+) -> Result<Vec<Fragment>, ControlError> {
     let now = Utc::now();
     let store = controller.store();
     let (unfinished, all) = (store.unfinished().await?, store.operations(LIST).await?);
@@ -44,9 +53,10 @@ pub(super) async fn fragments(controller: &Controller) -> Result<Vec<Fragment>, 
     let agents = Agents::new(&agents, &open, now);
     let attention = Attention::new(&open, &agents, controller.fleet().findings);
     let ready = !shards.is_empty() && !maps.is_empty();
+    let operations = Operations::new(&all, &open, (ready, visitor.may(Need::Operate)));
     Ok(vec![
         Fragment::new("attention", &attention),
-        Fragment::new("migrations", &Operations::new(&all, &open, ready)),
+        Fragment::new("migrations", &operations),
         Fragment::new("maps", &Maps::new(&maps, &shards)),
         Fragment::new("agents", &agents),
         Fragment::new("leader", &Leading::new(controller)),

@@ -1,7 +1,8 @@
 //! The frame around every page, and the page that says what went wrong.
 
 use super::assets;
-use crate::api::{ApiError, Problem};
+use crate::access::{Need, Visitor};
+use crate::api::{ApiError, Problem, Refused};
 use crate::controller::ControlError;
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
@@ -35,16 +36,30 @@ pub(super) struct Page {
     pub(super) live: Option<String>,
     /// What is on it, in order.
     pub(super) fragments: Vec<Fragment>,
+    /// Whom it is for; none: nobody was let in.
+    pub(super) visitor: Option<Visitor>,
 }
 
 impl Page {
     /// A page that is not refreshed.
-    pub(super) fn still(title: &str, content: &impl Template) -> Self {
+    pub(super) fn still(title: &str, content: &impl Template, visitor: Option<Visitor>) -> Self {
         Self {
             title: title.to_owned(),
             live: None,
             fragments: vec![Fragment::new("content", content)],
+            visitor,
         }
+    }
+
+    /// Whether it leads to where migrations are made.
+    fn may_plan(&self) -> bool {
+        self.visitor.as_ref().is_none_or(|v| v.may(Need::Operate))
+    }
+
+    /// Who is signed in, and what ends that.
+    fn signed_in(&self) -> Option<(&Visitor, &str)> {
+        let visitor = self.visitor.as_ref()?;
+        Some((visitor, visitor.csrf.as_deref()?))
     }
 
     fn style(&self) -> String {
@@ -100,11 +115,17 @@ impl From<crate::store::StoreError> for PageError {
     }
 }
 
+impl From<Refused> for PageError {
+    fn from(refused: Refused) -> Self {
+        Self(refused.into())
+    }
+}
+
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         let (status, problem) = self.0.into_parts();
         let title = problem.title.clone();
-        let page = Page::still(&title, &ErrorPage { problem });
+        let page = Page::still(&title, &ErrorPage { problem }, None);
         (status, page).into_response()
     }
 }

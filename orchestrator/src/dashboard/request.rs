@@ -2,17 +2,17 @@
 
 mod examples;
 
-use super::ACTOR;
 use super::figures::{bytes, count};
 use super::marks::{self, Mark};
 use super::operation::after;
 use super::page::{Page, PageError};
+use crate::access::Visitor;
 use crate::api::{ApiError, Problem};
 use crate::controller::{ControlError, Controller};
 use askama::Template;
-use axum::Form;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
+use axum::{Extension, Form};
 use examples::Example;
 use plans::failure::Finding;
 use plans::plan::{Plan, PlannedMove, TargetState};
@@ -58,6 +58,8 @@ struct RequestPage {
     examples: Vec<Choice>,
     /// Maps to choose from, where there are several.
     maps: Vec<Choice>,
+    /// What the forms carry.
+    csrf: String,
 }
 
 /// An entry of a list.
@@ -95,8 +97,9 @@ struct Found {
 }
 
 impl RequestPage {
-    fn page(self) -> Page {
-        Page::still("New migration", &self)
+    fn page(mut self, visitor: Visitor) -> Page {
+        self.csrf = visitor.csrf.clone().unwrap_or_default();
+        Page::still("New migration", &self, Some(visitor))
     }
 
     /// The form with `request` in it, and the lists to choose from.
@@ -126,6 +129,7 @@ impl RequestPage {
         controller: &Controller,
         request: String,
         error: ControlError,
+        visitor: Visitor,
     ) -> Result<Response, PageError> {
         let (status, mut problem) = ApiError::from(error).into_parts();
         let page = Self {
@@ -133,7 +137,7 @@ impl RequestPage {
             problem: Some(problem),
             ..Self::new(controller, request).await?
         };
-        Ok((status, page.page()).into_response())
+        Ok((status, page.page(visitor)).into_response())
     }
 }
 
@@ -148,6 +152,7 @@ fn found(findings: Vec<Finding>) -> Vec<Found> {
 /// The form, empty or with an example.
 pub(super) async fn show(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Query(ask): Query<Ask>,
 ) -> Result<Page, PageError> {
     let mut page = RequestPage::new(&controller, String::new()).await?;
@@ -168,7 +173,7 @@ pub(super) async fn show(
         choose(&mut page.examples, &name);
         choose(&mut page.maps, map.map_or("", |map| map.name.as_str()));
     }
-    Ok(page.page())
+    Ok(page.page(visitor))
 }
 
 fn choose(choices: &mut [Choice], name: &str) {
@@ -180,6 +185,7 @@ fn choose(choices: &mut [Choice], name: &str) {
 /// Makes a plan of the request and shows it, or says why there is none.
 pub(super) async fn plan(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Form(typed): Form<Typed>,
 ) -> Result<Response, PageError> {
     let request = unix_lines(&typed.request);
@@ -190,19 +196,20 @@ pub(super) async fn plan(
                 plan: Some(planned(&plan)),
                 ..RequestPage::new(&controller, request).await?
             };
-            Ok(page.page().into_response())
+            Ok(page.page(visitor).into_response())
         }
-        Err(error) => RequestPage::refused(&controller, request, error).await,
+        Err(error) => RequestPage::refused(&controller, request, error, visitor).await,
     }
 }
 
 /// Applies the plan that was shown; the controller checks its hash and that it is still true.
 pub(super) async fn apply(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Form(agreed): Form<Agreed>,
 ) -> Result<Response, PageError> {
     match controller
-        .submit(&agreed.plan, agreed.queue.is_some(), ACTOR)
+        .submit(&agreed.plan, agreed.queue.is_some(), &visitor.name)
         .await
     {
         Ok(migrations) => {
@@ -213,7 +220,10 @@ pub(super) async fn apply(
             };
             Ok(Redirect::to(&page).into_response())
         }
-        Err(error) => RequestPage::refused(&controller, unix_lines(&agreed.request), error).await,
+        Err(error) => {
+            let request = unix_lines(&agreed.request);
+            RequestPage::refused(&controller, request, error, visitor).await
+        }
     }
 }
 

@@ -8,7 +8,6 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
-use plans::throttle::Slowed;
 use plans::wire::TableProgress;
 
 /// The step that runs, or the next one.
@@ -26,7 +25,7 @@ pub(super) fn holds(view: &MigrationView) -> bool {
 }
 
 /// What is going on, and who has the keys.
-pub(super) fn of_view(view: &MigrationView) -> String {
+pub(crate) fn of_view(view: &MigrationView) -> String {
     let m = &view.summary;
     let (source, target, keys) = (&m.source, &m.target, &m.keys);
     match m.state {
@@ -162,9 +161,7 @@ fn doing(view: &MigrationView) -> String {
         .into_iter()
         .flat_map(char::to_uppercase)
         .collect();
-    let slowed = view.slowed().map(Slowed::sentence);
-    let slowed = slowed.map_or_else(String::new, |what| format!(", {what}"));
-    format!("{first}{}{slowed}.", chars.as_str())
+    format!("{first}{}.", chars.as_str())
 }
 
 fn owner(view: &MigrationView) -> &str {

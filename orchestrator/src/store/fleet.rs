@@ -5,12 +5,13 @@ use plans::fleet::{DEFAULT_CAPACITY, ShardInfo};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::plan::ShardRef;
 use plans::shard_map::MapSettings;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A registered shard.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardRecord {
     /// Its name.
     pub name: ShardName,
@@ -56,7 +57,7 @@ impl ShardRecord {
 }
 
 /// A shard to register.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewShard {
     /// Its name.
@@ -110,7 +111,7 @@ fn default_capacity() -> u32 {
 /// One version of a map, with who made it.
 ///
 /// A piece is one range, one range of virtual shards, or one key of a list map.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MapVersionRecord {
     /// The version.
     pub version: MapVersion,
@@ -129,7 +130,7 @@ pub struct MapVersionRecord {
 }
 
 /// Settings of a map, with who made them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingsRecord {
     /// The map.
     pub map: MapName,
@@ -144,7 +145,7 @@ pub struct SettingsRecord {
 }
 
 /// A line of the audit trail: what an operator changed outside of migrations.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditRecord {
     /// When.
     pub at: DateTime<Utc>,

@@ -2,6 +2,7 @@
 //!
 //! One lock around everything makes each call one transaction. Clones are one handle; `another` is another process.
 
+mod access;
 mod fleet;
 mod leader;
 mod state;
@@ -10,9 +11,11 @@ use super::leader::Own;
 use super::pieces::Owners;
 use super::{
     AgentRecord, Answer, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event, Leader,
-    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Sealed, SettingsRecord,
-    ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term, Unfinished,
+    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
+    SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
+    TokenRecord, Unfinished,
 };
+use crate::access::Digest;
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
@@ -274,6 +277,10 @@ impl Store for MemoryStore {
         })
     }
 
+    fn readings<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<Reading>> {
+        self.answer(|state| Ok(state.readings.get(id).cloned().unwrap_or_default()))
+    }
+
     fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>> {
         self.answer(|state| {
             let all = state.events.get(id).into_iter().flatten();
@@ -368,6 +375,41 @@ impl Store for MemoryStore {
             let newest = state.audit.iter().rev();
             let limit = usize::try_from(limit).unwrap_or_default();
             Ok(newest.take(limit).cloned().collect())
+        })
+    }
+
+    fn add_token<'a>(&'a self, token: &'a TokenRecord) -> Answer<'a, ()> {
+        self.write(|state| state.add_token(token))
+    }
+
+    fn tokens(&self) -> Answer<'_, Vec<TokenRecord>> {
+        self.answer(|state| Ok(state.tokens.clone()))
+    }
+
+    fn revoke_token<'a>(
+        &'a self,
+        name: &'a str,
+        by: &'a str,
+        at: DateTime<Utc>,
+    ) -> Answer<'a, TokenRecord> {
+        self.write(|state| state.revoke_token(name, by, at))
+    }
+
+    fn add_session<'a>(&'a self, session: &'a SessionRecord) -> Answer<'a, ()> {
+        self.write(|state| {
+            state.add_session(session);
+            Ok(())
+        })
+    }
+
+    fn session(&self, digest: Digest) -> Answer<'_, Option<SessionRecord>> {
+        self.answer(|state| Ok(state.sessions.get(&digest).cloned()))
+    }
+
+    fn end_session(&self, digest: Digest) -> Answer<'_, ()> {
+        self.write(|state| {
+            state.sessions.remove(&digest);
+            Ok(())
         })
     }
 }

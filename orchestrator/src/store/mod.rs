@@ -5,24 +5,29 @@
 //! Two stores keep this contract: PostgreSQL, and its twin in memory for tests; one suite holds both to it.
 //! Absent: decisions. The store refuses only what would break a stated invariant.
 
+mod access;
 mod fleet;
 mod leader;
 pub mod memory;
 mod operation;
 pub mod pg;
 mod pieces;
+mod reading;
 mod records;
 
+pub use access::{SessionRecord, TokenRecord};
 pub use fleet::{
     AuditRecord, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate,
 };
 pub use leader::{Candidate, Leader, News, Term};
 pub use operation::{NewOperation, Operation};
+pub use reading::{Reading, StreamReading};
 pub use records::{
     AgentRecord, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, Migration, NewEvent,
     Owner, Snapshot, Step,
 };
 
+use crate::access::Digest;
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
@@ -103,6 +108,12 @@ pub enum StoreError {
     /// Something else holds the row for the moment, as a sealed cutover does.
     #[error("the migration's row is held by a cutover for the moment")]
     Busy,
+    /// A text has a character that the store cannot keep, such as U+0000; nothing was written.
+    #[error("a name or a text has a character that cannot be kept: {reason}")]
+    Unwritable {
+        /// What the store said.
+        reason: String,
+    },
     /// The store could not be asked, or did not understand; after a write the outcome is unknown.
     #[error("the control store could not be used")]
     Unavailable {
@@ -235,7 +246,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// a flip whose reply was lost is seen, and one that is not seen will never happen.
     fn seal<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Box<dyn Sealed>>;
 
-    /// Extends the leases of `instance`, and keeps the running steps' figures; returns those that were extended.
+    /// Extends the leases of `instance`, and keeps the running steps' figures and the readings; returns those that were extended.
     ///
     /// Leaves out what is another's, and what somebody changes at that moment, for which it never waits; nor does it
     /// for a sealed migration. May be lost in a crash of the store: only time is lost then.
@@ -245,6 +256,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         until: DateTime<Utc>,
         beats: &'a [Beat],
     ) -> Answer<'a, Vec<MigrationId>>;
+
+    /// The readings of a migration, oldest first.
+    fn readings<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<Reading>>;
 
     /// Events of a migration after `after`, oldest first.
     fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>>;
@@ -289,6 +303,29 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// The newest lines of the audit trail, newest first.
     fn audit(&self, limit: i64) -> Answer<'_, Vec<AuditRecord>>;
+
+    /// Keeps a token; durable when it returns. [`StoreError::Exists`] where one of its name is not revoked.
+    fn add_token<'a>(&'a self, token: &'a TokenRecord) -> Answer<'a, ()>;
+
+    /// Every token, those that were revoked too, oldest first.
+    fn tokens(&self) -> Answer<'_, Vec<TokenRecord>>;
+
+    /// Takes back the token of this name; durable when it returns. [`StoreError::Missing`] where there is none.
+    fn revoke_token<'a>(
+        &'a self,
+        name: &'a str,
+        by: &'a str,
+        at: DateTime<Utc>,
+    ) -> Answer<'a, TokenRecord>;
+
+    /// Keeps a session, and forgets those that ended before it began.
+    fn add_session<'a>(&'a self, session: &'a SessionRecord) -> Answer<'a, ()>;
+
+    /// The session with this digest, ended or not.
+    fn session(&self, digest: Digest) -> Answer<'_, Option<SessionRecord>>;
+
+    /// Forgets a session, if it is there.
+    fn end_session(&self, digest: Digest) -> Answer<'_, ()>;
 }
 
 /// A migration whose row is locked for the flip; dropping it changes nothing and unlocks.

@@ -87,6 +87,7 @@ impl NewOperation {
             approved: false,
             hold_end: None,
             waiting_for: None,
+            since: Some(self.at),
             cancel: None,
             limits: None,
             failure: None,

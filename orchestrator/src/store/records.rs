@@ -1,5 +1,6 @@
 //! Migrations as the store keeps them, in the words of `plans`; agents and cleanup records.
 
+use super::Reading;
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
 use plans::id::{
@@ -13,6 +14,7 @@ use plans::state::step::StepState;
 use plans::step::StepKind;
 use plans::throttle::Limits;
 use plans::wire::LongWriter;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,7 +28,7 @@ pub struct Owner {
 }
 
 /// How a hold was ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldEnd {
     /// The old copy goes.
@@ -58,7 +60,7 @@ impl HoldEnd {
 }
 
 /// Writers that keep a cutover from starting, and whether they may be ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CancelAsk {
     /// The writers, as the agent named them.
     pub writers: Vec<LongWriter>,
@@ -109,6 +111,8 @@ pub struct Migration {
     pub hold_end: Option<HoldEnd>,
     /// What it waits for.
     pub waiting_for: Option<String>,
+    /// When its state or what it waits for became what they are; none: before this was kept.
+    pub since: Option<DateTime<Utc>>,
     /// Writers in the way of the cutover that the operator was asked about.
     pub cancel: Option<CancelAsk>,
     /// What it may take of its shards, where somebody has changed what the plan says.
@@ -298,6 +302,8 @@ pub struct Beat {
     pub migration: MigrationId,
     /// The step that runs and its figures, where they are to be kept.
     pub figures: Option<(StepId, Value)>,
+    /// A reading that is due.
+    pub reading: Option<Reading>,
 }
 
 /// What happened, before it has a number.
@@ -316,7 +322,7 @@ pub struct NewEvent {
 }
 
 /// What happened, in the journal of a migration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Its number within the migration, from 1.
     pub seq: i64,
@@ -350,7 +356,7 @@ pub struct Change {
 }
 
 /// Something that a migration creates on a shard.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CleanupRecord {
     /// The shard.
     pub shard: ShardName,
@@ -371,7 +377,7 @@ fn always() -> String {
 }
 
 /// An agent that has spoken.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentRecord {
     /// Its name.
     pub name: AgentName,

@@ -8,10 +8,11 @@ use plans::id::{MapName, MapVersion, MigrationId};
 use plans::plan::{After, Estimate};
 use plans::request::Options;
 use plans::shard_map::Strategy;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Everything about an operation but what its migrations say themselves.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationView {
     /// Its id; with one move also its migration's.
     pub id: MigrationId,
@@ -54,7 +55,7 @@ pub struct OperationView {
 }
 
 /// Moves by where they are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     /// All of them.
     pub moves: usize,
@@ -67,7 +68,7 @@ pub struct Totals {
 }
 
 /// One move of an operation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MoveView {
     /// Why it is made.
     pub why: String,

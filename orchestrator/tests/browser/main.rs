@@ -1,137 +1,59 @@
-//! The dashboard in a real browser: a real migration between two real clusters, driven by clicks.
+//! The dashboard in a real browser.
 //!
-//! Order: clusters, a small schema, controller in this process, agent as a program, shards and map over the API,
-//! then `node --test`, whose output is the failure. Screenshots go to `target/dashboard/`.
-//! Needs what `scripts/setup test` installs: Chromium, node and the packages of this folder.
+//! [`stage`] starts clusters, controllers and agents; [`states`] serves every state that the API can show, over the
+//! store in memory; [`node`] runs the scenarios, each a file `*.test.mjs`, whose output is the failure.
+//! Screenshots go to `target/dashboard/`, those of the documentation (`make screenshots`) to `docs/pictures/`.
+//! Needs what `scripts/setup ui` installs: Chromium, node and the packages of this folder.
 
 // A test says what it expects by unwrapping it.
 #![allow(clippy::unwrap_used)]
 
-use cluster::{Cluster, Options};
-use orchestrator::controller::{Controller, Settings};
-use orchestrator::store::pg::PgStore;
-use serde_json::{Value, json};
-use sqlx::Connection;
-use sqlx::postgres::PgConnection;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::Arc;
-use tokio::process::{Child, Command};
+// What other tests use of it is not used here.
+#[allow(dead_code)]
+#[path = "../dashboard/fixture.rs"]
+mod fixture;
+mod node;
+mod stage;
+mod states;
 
-const SCHEMA: &str = include_str!("schema.sql");
-const DATA: &str = include_str!("data.sql");
+use serde_json::json;
+use stage::Stage;
+
+/// Maps of scenarios, which run beside each other: each has tables, shards and a map of its own.
+const MAPS: [&str; 7] = ["whole", "failed", "busy", "keys", "plain", "cut", "tour"];
+const SCENARIOS: [&str; 8] = [
+    "whole.test.mjs",
+    "tour.test.mjs",
+    "failed.test.mjs",
+    "cut.test.mjs",
+    "keys.test.mjs",
+    "plain.test.mjs",
+    "refused.test.mjs",
+    "roles.test.mjs",
+];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_migration_is_run_from_the_dashboard() {
-    let clusters = ["store", "a", "b"].map(launch);
-    let [store, a, b] = clusters;
-    let (store, a, b) = (store.await, a.await, b.await);
-    for (shard, statements) in [(&a, &[SCHEMA, DATA][..]), (&b, &[])] {
-        let mut session = connect(shard).await;
-        for statement in statements {
-            sqlx::raw_sql(*statement)
-                .execute(&mut session)
-                .await
-                .unwrap();
-        }
-        session.close().await.unwrap();
-    }
-    let url = serve(&store).await;
-    let agent = start_agent(&url).await;
-    for (name, shard) in [("shard-a", &a), ("shard-b", &b)] {
-        let dsn = shard.dsn("postgres", "postgres");
-        post(&url, "shards", &json!({"name": name, "dsn": dsn})).await;
-    }
-    let keys = json!([{"keys": {"range": [{}]}, "shard": "shard-a"}]);
-    let map = json!({"name": "tenants", "strategy": "range", "key": ["bigint"], "mappings": keys});
-    post(&url, "maps", &map).await;
-    drive(&url).await;
-    drop(agent);
-    // Servers stop with blocking calls.
-    let stopped = tokio::task::spawn_blocking(move || drop((store, a, b)));
-    stopped.await.unwrap();
+async fn migrations_are_run_from_the_dashboard() {
+    let stage = Stage::start(&MAPS, &["locked"]).await;
+    node::test(&SCENARIOS, &stage.told()).await;
+    stage.stop().await;
 }
 
-async fn launch(name: &'static str) -> Cluster {
-    let start = move || Cluster::launch(Options::temporary(name).setting("fsync", "off"));
-    tokio::task::spawn_blocking(start).await.unwrap().unwrap()
+#[tokio::test(flavor = "multi_thread")]
+async fn every_state_fits_its_page() {
+    let (shown, told) = states::all().await;
+    states::are_documented(&shown);
+    let files = ["harness.test.mjs", "states.test.mjs"];
+    node::test(&files, &json!({ "states": told })).await;
+    drop(shown);
 }
 
-async fn connect(cluster: &Cluster) -> PgConnection {
-    let password = std::fs::read_to_string(cluster.password_file()).unwrap();
-    let place = format!("{}:{}", cluster.host(), cluster.port());
-    let url = format!("postgres://postgres:{password}@{place}/postgres");
-    PgConnection::connect(&url).await.unwrap()
-}
-
-/// Serves API and dashboard in this process; returns where.
-async fn serve(store: &Cluster) -> String {
-    let dsn = store.dsn("postgres", "postgres");
-    let store = Arc::new(PgStore::open(&dsn).await.unwrap());
-    let controller = Controller::new(store, Settings::default());
-    let address = "127.0.0.1:0".parse().unwrap();
-    let listener = orchestrator::api::listen(address).await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        orchestrator::api::serve(listener, controller)
-            .await
-            .unwrap()
-    });
-    url
-}
-
-/// Starts an agent; it ends when it is dropped.
-async fn start_agent(url: &str) -> Child {
-    Command::new(agent_program().await)
-        .args(["--name", "agent-1", "--controller", url])
-        .env("SHARDWRIGHT_LOG", "warn")
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap()
-}
-
-/// The agent's program beside this test's folder; built if it is not there.
-async fn agent_program() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let programs = test.ancestors().nth(2).unwrap();
-    let program = programs.join("shardwright-agent");
-    if !program.exists() {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "-p", "agent", "--bin", "shardwright-agent"]);
-        assert!(cargo.status().await.unwrap().success());
-    }
-    program
-}
-
-async fn post(url: &str, what: &str, body: &Value) {
-    let to = format!("{url}/api/v1/{what}");
-    let answer = reqwest::Client::new().post(to).json(body).send().await;
-    let answer = answer.unwrap();
-    assert_eq!(answer.status(), 201, "{}", answer.text().await.unwrap());
-}
-
-/// Runs the browser's part, which fails with its own words.
-async fn drive(url: &str) {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
-    let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/dashboard");
-    assert!(
-        here.join("node_modules/playwright-core").exists(),
-        "the node packages are missing: scripts/setup test"
-    );
-    let output = Command::new("node")
-        .args(["--test", "--test-reporter=spec", "smoke.test.mjs"])
-        .current_dir(here)
-        .env("DASHBOARD_URL", url)
-        .env("DASHBOARD_PICTURES", pictures)
-        .kill_on_drop(true)
-        .output()
-        .await
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{said}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "makes the pictures of the documentation: make screenshots"]
+async fn pictures_of_the_documentation() {
+    let stage = Stage::start(&["tenants"], &[]).await;
+    let application = stage.write("tenants").await;
+    node::test(&["pictures.mjs"], &stage.told()).await;
+    application.abort();
+    stage.stop().await;
 }

@@ -1,5 +1,6 @@
 //! A server over the store in memory, and migrations put into any state.
 
+use orchestrator::access::Rule;
 use orchestrator::api;
 use orchestrator::controller::{Controller, Settings};
 use orchestrator::dashboard;
@@ -46,15 +47,17 @@ impl Dashboard {
         let controller = Controller::new(store.clone(), settings);
         controller.advertise("http://this");
         controller.stand().await.unwrap();
-        let listener = api::listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let listener = api::listen("127.0.0.1:0".parse().unwrap(), Rule::Open)
+            .await
+            .unwrap();
         let address = listener.local_addr().unwrap();
-        let routes = api::routes(controller.clone()).merge(dashboard::routes(controller));
-        let app = api::guarded(routes, address, "");
+        let routes = api::routes(controller.clone()).merge(dashboard::routes(controller.clone()));
+        let app = api::guarded(routes, &controller, address);
         let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         Self {
             url: format!("http://{address}"),
             store,
-            http: Client::builder().redirect(Policy::none()).build().unwrap(),
+            http: caller::client(Policy::none(), None).unwrap(),
             task,
         }
     }

@@ -9,7 +9,8 @@ mod operations;
 
 use fixture::{Dashboard, failure};
 use futures::StreamExt;
-use orchestrator::store::{Snapshot, Step, Store};
+use orchestrator::controller::Command;
+use orchestrator::store::{Owner, Snapshot, Step, Store};
 use plans::id::{AgentName, InstanceId, MapVersion};
 use plans::shard_map::{KeyColumns, ShardMap};
 use plans::state::cutover::Ownership;
@@ -92,6 +93,30 @@ async fn a_page_offers_exactly_the_orders_that_the_state_allows() {
 }
 
 #[tokio::test]
+async fn a_migration_that_has_ended_takes_no_order() {
+    use Ownership as O;
+    for (at, ownership) in [
+        (State::Unwound, O::Aborted),
+        (State::Completed, O::Completed),
+        (State::RolledBack, O::RolledBack),
+    ] {
+        let dashboard = Dashboard::with_migration(|snapshot| {
+            state(at, ownership)(snapshot);
+            snapshot.migration.finished_at = Some(chrono::Utc::now());
+        })
+        .await;
+        let page = dashboard.page("/migrations/m1").await;
+        assert!(page.contains("there is nothing to order"), "{at}: {page}");
+        for command in Command::ALL {
+            let path = format!("/migrations/m1/{command}");
+            let sent = dashboard.post(&path, &[("confirm", "m1")]).await;
+            assert_eq!(sent.status(), 409, "{at}: {command}");
+        }
+        assert_eq!(dashboard.migration().await.migration.state, at);
+    }
+}
+
+#[tokio::test]
 async fn a_failure_is_shown_with_its_remedy_and_escaped() {
     let dashboard = Dashboard::with_migration(|snapshot| {
         state(State::Failed, Ownership::Ready)(snapshot);
@@ -139,7 +164,7 @@ async fn work_and_write_stop_are_shown_in_figures() {
 }
 
 #[tokio::test]
-async fn what_slows_a_migration_stands_in_its_sentence() {
+async fn what_slows_a_migration_and_what_it_waits_for_is_told_with_who_holds_it() {
     let dashboard = Dashboard::with_migration(|snapshot| {
         state(State::Running, Ownership::Ready)(snapshot);
         for kind in [
@@ -154,13 +179,25 @@ async fn what_slows_a_migration_stands_in_its_sentence() {
         copy.progress = Some(
             json!({"message": "copying", "rows_per_second": 0.0, "bytes_per_second": 0.0,
             "eta_seconds": null, "tables": [],
-            "slowed": {"share": 0.35, "reason": "application p99 31 ms, set point 25 ms"}}),
+            "slowed": {"share": 0.35, "reason": "application p99 31 ms, set point 25 ms"},
+            "lock": {"shard": "a", "object": "orders", "pid": 7, "waited_ms": 4000, "holder": 4711,
+                "user": "app", "application": "psql", "state": "idle in transaction", "open_ms": 42_900}}),
         );
+        snapshot.migration.owner = Some(Owner {
+            agent: "x".into(),
+            instance: "x1".into(),
+        });
+        snapshot.lease_until = Some(chrono::Utc::now() + chrono::TimeDelta::hours(1));
     })
     .await;
     let page = dashboard.page("/migrations/m1").await;
-    let words = ", slowed to 35 %: application p99 31 ms, set point 25 ms.";
-    assert!(page.contains(words), "{page}");
+    for words in [
+        "Waits for its share of the shards, slowed to 35 %: application p99 31 ms, set point 25 ms<",
+        "Waits for a lock on orders of shard a</strong>, since <time",
+        ", held by server process 4711 (psql, role app, idle in transaction, open for 42 s).",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
     assert!(page.contains("2 stream(s), replica lag 10 s"), "{page}");
 }
 
@@ -173,7 +210,9 @@ async fn orders_are_given_by_forms() {
     assert_eq!(dashboard.migration().await.migration.state, State::Paused);
     let page = dashboard.page("/migrations/m1").await;
     assert!(page.contains("migration paused"), "{page}");
-    let sent = dashboard.post("/migrations/m1/approve", &[]).await;
+    let sent = dashboard
+        .post("/migrations/m1/approve", &[("confirm", "m1")])
+        .await;
     assert_eq!(sent.status(), 409);
     let page = sent.text().await.unwrap();
     assert!(

@@ -75,6 +75,7 @@ async fn run(settings: &str, line: &str) -> (Report, String) {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("shardwright-e2e-{}-{number}.json", std::process::id());
     let file = std::env::temp_dir().join(name);
+    let page = file.with_extension("html");
     let mut command = Command::new(program());
     command
         .args(settings.split(' '))
@@ -91,6 +92,7 @@ async fn run(settings: &str, line: &str) -> (Report, String) {
         );
     }
     command.arg("--report").arg(&file);
+    command.arg("--evidence").arg(&page);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -108,7 +110,9 @@ async fn run(settings: &str, line: &str) -> (Report, String) {
     };
     let output = ended.unwrap().unwrap();
     let text = std::fs::read(&file).unwrap_or_default();
-    let _ = std::fs::remove_file(&file);
+    for file in [&file, &page] {
+        let _ = std::fs::remove_file(file);
+    }
     let said = || {
         let stdout = String::from_utf8_lossy(&output.stdout);
         let stderr = String::from_utf8_lossy(&output.stderr);

@@ -51,10 +51,14 @@ async fn before_the_flip_nothing_is_left_and_nothing_of_others_is_touched() {
     // The target's guard refuses keys: without an owner nobody can say whether it may go.
     assert!(on("a", "remove") > 5 && on("b", "decide") > 3, "{found:?}");
     assert!(count(&stage.b, LEFT).await > 5);
-    let _ = leftovers(&stage, &["--apply"]).await;
+    let _ = leftovers(&stage, &["--apply", "--yes"]).await;
     write(&stage.a).await.unwrap();
     assert!(refuses(&stage.b).await);
-    let _ = leftovers(&stage, &["--apply", "--owner", "m=a", "--reason", "tested"]).await;
+    let _ = leftovers(
+        &stage,
+        &["--apply", "--yes", "--owner", "m=a", "--reason", "tested"],
+    )
+    .await;
     assert_eq!(count(&stage.a, LEFT).await, 0);
     assert_eq!(count(&stage.b, LEFT).await, 0);
     write(&stage.a).await.unwrap();
@@ -72,7 +76,7 @@ async fn after_the_flip_the_refusal_stays_until_the_owner_is_named() {
     let id = stage.ready_to_cut_over().await;
     stage.cut_over(&id).await;
     lose_everything(&mut stage).await;
-    let _ = leftovers(&stage, &["--apply"]).await;
+    let _ = leftovers(&stage, &["--apply", "--yes"]).await;
     // What keeps two owners apart is still there; the slots are gone.
     assert!(refuses(&stage.a).await);
     write(&stage.b).await.unwrap();
@@ -81,9 +85,15 @@ async fn after_the_flip_the_refusal_stays_until_the_owner_is_named() {
         count(&stage.a, slots).await + count(&stage.b, slots).await,
         0
     );
-    let refused = stage.run(&["cleanup", "--apply", "--owner", "m=b"]).await;
+    let refused = stage
+        .run(&["cleanup", "--apply", "--yes", "--owner", "m=b"])
+        .await;
     assert_eq!(refused.status.code(), Some(64), "{refused:?}");
-    let _ = leftovers(&stage, &["--apply", "--owner", "m=b", "--reason", "tested"]).await;
+    let _ = leftovers(
+        &stage,
+        &["--apply", "--yes", "--owner", "m=b", "--reason", "tested"],
+    )
+    .await;
     assert!(refuses(&stage.a).await);
     write(&stage.b).await.unwrap();
     assert_eq!(count(&stage.b, LEFT).await, 0);
@@ -92,8 +102,10 @@ async fn after_the_flip_the_refusal_stays_until_the_owner_is_named() {
         .ok("map create m --range ..500=a --range 500..=b")
         .await;
     // Its first version is older than the one that the shards were told of.
-    stage.json(&["reconcile", "--apply", "-o", "json"]).await;
-    let left = leftovers(&stage, &["--apply"]).await;
+    stage
+        .json(&["reconcile", "--apply", "--yes", "-o", "json"])
+        .await;
+    let left = leftovers(&stage, &["--apply", "--yes"]).await;
     assert!(
         left.iter().all(|left| left["verdict"] == "keep"),
         "{left:?}"
@@ -140,7 +152,7 @@ async fn everything_that_a_migration_creates_is_recorded_and_marked_when_gone() 
     assert!(objects > 10, "{found:?}");
     let table = |record: &&Value| record["kind"] == "table" && record["name"] == "public.orders";
     assert!(records.iter().any(|record| table(&record)), "{records:?}");
-    stage.ok(&format!("abort {id}")).await;
+    stage.ok(&format!("abort {id} --yes")).await;
     stage.until_state(&id, "unwound").await;
     assert_eq!(count(&stage.a, LEFT).await + count(&stage.b, LEFT).await, 0);
     stage

@@ -9,7 +9,7 @@ async fn a_source_from_before_the_migration_is_closed_after_its_end() {
     start(&stage.a).await;
     let id = stage.ready_to_cut_over().await;
     stage.cut_over(&id).await;
-    stage.ok(&format!("finish {id}")).await;
+    stage.ok(&format!("finish {id} --yes")).await;
     stage.until_state(&id, "completed").await;
     restore(&stage.a, before, false).await;
     stage
@@ -29,7 +29,7 @@ async fn a_source_from_before_the_migration_is_closed_after_its_end() {
             stage.found("a").await == ["went_back"]
         })
         .await;
-    stage.ok("reconcile --accept a --reason tested").await;
+    stage.ok("reconcile --accept a --reason tested --yes").await;
     assert!(refuses(&stage.a).await);
 }
 
@@ -45,9 +45,9 @@ async fn a_source_from_before_the_flip_is_closed_in_the_hold_and_the_move_can_en
     stage
         .until("the keys are closed", || refuses(&stage.a))
         .await;
-    stage.ok("reconcile --accept a --reason tested").await;
+    stage.ok("reconcile --accept a --reason tested --yes").await;
     // The stream back may have found its gap already: what is finished does not need it any more.
-    stage.ok(&format!("finish {id}")).await;
+    stage.ok(&format!("finish {id} --yes")).await;
     stage
         .until("the end", || async {
             let state = stage.state(&id).await;
@@ -82,7 +82,7 @@ async fn a_promoted_standby_that_lacks_the_seal_is_closed_during_the_hold() {
         })
         .await;
     // The copy on the source is not what the stream back wrote any more.
-    let refused = stage.run(&["rollback", &id]).await;
+    let refused = stage.run(&["rollback", &id, "--yes"]).await;
     let said = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(7), "{said}");
     assert!(said.contains("timeline"), "{said}");

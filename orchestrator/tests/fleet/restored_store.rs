@@ -28,13 +28,15 @@ async fn a_store_that_lost_a_flip_is_detected_and_mended_from_the_shards() {
         })
         .await;
     // The source is not opened, the target stays open, and nothing is ordered any more.
-    let _ = stage.run(&["approve", &id]).await;
-    let plan = stage.run(&["cleanup", "--apply"]).await;
+    let _ = stage.run(&["approve", &id, "--yes"]).await;
+    let plan = stage.run(&["cleanup", "--apply", "--yes"]).await;
     assert_eq!(plan.status.code(), Some(7), "{plan:?}");
     assert!(refuses(&stage.a).await);
     write(&stage.b).await.unwrap();
 
-    let report = stage.json(&["reconcile", "--apply", "-o", "json"]).await;
+    let report = stage
+        .json(&["reconcile", "--apply", "--yes", "-o", "json"])
+        .await;
     assert!(!report["done"].as_array().unwrap().is_empty(), "{report}");
     stage.until_state(&id, "flipped").await;
     stage
@@ -57,7 +59,7 @@ async fn a_store_that_lost_a_flip_is_detected_and_mended_from_the_shards() {
                 .any(|step| step["kind"] == "hold" && step["state"] == "running")
         })
         .await;
-    stage.ok(&format!("finish {id}")).await;
+    stage.ok(&format!("finish {id} --yes")).await;
     stage.until_state(&id, "completed").await;
     assert!(refuses(&stage.a).await);
     write(&stage.b).await.unwrap();
@@ -86,7 +88,7 @@ async fn a_store_that_lost_a_completed_move_is_moved_forward() {
     stage.start_controller().await;
     let id = stage.ready_to_cut_over().await;
     stage.cut_over(&id).await;
-    stage.ok(&format!("finish {id}")).await;
+    stage.ok(&format!("finish {id} --yes")).await;
     stage.until_state(&id, "completed").await;
 
     stage.kill_controller().await;
@@ -97,7 +99,9 @@ async fn a_store_that_lost_a_completed_move_is_moved_forward() {
             stage.found("a").await.contains(&"store_older".to_owned())
         })
         .await;
-    stage.json(&["reconcile", "--apply", "-o", "json"]).await;
+    stage
+        .json(&["reconcile", "--apply", "--yes", "-o", "json"])
+        .await;
     stage
         .until("nothing contradicts", || async {
             stage.found("a").await.is_empty()
@@ -124,8 +128,8 @@ async fn a_sweep_before_the_first_look_opens_nothing() {
     restore(&stage.store, before, false).await;
     stage.start_controller_looking("0").await;
     for line in [
-        &["cleanup", "--apply"][..],
-        &["cleanup", "--apply", "--shard", "a"],
+        &["cleanup", "--apply", "--yes"][..],
+        &["cleanup", "--apply", "--yes", "--shard", "a"],
     ] {
         let swept = stage.run(line).await;
         assert_eq!(swept.status.code(), Some(7), "{line:?}: {swept:?}");

@@ -2,6 +2,7 @@
 
 use cluster::{Cluster, Options, Shutdown};
 use connect::{Connected, Dsn, Session};
+use reqwest::redirect::Policy;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
@@ -222,7 +223,7 @@ impl Stage {
 
     /// The cutover is approved and done.
     pub(crate) async fn cut_over(&self, id: &str) {
-        self.ok(&format!("approve {id}")).await;
+        self.ok(&format!("approve {id} --yes")).await;
         self.until("the cutover", || async {
             let view = self.json(&["show", id, "-o", "json"]).await;
             let steps = view["steps"].as_array().cloned().unwrap_or_default();
@@ -241,14 +242,14 @@ impl Stage {
     /// What the API has at `path`.
     pub(crate) async fn get(&self, path: &str) -> Value {
         let url = format!("http://{}{path}", self.address);
-        let answer = reqwest::get(url).await.unwrap();
+        let answer = http().get(url).send().await.unwrap();
         answer.json().await.unwrap()
     }
 
     /// Tells the API something that it takes.
     pub(crate) async fn post(&self, path: &str, body: Value) {
         let url = format!("http://{}{path}", self.address);
-        let answer = reqwest::Client::new().post(url).json(&body).send().await;
+        let answer = http().post(url).json(&body).send().await;
         let answer = answer.unwrap();
         assert!(answer.status().is_success(), "{path}: {answer:?}");
     }
@@ -359,4 +360,8 @@ pub(crate) async fn write(cluster: &Cluster) -> Result<(), String> {
 /// SM001 or SM002: the shard does not take the write.
 pub(crate) async fn refuses(cluster: &Cluster) -> bool {
     matches!(write(cluster).await, Err(state) if state == "SM001" || state == "SM002")
+}
+
+fn http() -> reqwest::Client {
+    caller::client(Policy::default(), None).unwrap()
 }

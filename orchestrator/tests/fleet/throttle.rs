@@ -86,7 +86,7 @@ async fn a_copy_with_a_rate_says_so_and_ends_once_the_rate_goes() {
     let set: Vec<_> = set.iter().filter(|e| e["kind"] == "limits.set").collect();
     assert_eq!(set.len(), 2, "{events}");
     assert_eq!(set[1]["data"]["reason"], "hurry");
-    stage.ok(&format!("abort {id}")).await;
+    stage.ok(&format!("abort {id} --yes")).await;
     stage.until_state(&id, "unwound").await;
 }
 
@@ -99,6 +99,9 @@ async fn outside_of_hours_nothing_is_copied_no_snapshot_is_held_and_a_pause_answ
         .await;
     waits_for_hours(&stage, &id).await;
     assert_eq!(reason(&stage, &id).await, format!("outside {never}"));
+    let shown = stage.ok(&format!("show {id}")).await;
+    let waits = format!("waits for the hours {never}");
+    assert!(shown.contains(&waits), "{shown}");
     stage
         .until("no snapshot is held", || async {
             let held = "select count(*) from pg_stat_activity
@@ -128,7 +131,7 @@ async fn outside_of_hours_nothing_is_copied_no_snapshot_is_held_and_a_pause_answ
     stage.cut_over(&id).await;
     // The old rows go within the hours only.
     stage.ok(&format!("set hours {id} {never}")).await;
-    stage.ok(&format!("finish {id}")).await;
+    stage.ok(&format!("finish {id} --yes")).await;
     waits_for_hours(&stage, &id).await;
     assert!(
         count(

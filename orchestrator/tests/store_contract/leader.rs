@@ -1,5 +1,6 @@
 //! Terms: who leads, and that nobody writes under a term that is over.
 
+use super::access::{session, token};
 use super::{at, change, register, seeded, submit};
 use crate::fixture::{Database, candidate, fleeting, keys, lead, map, mapping, until};
 use orchestrator::store::memory::MemoryStore;
@@ -37,11 +38,14 @@ const OTHERS: &[&str] = &[
     "load",
     "unfinished",
     "list",
+    "readings",
     "events",
     "cleanup",
     "agents",
     "audit",
     "servers",
+    "tokens",
+    "session",
 ];
 
 /// Every method of the trait, in its order.
@@ -90,6 +94,10 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
             store.see_agent(&agent, &owner, at(1)).await.map(drop)
         }
         "add_audit" => store.add_audit(&audited("done")).await,
+        "add_token" => store.add_token(&token("ada")).await,
+        "revoke_token" => store.revoke_token("ada", "op", at(2)).await.map(drop),
+        "add_session" => store.add_session(&session(1)).await,
+        "end_session" => store.end_session(session(1).digest).await,
         other => write_fleet(store, other).await,
     }
 }

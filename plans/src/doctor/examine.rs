@@ -6,6 +6,7 @@ use crate::key::KeyType;
 use crate::plan::ShardRef;
 use crate::request::Mode;
 use crate::shard_map::MapSettings;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which shard, and what it holds.
@@ -33,7 +34,7 @@ pub struct MapTables {
 }
 
 /// What was found on a shard.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Examined {
     /// The shard.
     pub shard: ShardName,

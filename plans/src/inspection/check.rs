@@ -26,6 +26,7 @@ use crate::key_set::KeySet;
 use crate::plan::ShardRef;
 use crate::shard_map::MapSettings;
 use crate::table::TableName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many keys a part or a defect names.
@@ -53,7 +54,7 @@ pub struct CheckTask {
 }
 
 /// What a part looks at.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "look", rename_all = "snake_case")]
 pub enum Look {
     /// Rows of a table whose key the shard does not own.

@@ -1,6 +1,7 @@
 //! An existing directory table, read to import a map from it.
 
 use crate::plan::ShardRef;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Rows that an answer holds at most; a query that returns more is refused.
@@ -18,7 +19,7 @@ pub struct DirectoryTask {
 }
 
 /// What was read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Directory {
     /// Names of the result's columns.
     pub columns: Vec<String>,

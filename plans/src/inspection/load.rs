@@ -7,6 +7,7 @@ use crate::key_set::KeySet;
 use crate::plan::ShardRef;
 use crate::request::Measure;
 use crate::shard_map::{KeyColumns, Strategy};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -56,7 +57,7 @@ pub struct Load {
 }
 
 /// The load of one virtual shard, range or key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ItemLoad {
     /// The keys.
     pub keys: KeySet,

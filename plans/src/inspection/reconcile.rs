@@ -17,11 +17,14 @@ use crate::id::{MapName, MigrationId, ShardName};
 use crate::key_set::KeySet;
 use crate::plan::ShardRef;
 use crate::table::MovingTable;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What contradicts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
     /// The shards prove more than the control store knows: it was restored from an older state.
@@ -83,7 +86,7 @@ impl fmt::Display for FindingKind {
 }
 
 /// One contradiction.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// What it is.
     pub kind: FindingKind,
@@ -114,7 +117,7 @@ impl Finding {
 }
 
 /// Keys that a shard must refuse.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Closing {
     /// The migration that took them away, or that is to bring them.
     pub migration: MigrationId,

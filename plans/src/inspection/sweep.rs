@@ -14,12 +14,15 @@ use crate::key_set::KeySet;
 use crate::plan::ShardRef;
 use crate::shard_map::ShardMap;
 use crate::table::MovingTable;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What becomes of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It goes.
@@ -33,7 +36,7 @@ pub enum Verdict {
 }
 
 /// One object and what becomes of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Leftover {
     /// Where it is.
     pub shard: ShardName,

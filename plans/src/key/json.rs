@@ -67,6 +67,9 @@ impl<'de> Visitor<'de> for KeyVisitor {
         while let Some(value) = seq.next_element()? {
             values.push(value);
         }
+        if values.is_empty() || values.len() > MOST_PARTS {
+            return Err(de::Error::invalid_length(values.len(), &self));
+        }
         Ok(Key::Row(values))
     }
 
@@ -86,18 +89,22 @@ impl<'de> Visitor<'de> for KeyVisitor {
     }
 }
 
+/// Values of a composite key at most.
+const MOST_PARTS: usize = 3;
+
 impl JsonSchema for Key {
     fn schema_name() -> Cow<'static, str> {
         "Key".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let part = generator.subschema_for::<Self>();
         json_schema!({
             "description": "One value of a shard key. Other types than integers may be written as strings; an array is a composite key.",
             "anyOf": [
                 { "type": "integer", "format": "int64" },
                 { "type": "string" },
-                { "type": "array", "items": { "$ref": "#/$defs/Key" }, "minItems": 1, "maxItems": 3 },
+                { "type": "array", "items": part, "minItems": 1, "maxItems": MOST_PARTS },
                 {
                     "type": "object",
                     "additionalProperties": false,

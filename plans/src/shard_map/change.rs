@@ -3,6 +3,7 @@
 use super::{MapError, Mapping, MappingState, ShardMap, Strategy};
 use crate::id::{MigrationId, ShardName};
 use crate::key_set::KeySet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 impl ShardMap {
@@ -78,7 +79,7 @@ impl ShardMap {
 }
 
 /// Keys that have another owner in one version of a map than in another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// The keys.
     pub keys: KeySet,

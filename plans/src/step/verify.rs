@@ -9,6 +9,7 @@
 use crate::id::MigrationId;
 use crate::names::Direction;
 use crate::plan::ShardRef;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Rows that a report names for each table; the others are counted.
@@ -34,10 +35,25 @@ pub struct Verified {
     /// Rows that a repair wrote again.
     #[serde(default)]
     pub repaired: i64,
+    /// What was compared of each table.
+    #[serde(default)]
+    pub tables: Vec<TableVerified>,
+}
+
+/// What was compared of a table; both sides had the same, unless rows differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableVerified {
+    /// `schema.name`.
+    pub table: String,
+    /// Rows of the owner.
+    pub rows: i64,
+    /// The first 128 bits of the SHA-256 of both sums of hashes over the owner's rows, in hex: the same rows give the
+    /// same digest, in whatever order and chunks. `None` where chunks were compared before digests were kept.
+    pub digest: Option<String>,
 }
 
 /// Which comparison a step is to make: another number begins anew, the same one goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyRun {
     /// Its number within the migration; grows.
     pub number: i64,
@@ -47,7 +63,7 @@ pub struct VerifyRun {
 }
 
 /// How a row differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DifferenceKind {
     /// The owner has it, the copy does not.
@@ -64,7 +80,7 @@ pub enum DifferenceKind {
 /// A row that differs.
 ///
 /// Its key is a value of the row: it goes into this report and nowhere else, no log and no event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowDifference {
     /// The primary key, as text, in the order of its columns.
     pub key: Vec<String>,
@@ -74,7 +90,7 @@ pub struct RowDifference {
 }
 
 /// How a table's copies differ.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TableDifferences {
     /// `schema.name`.
     pub table: String,
@@ -99,7 +115,7 @@ impl TableDifferences {
 }
 
 /// What the last comparison in one direction found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DifferenceReport {
     /// Forward: the target was compared with the source; reverse: the old copy with the target.
     pub direction: Direction,

@@ -2,11 +2,12 @@
 
 use super::{Hours, Limits, MOST_STREAMS};
 use crate::request::Options;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A limit that can be set while a migration runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
     /// Bytes a second of the copy.

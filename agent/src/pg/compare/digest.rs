@@ -24,6 +24,11 @@ pub(crate) struct Digest {
 }
 
 impl Digest {
+    /// The sums as PostgreSQL prints them.
+    pub(crate) fn sums(&self) -> Vec<&str> {
+        vec![&self.first, &self.second]
+    }
+
     /// Reads what [`sums`] selects, from `column` on.
     fn read(row: &Row, column: usize) -> Self {
         Self {

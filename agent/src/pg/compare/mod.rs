@@ -17,9 +17,7 @@ mod repair;
 mod report;
 
 pub(crate) use cut::{Part, cut};
-#[cfg(test)]
-pub(crate) use digest::Digest;
-pub(crate) use digest::digest;
+pub(crate) use digest::{Digest, digest};
 pub(crate) use dirty::{DirtyRow, dirty_relations, rows_of_dirty};
 pub(crate) use drill::{Found, drill, keyed_rows};
 pub(crate) use record::{Chunk, Records, Storage, Sums};

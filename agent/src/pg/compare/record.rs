@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 use connect::Connected;
 use plans::names::Direction;
-use plans::step::verify::{DifferenceKind, RowDifference};
+use plans::step::verify::{DifferenceKind, RowDifference, TableVerified};
 use tokio_postgres::Row;
 
-use super::{Found, Part, canonical};
+use super::{Digest, Found, Part, canonical};
 use crate::error::{At, StepError};
 use crate::pg::epoch::{self, Token};
 use crate::pg::lsn::Lsn;
@@ -172,7 +172,7 @@ impl Records<'_> {
         &self,
         chunk: &Chunk,
         at: Lsn,
-        rows: i64,
+        digest: &Digest,
         found: &Found,
     ) -> Result<(), StepError> {
         let (id, direction) = self.id();
@@ -180,7 +180,8 @@ impl Records<'_> {
         self.client
             .execute(
                 "update shardwright.verified
-                 set compared_at = $5, rows = $6, missing = $7, extra = $8, changed = $9
+                 set compared_at = $5, rows = $6, missing = $7, extra = $8, changed = $9,
+                     sums = $10::text[]::numeric[]
                  where migration = $1 and direction = $2 and relation = $3 and ordinal = $4",
                 &[
                     &id,
@@ -188,10 +189,11 @@ impl Records<'_> {
                     &chunk.relation,
                     &chunk.ordinal,
                     &at,
-                    &rows,
+                    &digest.rows,
                     &found.missing,
                     &found.extra,
                     &found.changed,
+                    &digest.sums(),
                 ],
             )
             .await
@@ -200,6 +202,28 @@ impl Records<'_> {
             self.name_rows(chunk, at, &found.named).await?;
         }
         epoch::commit(self.client, &self.what()).await
+    }
+
+    /// What was compared of each table: its rows, and one digest of all of them, however it was cut.
+    pub(crate) async fn digests(&self) -> Result<Vec<TableVerified>, StepError> {
+        let (id, direction) = self.id();
+        let rows = self
+            .client
+            .query(
+                "select relation, sum(rows)::bigint, case when count(sums) = count(*) then left(encode(
+                     sha256(convert_to(sum(sums[1]) || ':' || sum(sums[2]), 'UTF8')), 'hex'), 32) end
+                 from shardwright.verified where migration = $1 and direction = $2
+                 group by relation order by relation",
+                &[&id, &direction],
+            )
+            .await
+            .at(self.what())?;
+        let table = |row: &Row| TableVerified {
+            table: row.get(0),
+            rows: row.get(1),
+            digest: row.get(2),
+        };
+        Ok(rows.iter().map(table).collect())
     }
 
     async fn name_rows(

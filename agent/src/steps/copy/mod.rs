@@ -82,6 +82,7 @@ pub(super) async fn run(context: &Context) -> Result<Copied, StepError> {
     while with_one_snapshot(context, &session, &target.name).await? > 0 {}
     let seconds = started.elapsed().as_secs_f64();
     context.say("building primary keys");
+    context.owned.foresee(Some(progress::keys_after(seconds)));
     build_indexes::build(context, "key").await?;
     if context.online() {
         *context.owned.holders.lock().await = None;

@@ -8,8 +8,21 @@ use tokio::time::Instant;
 use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
+use crate::eta::Eta;
 use crate::owned::Context;
 use crate::pg::catalog;
+
+/// What a row costs beside its bytes, in bytes.
+const ROW_COST: f64 = 64.0;
+/// Rows of a table after which their own width counts, not that of the whole table's file.
+const ROWS_KNOWN: i64 = 1_000;
+/// What the primary keys take that are built behind the rows, as a part of the rows' time.
+const KEYS_PART: f64 = 0.2;
+
+/// How long the primary keys take, when the rows took `seconds`.
+pub(super) fn keys_after(seconds: f64) -> f64 {
+    seconds * KEYS_PART
+}
 
 /// Figures of a running copy.
 #[derive(Debug)]
@@ -28,6 +41,7 @@ struct State {
     expected: Vec<(i64, i64)>,
     /// Bytes that this run has moved.
     moved: (i64, i64),
+    eta: Option<Eta>,
 }
 
 impl CopyProgress {
@@ -73,7 +87,7 @@ impl CopyProgress {
         let figures = (table, clamp(rows), clamp(bytes));
         if let Ok(mut state) = self.state.lock() {
             state.flying.insert(chunk, figures);
-            self.publish(context, &state);
+            self.publish(context, &mut state);
         }
     }
 
@@ -86,14 +100,14 @@ impl CopyProgress {
                 state.moved.0 += rows;
                 state.moved.1 += bytes;
             }
-            self.publish(context, &state);
+            self.publish(context, &mut state);
         }
         if again {
             tracing::info!(chunk, "a chunk that had been begun before was copied again");
         }
     }
 
-    fn publish(&self, context: &Context, state: &State) {
+    fn publish(&self, context: &Context, state: &mut State) {
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         let flying: (i64, i64) = state.flying.values().fold((0, 0), |sum, (_, rows, bytes)| {
             (sum.0 + rows, sum.1 + bytes)
@@ -104,17 +118,32 @@ impl CopyProgress {
         let tables: Vec<TableProgress> = (0..state.done.len())
             .map(|at| table(context, state, at))
             .collect();
-        let left: i64 = tables
-            .iter()
-            .map(|t| (t.rows_total - t.rows_done).max(0))
-            .sum();
+        let part = part_done(&tables);
+        let began = self.started;
+        let eta = state.eta.get_or_insert_with(|| Eta::begin(began, part));
+        let left = eta.left(Instant::now(), part, 1.0);
+        let keys = |left: f64| left + keys_after(seconds + left);
+        context.owned.foresee(left.map(keys));
         context.owned.update(|progress| {
             progress.tables = tables;
             progress.rows_per_second = rows_per_second;
             progress.bytes_per_second = bytes_per_second;
-            progress.eta_seconds = (rows_per_second > 0.0).then(|| left as f64 / rows_per_second);
         });
     }
+}
+
+/// The part of the work that is done, 0 to 1; a row of a wide table is more work than one of a narrow one.
+fn part_done(tables: &[TableProgress]) -> f64 {
+    let (done, total) = tables.iter().fold((0.0, 0.0), |(done, total), table| {
+        let (bytes, rows) = match table.rows_done >= ROWS_KNOWN {
+            true => (table.bytes_done, table.rows_done),
+            false => (table.bytes_total, table.rows_total.max(1)),
+        };
+        let each = ROW_COST + bytes as f64 / rows as f64;
+        let cost = |rows: i64| rows as f64 * each;
+        (done + cost(table.rows_done), total + cost(table.rows_total))
+    });
+    if total > 0.0 { done / total } else { 0.0 }
 }
 
 fn table(context: &Context, state: &State, at: usize) -> TableProgress {

@@ -49,7 +49,7 @@ pub(super) async fn pass(context: &Context, parties: &Parties) -> Result<Facts, 
         let facts = facts(context, parties, &losing, &gaining).await?;
         match way.obstacle().await? {
             None => return Ok(facts),
-            Some(reason) => context.say(format!("the cutover waits: {reason}")),
+            Some(reason) => context.say_waits(format!("the cutover waits: {reason}"), &reason),
         }
         if spared.elapsed() >= SPARE_EVERY {
             spare::let_log_go(context, spare::opposite(parties.direction)).await?;

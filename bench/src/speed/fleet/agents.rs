@@ -10,6 +10,7 @@ use plans::wire::{
     Claim, Dispatch, Heartbeat, Held, Holding, Outcome, PROTOCOL, Progress, Report, StepReport,
     Work,
 };
+use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -61,18 +62,19 @@ struct Agent {
 }
 
 impl Crowd {
-    pub(super) fn new(url: &str, size: Size) -> Self {
+    pub(super) fn new(url: &str, size: Size) -> anyhow::Result<Self> {
         let agents = size.agents();
-        let agent = |number| Arc::new(Agent::new(url, number));
+        let http = caller::client(Policy::default(), None)?;
+        let agent = |number| Arc::new(Agent::new(&http, url, number));
         let busy: Vec<Arc<Agent>> = (0..agents).map(agent).collect();
         let beating = busy
             .iter()
             .cloned()
             .map(|agent| tokio::spawn(agent.beat_for_ever()));
-        Self {
+        Ok(Self {
             background: beating.map(|task| task.abort_handle()).collect(),
             busy,
-        }
+        })
     }
 
     /// Claims so many first steps.
@@ -84,7 +86,8 @@ impl Crowd {
     pub(super) async fn go_on(&self, count: u32) -> anyhow::Result<Latencies> {
         let waiting = (0..self.busy.len().div_ceil(2)).map(|number| {
             let number = u32::try_from(self.busy.len() + number).unwrap_or(u32::MAX);
-            let agent = Agent::new(&self.busy[0].url, number);
+            let known = &self.busy[0];
+            let agent = Agent::new(&known.http, &known.url, number);
             tokio::spawn(async move { while agent.claim().await.is_ok() {} }).abort_handle()
         });
         let waiting: Vec<AbortHandle> = waiting.collect();
@@ -141,9 +144,9 @@ fn step(dispatch: &Dispatch) -> Option<StepId> {
 }
 
 impl Agent {
-    fn new(url: &str, number: u32) -> Self {
+    fn new(http: &Client, url: &str, number: u32) -> Self {
         Self {
-            http: Client::new(),
+            http: http.clone(),
             url: url.to_owned(),
             name: format!("agent-{number}"),
             instance: InstanceId(format!("instance-{number}")),

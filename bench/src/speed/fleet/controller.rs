@@ -1,6 +1,7 @@
 //! The controller as a process of its own.
 
 use anyhow::{Context, bail};
+use reqwest::redirect::Policy;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -47,7 +48,7 @@ impl Serving {
         Ok(Self {
             child,
             url: format!("http://127.0.0.1:{port}"),
-            http: reqwest::Client::new(),
+            http: caller::client(Policy::default(), None)?,
         })
     }
 

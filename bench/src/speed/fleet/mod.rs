@@ -83,7 +83,7 @@ async fn one(
     add("start_s", started);
     let idle = resident(serving.id())?;
     add("rss_started_mib", idle.now);
-    let crowd = Crowd::new(serving.url(), size);
+    let crowd = Crowd::new(serving.url(), size)?;
     let claims = crowd.take_up(size.migrations).await?;
     add("claim_p50_ms", claims.percentile(50));
     add("claim_p99_ms", claims.percentile(99));

@@ -1,6 +1,7 @@
 //! `map check` and `map mend`.
 
 use crate::cli::client::Client;
+use crate::cli::consent::Consent;
 use crate::cli::error::{CliError, DEFECTS};
 use crate::cli::files::{read, write, yaml};
 use crate::cli::output::{Output, json, table};
@@ -29,6 +30,8 @@ pub(in crate::cli) struct Check {
 pub(in crate::cli) struct Mend {
     /// The request's file; `-` is stdin.
     request: PathBuf,
+    #[command(flatten)]
+    consent: Consent,
     #[command(flatten)]
     output: Output,
 }
@@ -63,7 +66,12 @@ impl Mend {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let request = MendRequest::parse(&read(&self.request)?)
             .map_err(|error| CliError::Usage(error.to_string()))?;
-        let path = format!("/api/v1/maps/{}/mend", request.map);
+        let map = request.map.to_string();
+        let what = format!("Mends on the shards of map {map}:\n{}", yaml(&request)?);
+        if !self.consent.is_given(&what, &map)? {
+            return Ok(0);
+        }
+        let path = format!("/api/v1/maps/{map}/mend");
         let outcomes: Vec<MendOutcome> = client.post(&path, json(&request)?).await?;
         self.output
             .print(&outcomes, |outcomes| outcomes_text(outcomes))?;

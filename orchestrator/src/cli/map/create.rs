@@ -2,6 +2,7 @@
 
 use super::{mappings, text};
 use crate::cli::client::Client;
+use crate::cli::consent::{Consent, DryRun};
 use crate::cli::error::CliError;
 use crate::cli::files::read;
 use crate::cli::keys::{Shape, key_type, pair, range_of, strategy};
@@ -37,6 +38,8 @@ pub(in crate::cli) struct Create {
     /// Everything else from a file in YAML or JSON: strategy, key, buckets, settings, mappings; `-` is stdin.
     #[arg(long, short = 'f', conflicts_with_all = ["strategy", "key", "buckets", "ranges", "shards", "shard_of", "tables"])]
     file: Option<PathBuf>,
+    #[command(flatten)]
+    dry: DryRun,
     #[command(flatten)]
     output: Output,
 }
@@ -81,12 +84,14 @@ pub(in crate::cli) struct Assign {
     #[arg(long, value_name = "KEY=SHARD", value_parser = pair, allow_hyphen_values = true)]
     shard_of: Vec<(String, String)>,
     #[command(flatten)]
+    consent: Consent,
+    #[command(flatten)]
     output: Output,
 }
 
 impl Create {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let output = self.output;
+        let (output, dry, name) = (self.output, self.dry, self.name.clone());
         let body = match &self.file {
             Some(path) => {
                 let mut document: serde_json::Value = serde_saphyr::from_str(&read(path)?)
@@ -96,6 +101,9 @@ impl Create {
             }
             None => json(&self.new_map()?)?,
         };
+        if !dry.goes_on(&format!("Makes version 1 of map {name}.")) {
+            return Ok(0);
+        }
         let made: ShardMap = client.post("/api/v1/maps", body).await?;
         output.print(&made, text::map)
     }
@@ -122,6 +130,13 @@ impl Assign {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let map = super::fetch(client, &self.name).await?;
         let mappings = mappings(&Shape::of(&map), &self.ranges, &self.shard_of)?;
+        let given = mappings
+            .iter()
+            .map(|m| format!("Keys {} go to shard {}.", m.keys, m.shard));
+        let what = given.collect::<Vec<_>>().join("\n");
+        if !self.consent.is_given(&what, &self.name)? {
+            return Ok(0);
+        }
         let path = format!("/api/v1/maps/{}/versions", self.name);
         let made: ShardMap = client
             .post(&path, json(&MapEdit::Assign { mappings })?)

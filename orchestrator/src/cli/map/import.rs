@@ -3,6 +3,7 @@
 use super::create::Kind;
 use super::{blank, text};
 use crate::cli::client::Client;
+use crate::cli::consent::DryRun;
 use crate::cli::error::CliError;
 use crate::cli::files::read;
 use crate::cli::output::{Output, json};
@@ -36,6 +37,8 @@ pub(in crate::cli) struct Import {
     /// A sharded table and its key column, or columns with commas between; may be given several times.
     #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = crate::cli::keys::pair)]
     tables: Vec<(String, String)>,
+    #[command(flatten)]
+    dry: DryRun,
     #[command(flatten)]
     output: Output,
 }
@@ -75,6 +78,14 @@ impl Import {
             },
             mappings: mappings.into_iter().map(new_mapping).collect(),
         };
+        let what = format!(
+            "Makes version 1 of map {} with {} mappings.",
+            new.name,
+            new.mappings.len()
+        );
+        if !self.dry.goes_on(&what) {
+            return Ok(0);
+        }
         let made: ShardMap = client.post("/api/v1/maps", json(&new)?).await?;
         self.output.print(&made, text::map)
     }

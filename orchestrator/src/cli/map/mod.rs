@@ -11,6 +11,7 @@ mod versions;
 pub(super) use create::tables;
 
 use super::client::Client;
+use super::consent::DryRun;
 use super::error::CliError;
 use super::keys::Shape;
 use super::output::Output;
@@ -59,6 +60,8 @@ pub(super) enum Map {
         /// The map.
         name: String,
         #[command(flatten)]
+        dry: DryRun,
+        #[command(flatten)]
         output: Output,
     },
     /// Give keys that nobody owns to a shard: a version made by hand.
@@ -103,7 +106,14 @@ impl Map {
             Self::Diff(diff) => diff.run(client).await,
             Self::Export(export) => export.run(client).await,
             Self::Revert(revert) => revert.run(client).await,
-            Self::Join { name, output } => {
+            Self::Join { name, dry, output } => {
+                if dry.is_dry() {
+                    fetch(client, &name).await?;
+                }
+                let what = format!("Makes a version of map {name} with adjacent mappings joined.");
+                if !dry.goes_on(&what) {
+                    return Ok(0);
+                }
                 let body = json!({ "edit": "join" }).to_string();
                 let map: ShardMap = client
                     .post(&format!("/api/v1/maps/{name}/versions"), body)

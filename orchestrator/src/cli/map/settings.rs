@@ -3,6 +3,7 @@
 use super::create::tables;
 use super::{fetch, text};
 use crate::cli::client::Client;
+use crate::cli::consent::DryRun;
 use crate::cli::error::CliError;
 use crate::cli::files::read;
 use crate::cli::keys::{Shape, pair};
@@ -52,6 +53,8 @@ pub(in crate::cli) struct Set {
     #[arg(long, value_parser = humantime::parse_duration)]
     check_every: Option<std::time::Duration>,
     #[command(flatten)]
+    dry: DryRun,
+    #[command(flatten)]
     output: Output,
 }
 
@@ -59,6 +62,10 @@ impl Set {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let map = fetch(client, &self.name).await?;
         let change = self.change(&map)?;
+        let what = format!("Changes settings of map {}: {change}", self.name);
+        if !self.dry.goes_on(&what) {
+            return Ok(0);
+        }
         let path = format!("/api/v1/maps/{}/settings", self.name);
         let settings: MapSettings = client.patch(&path, change.to_string()).await?;
         self.output.print(&settings, text::settings)

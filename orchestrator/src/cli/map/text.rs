@@ -1,6 +1,6 @@
 //! Maps as text for people.
 
-use crate::cli::output::{or_dash, table};
+use crate::cli::output::{Table, or_dash, table};
 use crate::store::MapVersionRecord;
 use plans::shard_map::{
     Difference, Effect, MapSettings, Mapping, MappingState, Rule, ShardMap, Strategy,
@@ -90,7 +90,7 @@ fn rule(rule: &Rule) -> Vec<String> {
 }
 
 /// One line for each map.
-pub(super) fn maps(maps: &[ShardMap]) -> String {
+pub(super) fn maps(maps: &[ShardMap]) -> Table {
     let row = |map: &ShardMap| {
         vec![
             map.name.to_string(),
@@ -98,17 +98,18 @@ pub(super) fn maps(maps: &[ShardMap]) -> String {
             map.strategy.to_string(),
             map.mappings.len().to_string(),
             map.shards().len().to_string(),
+            map.settings.tables.len().to_string(),
+            or_dash(map.migration.as_ref()),
         ]
     };
-    let rows: Vec<_> = maps.iter().map(row).collect();
-    table(
-        &["NAME", "VERSION", "STRATEGY", "MAPPINGS", "SHARDS"],
-        &rows,
-    )
+    let head = [
+        "NAME", "VERSION", "STRATEGY", "MAPPINGS", "SHARDS", "TABLES", "MADE BY",
+    ];
+    Table::new(&head, maps.iter().map(row).collect()).wide(2)
 }
 
 /// One line for each version.
-pub(super) fn history(history: &[MapVersionRecord]) -> String {
+pub(super) fn history(history: &[MapVersionRecord]) -> Table {
     let row = |v: &MapVersionRecord| {
         let at = v
             .created_at
@@ -122,15 +123,12 @@ pub(super) fn history(history: &[MapVersionRecord]) -> String {
             format!("+{} -{}", v.added, v.removed),
         ]
     };
-    let rows: Vec<_> = history.iter().map(row).collect();
-    table(
-        &["VERSION", "AT", "BY", "MIGRATION", "PIECES", "CHANGED"],
-        &rows,
-    )
+    let head = ["VERSION", "AT", "BY", "MIGRATION", "PIECES", "CHANGED"];
+    Table::new(&head, history.iter().map(row).collect())
 }
 
 /// One line for each pair of owners.
-pub(super) fn differences(differences: &[Difference]) -> String {
+pub(super) fn differences(differences: &[Difference]) -> Table {
     let owner = |shard: Option<&plans::id::ShardName>| {
         shard.map_or_else(|| "nobody".to_owned(), ToString::to_string)
     };
@@ -141,6 +139,8 @@ pub(super) fn differences(differences: &[Difference]) -> String {
             owner(d.to.as_ref()),
         ]
     };
-    let rows: Vec<_> = differences.iter().map(row).collect();
-    table(&["KEYS", "FROM", "TO"], &rows)
+    Table::new(
+        &["KEYS", "FROM", "TO"],
+        differences.iter().map(row).collect(),
+    )
 }

@@ -6,9 +6,10 @@ mod flags;
 pub(super) use flags::{dual_write, measure};
 
 use super::client::Client;
+use super::consent::DryRun;
 use super::error::CliError;
 use super::files::{read, write, write_or_print, yaml};
-use super::output::{Format, Output, json};
+use super::output::{LongOutput, Output, json};
 use crate::view::OperationView;
 use clap::Args;
 use flags::{Flags, Operation};
@@ -33,9 +34,8 @@ pub(super) struct Print {
     /// Write the plan to this file; `shardwright apply` takes it.
     #[arg(short = 'o', long = "out", value_name = "PLAN")]
     out: Option<PathBuf>,
-    /// Form of what is printed.
-    #[arg(long = "output", value_enum, default_value_t)]
-    output: Format,
+    #[command(flatten)]
+    output: LongOutput,
 }
 
 /// Submit a plan.
@@ -46,6 +46,8 @@ pub(super) struct Apply {
     /// Also when other migrations move some of its keys, or have changed the map: it waits for them.
     #[arg(long)]
     queue: bool,
+    #[command(flatten)]
+    dry: DryRun,
     #[command(flatten)]
     output: Output,
 }
@@ -81,10 +83,7 @@ impl Print {
         if let Some(path) = &self.out {
             write(path, &format!("{document}\n"))?;
         }
-        match self.output {
-            Format::Json => println!("{document}"),
-            Format::Table => print!("{}", plans::render::plan_text(&plan)),
-        }
+        Output::from(self.output).print(&plan, plans::render::plan_text)?;
         if let Some(path) = &self.out {
             eprintln!("submit it with: shardwright apply {}", path.display());
         }
@@ -95,6 +94,12 @@ impl Print {
 impl Apply {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let text = read(&self.plan)?;
+        if self.dry.is_dry() {
+            let plan: plans::plan::Plan = serde_json::from_str(&text)
+                .map_err(|error| CliError::Usage(format!("the plan cannot be read: {error}")))?;
+            self.dry.goes_on(&plans::render::plan_text(&plan));
+            return Ok(0);
+        }
         let path = format!("/api/v1/operations?queue={}", self.queue);
         let view: OperationView = client.post(&path, text).await?;
         eprintln!("follow it with: shardwright watch {}", view.id);

@@ -6,12 +6,13 @@ use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::{MigrationId, ShardName};
 use plans::inspection::inventory::Inventory;
 use plans::inspection::reconcile::{Finding, KnownMove};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The last looks at all shards together.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetReport {
     /// Each shard that was looked at, or could not be.
     pub shards: Vec<ShardLook>,
@@ -23,7 +24,7 @@ pub struct FleetReport {
 }
 
 /// The last look at a shard.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardLook {
     /// The shard.
     pub shard: ShardName,

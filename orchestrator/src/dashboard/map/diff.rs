@@ -1,9 +1,11 @@
 //! What changed from one version of a map to another.
 
+use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
 use crate::dashboard::bars::{Bar, Palette};
 use crate::dashboard::page::{Page, PageError};
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Path, Query, State};
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::shard_map::{Difference, ShardMap, Strategy, difference};
@@ -41,6 +43,7 @@ struct Row {
 /// The page.
 pub(in crate::dashboard) async fn compare(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
     Query(between): Query<Between>,
 ) -> Result<Page, PageError> {
@@ -65,7 +68,7 @@ pub(in crate::dashboard) async fn compare(
         hidden: changed.len().saturating_sub(LISTED),
     };
     let title = format!("Map {name}, versions {from} and {to}");
-    Ok(Page::still(&title, &compared))
+    Ok(Page::still(&title, &compared, Some(visitor)))
 }
 
 /// Keys of a list are drawn by their number, which says nothing about which changed.

@@ -20,6 +20,8 @@ pub(super) struct Operations {
     groups: Vec<Group>,
     /// There are shards and a map, so that a migration may be planned.
     ready: bool,
+    /// Who sees it may.
+    may_plan: bool,
 }
 
 /// An operation.
@@ -44,12 +46,17 @@ struct Head {
 }
 
 impl Operations {
-    /// A group for each of `operations`, with the figures of `open`.
-    pub(super) fn new(operations: &[Operation], open: &[Open], ready: bool) -> Self {
+    /// A group for each of `operations`, with the figures of `open`; whether one can be planned, and who looks may.
+    pub(super) fn new(
+        operations: &[Operation],
+        open: &[Open],
+        (ready, may_plan): (bool, bool),
+    ) -> Self {
         let groups = operations.iter().map(|operation| group(operation, open));
         Self {
             groups: groups.collect(),
             ready,
+            may_plan,
         }
     }
 }

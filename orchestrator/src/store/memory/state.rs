@@ -1,10 +1,11 @@
 //! What the store in memory holds; operations, migrations and their seals.
 
 use super::missing;
+use crate::access::Digest;
 use crate::store::{
     AgentRecord, AuditRecord, Beat, Change, CleanupRecord, Event, Leader, MapVersionRecord,
-    Migration, NewEvent, NewOperation, Operation, SettingsRecord, ShardRecord, Snapshot, Step,
-    StoreError,
+    Migration, NewEvent, NewOperation, Operation, Reading, SessionRecord, SettingsRecord,
+    ShardRecord, Snapshot, Step, StoreError, TokenRecord,
 };
 use chrono::{DateTime, Utc};
 use plans::id::{AgentName, InstanceId, MapName, MigrationId, ShardName};
@@ -22,9 +23,12 @@ pub(super) struct State {
     pub(super) operations: BTreeMap<MigrationId, NewOperation>,
     pub(super) migrations: BTreeMap<MigrationId, Snapshot>,
     pub(super) events: BTreeMap<MigrationId, Vec<Event>>,
+    pub(super) readings: BTreeMap<MigrationId, Vec<Reading>>,
     pub(super) cleanup: BTreeMap<MigrationId, Vec<CleanupRecord>>,
     pub(super) agents: BTreeMap<AgentName, AgentRecord>,
     pub(super) audit: Vec<AuditRecord>,
+    pub(super) tokens: Vec<TokenRecord>,
+    pub(super) sessions: BTreeMap<Digest, SessionRecord>,
     pub(super) servers: BTreeMap<i32, ServerSeen>,
     /// Sealed migrations with their maps, which are held too.
     pub(super) sealed: BTreeMap<MigrationId, MapName>,
@@ -169,6 +173,8 @@ impl State {
                 step.progress = Some(figures.clone());
             }
         }
+        let readings = self.readings.entry(beat.migration.clone()).or_default();
+        readings.extend(beat.reading.clone());
         true
     }
 

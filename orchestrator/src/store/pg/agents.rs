@@ -2,7 +2,7 @@
 
 use super::PgStore;
 use super::rows::CleanupRow;
-use crate::store::{AgentRecord, Beat, CleanupRecord, StoreError};
+use crate::store::{AgentRecord, Beat, CleanupRecord, Reading, StoreError};
 use chrono::{DateTime, Utc};
 use plans::id::{AgentName, InstanceId, MigrationId};
 use sqlx::PgConnection;
@@ -78,9 +78,22 @@ impl PgStore {
         let kept = beats
             .iter()
             .filter(|beat| extended.contains(beat.migration.as_str()));
-        keep_figures(&mut transaction, kept).await?;
+        keep_figures(&mut transaction, kept.clone()).await?;
+        keep_readings(&mut transaction, kept).await?;
         transaction.commit().await?;
         Ok(extended.into_iter().map(MigrationId).collect())
+    }
+
+    pub(super) async fn select_readings(
+        &self,
+        id: &MigrationId,
+    ) -> Result<Vec<Reading>, StoreError> {
+        let rows: Vec<(sqlx::types::Json<Reading>,)> =
+            sqlx::query_as("select figures from reading where migration = $1 order by at")
+                .bind(id.as_str())
+                .fetch_all(&self.pool)
+                .await?;
+        Ok(rows.into_iter().map(|(reading,)| reading.0).collect())
     }
 
     pub(super) async fn insert_cleanup(
@@ -142,6 +155,33 @@ impl PgStore {
         .await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
+}
+
+async fn keep_readings(
+    session: &mut PgConnection,
+    beats: impl Iterator<Item = &Beat>,
+) -> Result<(), StoreError> {
+    let (mut ids, mut times, mut figures) = (Vec::new(), Vec::new(), Vec::new());
+    for beat in beats {
+        if let Some(reading) = &beat.reading {
+            ids.push(beat.migration.as_str());
+            times.push(reading.at);
+            figures.push(sqlx::types::Json(reading));
+        }
+    }
+    if ids.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "insert into reading (migration, at, figures) \
+         select * from unnest($1::text[], $2::timestamptz[], $3::jsonb[]) on conflict do nothing",
+    )
+    .bind(ids)
+    .bind(times)
+    .bind(figures)
+    .execute(session)
+    .await?;
+    Ok(())
 }
 
 async fn keep_figures(

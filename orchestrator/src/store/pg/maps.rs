@@ -2,7 +2,7 @@
 
 use super::PgStore;
 use super::mappings::{self, Part};
-use super::rows::{missing, unknown};
+use super::rows::{exists, missing, unknown};
 use super::settings::insert_settings;
 use crate::store::pieces::{Delta, Owners, count, mappings as gathered};
 use crate::store::{MapVersionRecord, SettingsRecord, StoreError};
@@ -82,10 +82,7 @@ impl PgStore {
         .execute(&mut *transaction)
         .await?;
         if made.rows_affected() == 0 {
-            return Err(StoreError::Exists {
-                what: "map",
-                name: map.name.to_string(),
-            });
+            return Err(exists("map", map.name.as_str()));
         }
         let settings = SettingsRecord {
             map: map.name.clone(),

@@ -4,6 +4,7 @@
 //! Every write is in a transaction of `PgStore::begin`; triggers of the schema refuse any other.
 //! Every commit is synchronous; a lock is waited for one second at most.
 
+mod access;
 mod agents;
 mod dsn;
 mod known;
@@ -23,9 +24,11 @@ use super::leader::Own;
 use super::pieces::Owners;
 use super::{
     AgentRecord, Answer, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event, Leader,
-    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Sealed, SettingsRecord,
-    ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term, Unfinished,
+    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
+    SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
+    TokenRecord, Unfinished,
 };
+use crate::access::Digest;
 use chrono::{DateTime, Utc};
 pub use dsn::DsnError;
 use leader::Seat;
@@ -165,6 +168,10 @@ impl From<sqlx::Error> for StoreError {
             Some(NOT_LEADING) => Self::NotLeading,
             // lock_not_available: somebody holds the row for longer than the limit.
             Some("55P03") => Self::Busy,
+            // character_not_in_repertoire, untranslatable_character.
+            Some("22021" | "22P05") => Self::Unwritable {
+                reason: error.to_string(),
+            },
             Some(_) | None => Self::Unavailable {
                 source: error.into(),
             },
@@ -309,6 +316,10 @@ impl Store for PgStore {
         Box::pin(self.update_leases(instance, until, beats))
     }
 
+    fn readings<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<Reading>> {
+        Box::pin(self.select_readings(id))
+    }
+
     fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>> {
         Box::pin(self.select_events(id, after, limit))
     }
@@ -361,5 +372,34 @@ impl Store for PgStore {
 
     fn audit(&self, limit: i64) -> Answer<'_, Vec<AuditRecord>> {
         Box::pin(self.select_audit(limit))
+    }
+
+    fn add_token<'a>(&'a self, token: &'a TokenRecord) -> Answer<'a, ()> {
+        Box::pin(self.insert_token(token))
+    }
+
+    fn tokens(&self) -> Answer<'_, Vec<TokenRecord>> {
+        Box::pin(self.select_tokens())
+    }
+
+    fn revoke_token<'a>(
+        &'a self,
+        name: &'a str,
+        by: &'a str,
+        at: DateTime<Utc>,
+    ) -> Answer<'a, TokenRecord> {
+        Box::pin(self.update_revoked(name, by, at))
+    }
+
+    fn add_session<'a>(&'a self, session: &'a SessionRecord) -> Answer<'a, ()> {
+        Box::pin(self.insert_session(session))
+    }
+
+    fn session(&self, digest: Digest) -> Answer<'_, Option<SessionRecord>> {
+        Box::pin(self.select_session(digest))
+    }
+
+    fn end_session(&self, digest: Digest) -> Answer<'_, ()> {
+        Box::pin(self.delete_session(digest))
     }
 }

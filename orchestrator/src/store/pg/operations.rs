@@ -2,7 +2,7 @@
 
 use super::mappings::{Ends, moved_by};
 use super::migrations::{SELECT, insert_events, upsert_step};
-use super::rows::{MigrationRow, OperationRow, missing};
+use super::rows::{MigrationRow, OperationRow, exists, missing};
 use super::{PgStore, maps, shards};
 use crate::store::{Migration, NewOperation, Operation, Snapshot, StoreError};
 use plans::id::MigrationId;
@@ -121,10 +121,7 @@ async fn insert_row(session: &mut PgConnection, new: &NewOperation) -> Result<()
     .execute(session)
     .await?;
     if made.rows_affected() == 0 {
-        return Err(StoreError::Exists {
-            what: "migration",
-            name: new.id.to_string(),
-        });
+        return Err(exists("migration", new.id.as_str()));
     }
     Ok(())
 }
@@ -133,8 +130,8 @@ async fn insert_migration(session: &mut PgConnection, m: &Migration) -> Result<(
     let ends = Ends::of(&m.plan.moving.keys);
     let made = sqlx::query(
         "insert into migration (id, operation, move, ordinal, map, source, target, spans, plan, state, \
-         ownership, map_version_before, submitted_by, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, spans($8::bytea[], $9::bytea[]), $10, $11, $12, $13, $14, $15) \
+         ownership, map_version_before, submitted_by, created_at, since) \
+         values ($1, $2, $3, $4, $5, $6, $7, spans($8::bytea[], $9::bytea[]), $10, $11, $12, $13, $14, $15, $15) \
          on conflict (id) do nothing",
     )
     .bind(m.id.as_str())
@@ -155,10 +152,7 @@ async fn insert_migration(session: &mut PgConnection, m: &Migration) -> Result<(
     .execute(session)
     .await?;
     if made.rows_affected() == 0 {
-        return Err(StoreError::Exists {
-            what: "migration",
-            name: m.id.to_string(),
-        });
+        return Err(exists("migration", m.id.as_str()));
     }
     Ok(())
 }

@@ -34,6 +34,7 @@ pub(super) struct MigrationRow {
     approved: bool,
     hold_end: Option<String>,
     waiting_for: Option<String>,
+    since: Option<DateTime<Utc>>,
     cancel: Option<Json<CancelAsk>>,
     limits: Option<Json<Limits>>,
     failure: Option<Json<Failure>>,
@@ -153,6 +154,7 @@ impl MigrationRow {
             approved: self.approved,
             hold_end,
             waiting_for: self.waiting_for,
+            since: self.since,
             cancel: self.cancel.map(|json| json.0),
             limits: self.limits.map(|json| json.0),
             failure: self.failure.map(|json| json.0),
@@ -217,6 +219,14 @@ impl From<CleanupRow> for CleanupRecord {
 /// Nothing has this name.
 pub(super) fn missing(what: &'static str, name: &str) -> StoreError {
     StoreError::Missing {
+        what,
+        name: name.to_owned(),
+    }
+}
+
+/// Something else has this name.
+pub(super) fn exists(what: &'static str, name: &str) -> StoreError {
+    StoreError::Exists {
         what,
         name: name.to_owned(),
     }

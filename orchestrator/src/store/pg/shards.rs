@@ -1,7 +1,7 @@
 //! Shards, and the audit trail.
 
 use super::PgStore;
-use super::rows::missing;
+use super::rows::{exists, missing};
 use crate::store::{AuditRecord, NewShard, ShardRecord, ShardUpdate, StoreError};
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MigrationId, ShardName};
@@ -64,10 +64,7 @@ impl PgStore {
         .bind(bytes(new.space))
         .fetch_optional(&mut *transaction)
         .await?;
-        let row = row.ok_or_else(|| StoreError::Exists {
-            what: "shard",
-            name: new.name.to_string(),
-        })?;
+        let row = row.ok_or_else(|| exists("shard", new.name.as_str()))?;
         transaction.commit().await?;
         Ok(row.into())
     }

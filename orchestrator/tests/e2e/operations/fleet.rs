@@ -9,6 +9,7 @@ use connect::{Connected, Dsn, Session};
 use demo::Leftovers;
 use plans::id::ShardName;
 use plans::plan::Plan;
+use reqwest::redirect::Policy;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -110,7 +111,12 @@ impl Fleet {
     /// Makes a map of these JSON fields.
     pub(crate) async fn map(&self, map: Value) {
         let url = format!("{}/api/v1/maps", self.url);
-        let answer = reqwest::Client::new().post(url).json(&map).send().await;
+        let answer = caller::client(Policy::default(), None)
+            .unwrap()
+            .post(url)
+            .json(&map)
+            .send()
+            .await;
         let answer = answer.unwrap();
         assert!(
             answer.status().is_success(),

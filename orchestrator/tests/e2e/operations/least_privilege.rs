@@ -170,7 +170,7 @@ async fn a_role_with_the_documented_grants_runs_a_whole_split() {
         assert_eq!(fleet.number(shard, STRANGERS).await, 0, "{shard}");
     }
     writers.more(50).await;
-    fleet.ok(&["finish", &flipped]).await;
+    fleet.ok(&["finish", &flipped, "--yes"]).await;
     fleet.wait(&flipped, "completed").await;
     let expected = writers.end().await;
     for (shard, tenant) in [("a", 10), ("b", 160)] {

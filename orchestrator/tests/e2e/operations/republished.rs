@@ -37,13 +37,13 @@ async fn a_change_that_was_left_out_of_the_stream_halts_the_cutover() {
     for statement in left_out {
         fleet.sql("a", &statement).await;
     }
-    fleet.ok(&["approve", &id]).await;
+    fleet.ok(&["approve", &id, "--yes"]).await;
     fleet.wait(&id, "failed").await;
     let shown = fleet.ok(&["show", &id]).await;
     assert!(shown.contains("publication.changed"), "{shown}");
     assert!(shown.contains(&name), "{shown}");
 
-    fleet.ok(&["abort", &id]).await;
+    fleet.ok(&["abort", &id, "--yes"]).await;
     fleet.wait(&id, "unwound").await;
     assert_eq!(fleet.leftovers(&[]).await.total(), 0);
     let kept = "select count(*) from public.item where v in ('left out', 'sent')";

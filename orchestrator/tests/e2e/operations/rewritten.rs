@@ -27,7 +27,7 @@ async fn a_table_that_was_written_anew_is_compared_again() {
     let id = fleet.reach(MOVE, "waiting").await;
     let shout = "alter table public.item alter column v type text using upper(v)";
     fleet.sql("a", shout).await;
-    fleet.ok(&["approve", &id]).await;
+    fleet.ok(&["approve", &id, "--yes"]).await;
     fleet.wait(&id, "failed").await;
     let shown = fleet.ok(&["show", &id]).await;
     assert!(shown.contains("50 row"), "{shown}");
@@ -40,7 +40,7 @@ async fn a_table_that_was_written_anew_is_compared_again() {
     // The copy that would get the keys back has the old values.
     let whisper = "alter table public.item alter column v type text using lower(v)";
     fleet.sql("b", whisper).await;
-    fleet.ok(&["rollback", &id]).await;
+    fleet.ok(&["rollback", &id, "--yes"]).await;
     let deadline = Instant::now() + Duration::from_secs(60);
     while !fleet.ok(&["show", &id]).await.contains("written anew") {
         assert!(Instant::now() < deadline, "the roll back is refused");
@@ -49,7 +49,7 @@ async fn a_table_that_was_written_anew_is_compared_again() {
     let refused = "select count(*) from public.item where tenant_id = 150 and v = 'SEED'";
     assert_eq!(fleet.number("a", refused).await, 50);
     fleet.ok(&["verify", &id, "--repair", "--yes"]).await;
-    fleet.ok(&["rollback", &id]).await;
+    fleet.ok(&["rollback", &id, "--yes"]).await;
     fleet.wait(&id, "rolled_back").await;
     let there = "select count(*) from public.item where tenant_id = 150 and v = 'seed'";
     assert_eq!(fleet.number("a", there).await, 50);

@@ -310,7 +310,7 @@ async fn moved(
     writers.end().await;
     let keys = format!("between {from} and {to}");
     equal(fleet, target, tables, &keys).await;
-    fleet.ok(&["finish", &id]).await;
+    fleet.ok(&["finish", &id, "--yes"]).await;
     fleet.wait(&id, "completed").await;
     fleet.planned().moves.remove(0)
 }

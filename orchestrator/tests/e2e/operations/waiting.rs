@@ -59,7 +59,7 @@ async fn no_shard_keeps_log_while_a_cutover_is_waited_for() {
         1,
         "changes are captured in a pause"
     );
-    fleet.ok(&["abort", &id]).await;
+    fleet.ok(&["abort", &id, "--yes"]).await;
     fleet.wait(&id, "unwound").await;
     assert_eq!(fleet.leftovers(&[]).await.total(), 0);
 }

@@ -237,7 +237,7 @@ pub struct MendTask {
 }
 
 /// What was mended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mended {
     /// What was done, for people; also when there was nothing to do any more.
     pub done: String,

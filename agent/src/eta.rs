@@ -1,0 +1,112 @@
+//! How long work takes still: what is left of it over the rate of the younger half of its time.
+//!
+//! The whole time would remember a slow beginning for ever, the last seconds would forget that rates vary.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Samples are no closer to each other, until there are too many of them.
+const APART: Duration = Duration::from_millis(200);
+/// More of them are thinned out.
+const MOST: usize = 512;
+/// Nothing is said before.
+const EARLIEST: Duration = Duration::from_secs(1);
+
+/// What was done of some work over time; the unit is the caller's.
+#[derive(Debug)]
+pub(crate) struct Eta {
+    samples: Vec<(Instant, f64)>,
+    apart: Duration,
+}
+
+impl Eta {
+    /// Work that begins with `done` of it behind it.
+    pub(crate) fn begin(now: Instant, done: f64) -> Self {
+        Self {
+            samples: vec![(now, done)],
+            apart: APART,
+        }
+    }
+
+    /// Seconds that the rest of `total` takes when `done` is behind it; `None` while nobody can tell.
+    pub(crate) fn left(&mut self, now: Instant, done: f64, total: f64) -> Option<f64> {
+        self.keep(now, done);
+        let began = self.samples.first()?.0;
+        let elapsed = now.duration_since(began);
+        let middle = began + elapsed / 2;
+        let at = self.samples.partition_point(|(at, _)| *at < middle);
+        let (from, before) = self.samples.get(at.saturating_sub(1))?;
+        let seconds = now.duration_since(*from).as_secs_f64();
+        let rate = (done - before) / seconds;
+        let left = (total - done).max(0.0);
+        (elapsed >= EARLIEST && rate > 0.0).then(|| left / rate)
+    }
+
+    fn keep(&mut self, now: Instant, done: f64) {
+        let due = self.samples.last().map(|(at, _)| *at + self.apart);
+        if due.is_some_and(|due| now < due) {
+            return;
+        }
+        self.samples.push((now, done));
+        if self.samples.len() > MOST {
+            let mut at = 0;
+            self.samples.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
+            self.apart *= 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The seconds that are left by work that does `rate(second)` units in each second.
+    fn after(seconds: u32, total: f64, rate: impl Fn(u32) -> f64) -> Option<f64> {
+        let began = Instant::now();
+        let mut eta = Eta::begin(began, 0.0);
+        let (mut done, mut left) = (0.0, None);
+        for second in 1..=seconds {
+            done += rate(second);
+            left = eta.left(began + Duration::from_secs(second.into()), done, total);
+        }
+        left
+    }
+
+    #[test]
+    fn a_steady_rate_ends_when_it_has_to() {
+        assert_eq!(after(30, 100.0, |_| 1.0), Some(70.0));
+    }
+
+    #[test]
+    fn a_slow_beginning_is_forgotten() {
+        let left = after(40, 100.0, |second| if second <= 10 { 0.0 } else { 1.0 });
+        assert_eq!(left, Some(70.0));
+    }
+
+    #[test]
+    fn nothing_is_said_of_work_that_does_not_move_or_has_only_begun() {
+        assert_eq!(after(30, 100.0, |_| 0.0), None);
+        assert_eq!(after(30, 100.0, |_| -1.0), None);
+        let began = Instant::now();
+        let mut eta = Eta::begin(began, 0.0);
+        assert_eq!(eta.left(began + APART, 1.0, 100.0), None);
+    }
+
+    #[test]
+    fn long_work_takes_no_more_memory() {
+        let began = Instant::now();
+        let mut eta = Eta::begin(began, 0.0);
+        for second in 1..=86_400_u32 {
+            eta.left(
+                began + Duration::from_secs(second.into()),
+                f64::from(second),
+                1e6,
+            );
+        }
+        assert!(eta.samples.len() <= MOST, "{}", eta.samples.len());
+    }
+}

@@ -1,0 +1,45 @@
+//! What a step waits for is told while it waits, with who is in its way.
+
+use plans::step::StepKind;
+
+use super::bench::{Bench, ITEM, pid};
+use super::interrupted::again;
+use super::shard::until;
+use crate::waits;
+
+#[tokio::test]
+async fn a_lock_is_told_with_who_holds_it_until_it_is_free() {
+    let bench = Bench::new("lockwait", ITEM).await;
+    let holder = bench.source.session().await;
+    let held = "begin; lock table public.item in access exclusive mode";
+    holder.batch_execute(held).await.expect("locked");
+    let context = again(&bench, StepKind::OpenCapture);
+    let (owned, shard) = (
+        context.owned.clone(),
+        bench.shard(&bench.source, bench.token.epoch),
+    );
+    let step = shard.session("step").await.expect("opened");
+    let wanted = step.batch_execute("begin; lock table public.item in share mode; commit");
+    let seen = async {
+        until("told", || async { owned.progress().lock.is_some() }).await;
+        let told = owned.progress().lock.expect("told");
+        holder.batch_execute("rollback").await.expect("free");
+        until("no more", || async { owned.progress().lock.is_none() }).await;
+        told
+    };
+    let told = tokio::select! {
+        never = waits::watch(&context) => match never {},
+        (told, locked) = async { tokio::join!(seen, wanted) } => {
+            locked.expect("locked once it is free");
+            told
+        }
+    };
+    let (holder, step) = (pid(&holder).await, pid(&step).await);
+    assert_eq!((told.pid, told.holder), (step, holder), "{told:?}");
+    assert_eq!(
+        (told.object.as_str(), told.application.as_str()),
+        ("public.item", "test")
+    );
+    assert_eq!(told.state, "idle in transaction");
+    assert!(told.open_ms.is_some_and(|ms| ms >= 0), "{told:?}");
+}

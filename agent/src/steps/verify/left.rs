@@ -1,0 +1,134 @@
+//! What a comparison has behind it and before it, by the rows that were copied.
+
+use std::collections::BTreeMap;
+
+use plans::wire::TableProgress;
+use tokio::time::Instant;
+use tokio_postgres::Client;
+
+use crate::error::{At, StepError};
+use crate::eta::Eta;
+use crate::owned::Context;
+use crate::pg::compare::Chunk;
+
+/// What a row costs beside its bytes, in bytes.
+const ROW_COST: i64 = 64;
+
+/// Tables of a run, with the time that they take still.
+pub(super) struct Left<'a> {
+    context: &'a Context,
+    started: Instant,
+    eta: Eta,
+    tables: Vec<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    name: String,
+    /// Rows that were copied; 0 where the copy was another's.
+    rows: i64,
+    bytes: i64,
+    chunks: usize,
+    compared: usize,
+    rows_compared: i64,
+}
+
+impl<'a> Left<'a> {
+    /// Begins to measure a run over `chunks`, with what the copy on `target` has written down.
+    pub(super) async fn begin(
+        context: &'a Context,
+        chunks: &[Chunk],
+        target: &Client,
+        shard: &str,
+    ) -> Result<Self, StepError> {
+        let rows = target
+            .query(
+                "select relation, sum(rows)::bigint, sum(bytes)::bigint from shardwright.chunk
+                 where migration = $1 and done group by relation",
+                &[&context.dispatch.migration.0],
+            )
+            .await
+            .at(format_args!("shard {shard}: reading what was copied"))?;
+        let copied: BTreeMap<String, (i64, i64)> = rows
+            .iter()
+            .map(|row| (row.get(0), (row.get(1), row.get(2))))
+            .collect();
+        let mut tables: Vec<Table> = Vec::new();
+        for chunk in chunks {
+            if tables
+                .last()
+                .is_none_or(|table| table.name != chunk.relation)
+            {
+                let (rows, bytes) = copied.get(&chunk.relation).copied().unwrap_or_default();
+                tables.push(Table {
+                    name: chunk.relation.clone(),
+                    rows,
+                    bytes,
+                    ..Table::default()
+                });
+            }
+            if let Some(table) = tables.last_mut() {
+                table.chunks += 1;
+                table.compared += usize::from(chunk.at.is_some());
+                table.rows_compared += chunk.rows;
+            }
+        }
+        let started = Instant::now();
+        let eta = Eta::begin(started, done(&tables));
+        Ok(Self {
+            context,
+            started,
+            eta,
+            tables,
+        })
+    }
+
+    /// A chunk of `rows` of `relation` was compared.
+    pub(super) fn compared(&mut self, relation: &str, rows: i64) {
+        let table = self.tables.iter_mut().find(|table| table.name == relation);
+        if let Some(table) = table {
+            table.compared += 1;
+            table.rows_compared += rows;
+        }
+        let total = self.tables.iter().map(Table::cost).sum();
+        let left = self.eta.left(Instant::now(), done(&self.tables), total);
+        self.context.owned.foresee(left);
+        let rows: i64 = self.tables.iter().map(|table| table.rows_compared).sum();
+        let seconds = self.started.elapsed().as_secs_f64().max(0.001);
+        self.context.owned.update(|progress| {
+            progress.tables = self.tables.iter().map(Table::progress).collect();
+            progress.rows_per_second = rows as f64 / seconds;
+        });
+    }
+}
+
+fn done(tables: &[Table]) -> f64 {
+    tables.iter().map(|table| table.cost() * table.part()).sum()
+}
+
+impl Table {
+    fn cost(&self) -> f64 {
+        (self.rows * ROW_COST + self.bytes).max(1) as f64
+    }
+
+    /// Chunks of a table are about as large as each other.
+    fn part(&self) -> f64 {
+        self.compared as f64 / self.chunks.max(1) as f64
+    }
+
+    fn progress(&self) -> TableProgress {
+        let over = self.compared == self.chunks;
+        let phase = if over { "compared" } else { "comparing" };
+        TableProgress {
+            table: self.name.clone(),
+            rows_done: self.rows_compared,
+            rows_total: if over {
+                self.rows_compared
+            } else {
+                self.rows.max(self.rows_compared)
+            },
+            phase: phase.to_owned(),
+            ..TableProgress::default()
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Tells with the figures of a step whose lock it waits for.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use plans::wire::LockWait;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::owned::Context;
+use crate::pg::lock_wait;
+use crate::pg::lookout::Lookout;
+
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// A wait is told for so long after it was seen: most are cut into short ones, so that nobody queues up behind us.
+const TOLD_FOR: Duration = Duration::from_secs(2);
+
+/// Looks at both shards until it is dropped.
+pub(crate) async fn watch(context: &Context) -> Infallible {
+    let (Ok(source), Ok(target)) = (context.source(), context.target()) else {
+        // The step says what is wrong with them.
+        return std::future::pending().await;
+    };
+    let _over = Over(context);
+    let mut shards = [source, target].map(|shard| Lookout::new(shard, "waits"));
+    let mut told: Option<(Instant, LockWait)> = None;
+    let mut ticks = interval(LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let [source, target] = &mut shards;
+        let (here, there) = tokio::join!(look(context, source), look(context, target));
+        if let Some(seen) = here.or(there) {
+            told = Some((Instant::now(), seen));
+        }
+        told = told.filter(|(at, _)| at.elapsed() < TOLD_FOR);
+        let waits = told.as_ref().map(|(_, wait)| Box::new(wait.clone()));
+        context.owned.update(|progress| progress.lock = waits);
+    }
+}
+
+/// What nobody looks for is not told.
+struct Over<'a>(&'a Context);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.owned.update(|progress| progress.lock = None);
+    }
+}
+
+async fn look(context: &Context, lookout: &mut Lookout) -> Option<LockWait> {
+    let (migration, shard) = (&context.dispatch.migration, lookout.shard.name.clone());
+    let looked = lookout.look(async |session| lock_wait::look(session, migration, &shard).await);
+    looked.await.flatten()
+}

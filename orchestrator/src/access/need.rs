@@ -1,0 +1,169 @@
+//! What each route needs; what is not named here only an admin may do.
+
+use super::Role;
+
+/// What a route needs of who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Need {
+    /// Nothing: probes, the sign-in and its looks.
+    Nothing,
+    /// To see what people see.
+    See,
+    /// To read maps, as applications do too.
+    SeeMaps,
+    /// To read one migration, as its agent does too.
+    SeeMigration,
+    /// To tell of an application's load.
+    Tell,
+    /// To be an agent.
+    Work,
+    /// To run migrations until their cutover.
+    Operate,
+    /// To decide about cutovers.
+    Approve,
+    /// Everything else.
+    Administer,
+}
+
+impl Need {
+    /// What a route needs: `method` and `pattern` as in the routes, and the last segment of the path.
+    #[must_use]
+    pub fn of(method: &str, pattern: &str, last: &str) -> Self {
+        let reads = matches!(method, "GET" | "HEAD");
+        match pattern {
+            "/healthz" | "/readyz" | "/version" | "/api/v1/health" | "/assets/{file}"
+            | "/favicon.ico" | "/sign-in" | "/sign-out" => Self::Nothing,
+            "/api/v1/agents/claim"
+            | "/api/v1/agents/heartbeat"
+            | "/api/v1/agents/report"
+            | "/api/v1/agents/cutover"
+            | "/api/v1/migrations/{id}/cleanup-records"
+            | "/api/v1/migrations/{id}/cleanup-records/done" => Self::Work,
+            "/api/v1/maps/{name}/latency" | "/api/v1/maps/{name}/counters" => Self::Tell,
+            "/api/v1/maps/{name}/locate" => Self::SeeMaps,
+            "/api/v1/migrations/{id}/{command}"
+            | "/api/v1/operations/{id}/{command}"
+            | "/migrations/{id}/{command}"
+            | "/operations/{id}/{command}" => Self::of_command(last),
+            "/migrations/new" | "/migrations/plan" | "/api/v1/plans" | "/api/v1/doctor" => {
+                Self::Operate
+            }
+            "/api/v1/tokens" => Self::Administer,
+            _ if reads => Self::of_reading(pattern),
+            "/migrations"
+            | "/api/v1/migrations"
+            | "/api/v1/operations"
+            | "/api/v1/migrations/{id}/limits"
+            | "/api/v1/migrations/{id}/verify"
+            | "/api/v1/maps/{name}/load"
+            | "/api/v1/maps/{name}/check"
+            | "/api/v1/shards/{name}/directory" => Self::Operate,
+            _ => Self::Administer,
+        }
+    }
+
+    fn of_reading(pattern: &str) -> Self {
+        match pattern {
+            "/api/v1/maps/{name}"
+            | "/api/v1/maps/{name}/changes"
+            | "/api/v1/maps/{name}/versions/{version}" => Self::SeeMaps,
+            "/api/v1/migrations/{id}" | "/api/v1/migrations/{id}/cleanup" => Self::SeeMigration,
+            _ => Self::See,
+        }
+    }
+
+    /// What an order needs; one that nobody knows is refused by its handler.
+    #[must_use]
+    pub fn of_command(name: &str) -> Self {
+        match name {
+            "pause" | "resume" | "retry" | "abort" => Self::Operate,
+            _ => Self::Approve,
+        }
+    }
+
+    /// Whether a holder of `role` may.
+    #[must_use]
+    pub fn is_met_by(self, role: Role) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::See => role.is_for_people(),
+            Self::SeeMaps => role.is_for_people() || role == Role::Application,
+            Self::SeeMigration => role.is_for_people() || role == Role::Agent,
+            Self::Tell => matches!(role, Role::Application | Role::Admin),
+            Self::Work => matches!(role, Role::Agent | Role::Admin),
+            Self::Operate => matches!(role, Role::Operator | Role::Approver | Role::Admin),
+            Self::Approve => matches!(role, Role::Approver | Role::Admin),
+            Self::Administer => role == Role::Admin,
+        }
+    }
+
+    /// Whether something of the operator's may be another afterwards.
+    #[must_use]
+    pub fn changes(self) -> bool {
+        matches!(self, Self::Operate | Self::Approve | Self::Administer)
+    }
+
+    /// The least of the roles that may, for who may not.
+    #[must_use]
+    pub fn least(self) -> Role {
+        let mut roles = Role::ALL.into_iter();
+        roles
+            .find(|role| self.is_met_by(*role))
+            .unwrap_or(Role::Admin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_named_only_an_admin_may_change() {
+        assert_eq!(
+            Need::of("POST", "/api/v1/something/new", "new"),
+            Need::Administer
+        );
+        assert_eq!(
+            Need::of("DELETE", "/api/v1/shards/{name}", "a"),
+            Need::Administer
+        );
+    }
+
+    #[test]
+    fn orders_from_the_flip_on_need_an_approver() {
+        let of = |command: &str| Need::of("POST", "/migrations/{id}/{command}", command);
+        for order in crate::controller::Command::ALL {
+            let name = order.name();
+            let before = matches!(name, "pause" | "resume" | "retry" | "abort");
+            assert_eq!(of(name).is_met_by(Role::Operator), before, "{name}");
+            assert!(of(name).is_met_by(Role::Approver), "{name}");
+            assert!(!of(name).is_met_by(Role::Viewer), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_agent_works_and_an_application_reads_maps_and_nothing_else() {
+        let all = [
+            Need::See,
+            Need::SeeMaps,
+            Need::SeeMigration,
+            Need::Tell,
+            Need::Work,
+            Need::Operate,
+            Need::Approve,
+            Need::Administer,
+        ];
+        let of = |role: Role| all.into_iter().filter(move |need| need.is_met_by(role));
+        assert!(of(Role::Agent).eq([Need::SeeMigration, Need::Work]));
+        assert!(of(Role::Application).eq([Need::SeeMaps, Need::Tell]));
+        assert!(of(Role::Viewer).eq([Need::See, Need::SeeMaps, Need::SeeMigration]));
+        assert!(of(Role::Admin).eq(all));
+    }
+
+    #[test]
+    fn who_may_not_is_told_the_least_role_that_may() {
+        assert_eq!(Need::Operate.least(), Role::Operator);
+        assert_eq!(Need::Approve.least(), Role::Approver);
+        assert_eq!(Need::Work.least(), Role::Admin);
+    }
+}

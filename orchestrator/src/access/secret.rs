@@ -1,0 +1,100 @@
+//! Secrets of 256 random bits, and what is kept of them.
+//!
+//! A slow hash is for what people think up; what is random is found by its SHA-256 alone.
+
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+use std::fmt::Write;
+
+/// By this a token is known for one where it should not be.
+const PREFIX: &str = "swt_";
+
+/// A token, or the cookie of a session; shown once and never kept.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// A new one.
+    #[must_use]
+    pub fn random() -> Self {
+        Self(format!("{PREFIX}{}", hex(&rand::random::<[u8; 32]>())))
+    }
+
+    /// One that somebody shows.
+    #[must_use]
+    pub fn shown(text: &str) -> Self {
+        Self(text.trim().to_owned())
+    }
+
+    /// What is kept of it.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(&[&self.0])
+    }
+
+    /// What a form must carry that was sent to the browser with this cookie; it does not tell the cookie.
+    #[must_use]
+    pub fn csrf(&self) -> String {
+        hex(&Digest::of(&["form", &self.0]).0)
+    }
+
+    /// The secret itself, for its holder.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(****)")
+    }
+}
+
+/// What is kept of a secret: its SHA-256.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    fn of(parts: &[&str]) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update(part.len().to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        Self(hasher.finalize().into())
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_random_known_by_its_digest_and_never_printed() {
+        let (one, other) = (Secret::random(), Secret::random());
+        assert_ne!(one, other);
+        assert_eq!(one.reveal().len(), PREFIX.len() + 64);
+        assert_eq!(
+            Secret::shown(&format!(" {}\n", one.reveal())).digest(),
+            one.digest()
+        );
+        assert_ne!(one.digest(), other.digest());
+        assert!(!format!("{one:?}").contains(&one.reveal()[4..]));
+    }
+
+    #[test]
+    fn what_a_form_carries_is_another_for_each_cookie() {
+        let (one, other) = (Secret::random(), Secret::random());
+        assert_ne!(one.csrf(), other.csrf());
+        assert_ne!(one.csrf(), hex(&one.digest().0));
+    }
+}

@@ -1,0 +1,312 @@
+//! Finds out who asks, lets in whom the route is for, and writes down every order.
+//!
+//! Order: what the route needs, who shows which secret, whether that is enough, whether a form is of its session;
+//! then the handler; then a line in the audit trail.
+//! A handler finds the [`Visitor`] among the request's extensions, and its name in the actor's header.
+
+use super::error::Refused;
+use super::tls::Peer;
+use super::{ACTOR_HEADER, ApiError};
+use crate::access::{Need, Rule, Secret, Tries, Visitor};
+use crate::controller::Controller;
+use crate::store::AuditRecord;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use serde_json::{Value, json};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The cookie of a browser that is signed in.
+pub(crate) const COOKIE: &str = "shardwright_session";
+/// Where scripts of a page put what its forms carry.
+const CSRF_HEADER: &str = "x-csrf-token";
+/// Why somebody does something.
+const REASON_HEADER: &str = "x-shardwright-reason";
+/// Largest body that is looked into; larger ones are refused.
+const BODY_LIMIT: usize = 48 << 20;
+/// Largest JSON body that is searched for a reason.
+const REASON_LIMIT: usize = 64 << 10;
+
+/// A claim is answered when there is work.
+const CLAIM: &str = "/api/v1/agents/claim";
+
+/// What the door knows.
+#[derive(Debug, Clone)]
+pub(crate) struct Door {
+    controller: Controller,
+    tries: Arc<Tries>,
+}
+
+impl Door {
+    pub(crate) fn new(controller: Controller) -> Self {
+        Self {
+            controller,
+            tries: Arc::default(),
+        }
+    }
+
+    /// Who asks.
+    async fn visitor(&self, asked: &Asked, headers: &HeaderMap) -> Result<Visitor, Response> {
+        if self.controller.rule() == Rule::Open {
+            let name = said(headers, ACTOR_HEADER);
+            let name = name.unwrap_or(if asked.is_page {
+                "dashboard"
+            } else {
+                "operator"
+            });
+            return Ok(Visitor::unnamed(name, self.controller.is_read_only()));
+        }
+        let found = if let Some(token) = bearer(headers) {
+            self.controller.holder(&token).await
+        } else if let Some(cookie) = cookie(headers) {
+            self.controller.signed_in(&cookie).await
+        } else {
+            return Err(self.refuse(asked, Refused::NoToken));
+        };
+        match found {
+            Err(error) => Err(ApiError::from(error).into_response()),
+            Ok(Some(visitor)) => Ok(visitor),
+            Ok(None) if bearer(headers).is_none() => Err(self.refuse(asked, Refused::NoToken)),
+            Ok(None) => Err(self.refuse(asked, self.wrong(asked.from))),
+        }
+    }
+
+    fn refuse(&self, asked: &Asked, refused: Refused) -> Response {
+        self.controller.observed().refusal(refused.code());
+        asked.refuse(refused)
+    }
+
+    /// What is said of a wrong token from there.
+    pub(crate) fn wrong(&self, from: IpAddr) -> Refused {
+        let wait = self.tries.wrong(from, Instant::now());
+        wait.map_or(Refused::WrongToken, Refused::TooOften)
+    }
+
+    async fn write_down(&self, order: Order, outcome: Value) {
+        let record = AuditRecord {
+            at: chrono::Utc::now(),
+            actor: order.visitor.name,
+            action: "order".to_owned(),
+            object: order.what,
+            data: json!({
+                "role": order.visitor.role,
+                "from": order.from,
+                "why": order.why,
+                "outcome": outcome,
+            }),
+        };
+        if let Err(error) = self.controller.store().add_audit(&record).await {
+            let AuditRecord {
+                actor,
+                object,
+                data,
+                ..
+            } = record;
+            tracing::warn!(%error, actor, object, %data, "order not in the audit trail");
+        }
+    }
+}
+
+/// What is asked for.
+struct Asked {
+    need: Need,
+    is_page: bool,
+    reads: bool,
+    from: IpAddr,
+    /// Method and path.
+    what: String,
+    path: String,
+    method: String,
+    pattern: String,
+}
+
+/// An order, for the audit trail.
+struct Order {
+    visitor: Visitor,
+    from: String,
+    what: String,
+    why: Option<String>,
+}
+
+impl Asked {
+    fn new(request: &Request) -> Self {
+        let path = request.uri().path();
+        let extensions = request.extensions();
+        let pattern = extensions.get::<MatchedPath>();
+        let last = path.rsplit('/').next().unwrap_or_default();
+        // What has no route is answered to everybody alike.
+        let need = pattern.map_or(Need::Nothing, |pattern| {
+            Need::of(request.method().as_str(), pattern.as_str(), last)
+        });
+        Self {
+            need,
+            is_page: !path.starts_with("/api/") && path != "/metrics",
+            reads: matches!(*request.method(), Method::GET | Method::HEAD),
+            from: address(request),
+            what: format!("{} {path}", request.method()),
+            method: request.method().to_string(),
+            pattern: pattern.map_or_else(String::new, |pattern| pattern.as_str().to_owned()),
+            path: path.to_owned(),
+        }
+    }
+
+    /// A browser is sent to the sign-in, everybody else is told.
+    fn refuse(&self, refused: Refused) -> Response {
+        if self.is_page && self.reads && refused == Refused::NoToken {
+            let next = form_urlencoded::Serializer::new(String::new())
+                .append_pair("next", &self.path)
+                .finish();
+            return Redirect::to(&format!("/sign-in?{next}")).into_response();
+        }
+        if self.is_page {
+            return crate::dashboard::refused(refused);
+        }
+        refused.into_response()
+    }
+
+    /// Counts the answer, and how long it took where it was not to wait for anything.
+    fn count(&self, controller: &Controller, response: &Response, began: Instant) {
+        let kind = response.headers().get(header::CONTENT_TYPE);
+        let streams = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let waits = streams || self.pattern == CLAIM;
+        let took = (!waits).then(|| began.elapsed());
+        let status = response.status().as_u16();
+        let observed = controller.observed();
+        observed.request(&self.method, &self.pattern, status, took);
+    }
+
+    /// Why the visitor may not, if it may not.
+    fn barred(&self, visitor: &Visitor) -> Option<Refused> {
+        if visitor.may(self.need) {
+            None
+        } else if self.need.is_met_by(visitor.role) {
+            Some(Refused::ReadOnly)
+        } else {
+            Some(Refused::Role(visitor.role, self.need))
+        }
+    }
+}
+
+/// The address at the other end of the connection.
+pub(crate) fn address(request: &Request) -> IpAddr {
+    let peer = request.extensions().get::<ConnectInfo<Peer>>();
+    peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.0.ip())
+}
+
+pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: Next) -> Response {
+    let asked = Asked::new(&request);
+    request.extensions_mut().insert(door.clone());
+    if asked.need == Need::Nothing {
+        return next.run(request).await;
+    }
+    let visitor = match door.visitor(&asked, request.headers()).await {
+        Ok(visitor) => visitor,
+        Err(refusal) => return refusal,
+    };
+    let is_order = !asked.reads && asked.need.changes();
+    let mut order = Order {
+        visitor: visitor.clone(),
+        from: asked.from.to_string(),
+        what: asked.what.clone(),
+        why: said(request.headers(), REASON_HEADER).map(str::to_owned),
+    };
+    if let Some(refused) = asked.barred(&visitor) {
+        if !asked.reads {
+            door.write_down(order, json!(refused.code())).await;
+        }
+        return door.refuse(&asked, refused);
+    }
+    if !asked.reads {
+        let fields = match read(&mut request).await {
+            Ok(fields) => fields,
+            Err(too_large) => {
+                door.write_down(order, json!(too_large.status().as_u16()))
+                    .await;
+                return too_large;
+            }
+        };
+        if let Some(wanted) = &visitor.csrf
+            && fields
+                .csrf
+                .as_deref()
+                .or(said(request.headers(), CSRF_HEADER))
+                != Some(wanted)
+        {
+            door.write_down(order, json!(Refused::Form.code())).await;
+            return door.refuse(&asked, Refused::Form);
+        }
+        order.why = order.why.or(fields.reason);
+    }
+    if let Ok(name) = HeaderValue::from_str(&visitor.name) {
+        let header = HeaderName::from_static(ACTOR_HEADER);
+        request.headers_mut().insert(header, name);
+    }
+    request.extensions_mut().insert(visitor);
+    let began = Instant::now();
+    let response = next.run(request).await;
+    asked.count(&door.controller, &response, began);
+    // A follower sends the order on; the leader writes it down.
+    if is_order && response.status() != StatusCode::TEMPORARY_REDIRECT {
+        let status = json!(response.status().as_u16());
+        door.write_down(order, status).await;
+    }
+    response
+}
+
+/// What the body of an order says besides the order.
+#[derive(Default)]
+struct Fields {
+    csrf: Option<String>,
+    reason: Option<String>,
+}
+
+/// Looks into the body, and leaves it as it was.
+async fn read(request: &mut Request) -> Result<Fields, Response> {
+    let body = std::mem::replace(request.body_mut(), Body::empty());
+    let bytes = axum::body::to_bytes(body, BODY_LIMIT).await;
+    let bytes = bytes.map_err(|_| ApiError::too_large(BODY_LIMIT).into_response())?;
+    let kind = said(request.headers(), header::CONTENT_TYPE.as_str()).unwrap_or_default();
+    let mut fields = Fields::default();
+    if kind.starts_with("application/x-www-form-urlencoded") {
+        for (name, value) in form_urlencoded::parse(&bytes) {
+            match &*name {
+                "csrf" => fields.csrf = Some(value.into_owned()),
+                "reason" if !value.trim().is_empty() => fields.reason = Some(value.into_owned()),
+                _ => {}
+            }
+        }
+    } else if bytes.len() <= REASON_LIMIT {
+        let value: Option<Value> = serde_json::from_slice(&bytes).ok();
+        let reason = value.as_ref().and_then(|value| value.get("reason"));
+        fields.reason = reason.and_then(Value::as_str).map(str::to_owned);
+    }
+    *request.body_mut() = Body::from(bytes);
+    Ok(fields)
+}
+
+fn said<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let value = headers.get(name)?.to_str().ok()?;
+    (!value.is_empty()).then_some(value)
+}
+
+fn bearer(headers: &HeaderMap) -> Option<Secret> {
+    let (scheme, token) = said(headers, header::AUTHORIZATION.as_str())?.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| Secret::shown(token))
+}
+
+/// The session's cookie.
+pub(crate) fn cookie(headers: &HeaderMap) -> Option<Secret> {
+    let sent = headers.get_all(header::COOKIE).iter();
+    let texts = sent.filter_map(|value| value.to_str().ok());
+    let mut pairs = texts
+        .flat_map(|text| text.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='));
+    let (_, value) = pairs.find(|(name, _)| *name == COOKIE)?;
+    Some(Secret::shown(value))
+}

@@ -1,0 +1,101 @@
+//! What is said to who is not let in.
+
+use super::ApiError;
+use crate::access::{Need, Role};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use std::time::Duration;
+
+/// Why somebody is not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// Nothing was shown.
+    NoToken,
+    /// What was shown opens nothing.
+    WrongToken,
+    /// Wrong tokens came too often from there.
+    TooOften(Duration),
+    /// Its holder may not do this.
+    Role(Role, Need),
+    /// Nobody may, here.
+    ReadOnly,
+    /// The form is not of this session.
+    Form,
+}
+
+impl Refused {
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::NoToken | Self::WrongToken => StatusCode::UNAUTHORIZED,
+            Self::TooOften(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Role(..) | Self::ReadOnly | Self::Form => StatusCode::FORBIDDEN,
+        }
+    }
+
+    /// What happened and what to do, in one line.
+    pub(crate) fn said(self) -> String {
+        let (_, problem) = ApiError::from(self).into_parts();
+        format!("{}; {}", problem.detail, problem.hint.unwrap_or_default())
+    }
+
+    /// The problem's stable code.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::NoToken => "token.missing",
+            Self::WrongToken => "token.wrong",
+            Self::TooOften(_) => "token.too_often",
+            Self::Role(..) => "token.role",
+            Self::ReadOnly => "controller.read_only",
+            Self::Form => "form.stale",
+        }
+    }
+}
+
+impl From<Refused> for ApiError {
+    fn from(refused: Refused) -> Self {
+        let (detail, hint) = match refused {
+            Refused::NoToken => (
+                "this controller asks for a token".to_owned(),
+                "put it into a file and name that with --token-file or SHARDWRIGHT_TOKEN_FILE; \
+                 over HTTP it is Authorization: Bearer TOKEN"
+                    .to_owned(),
+            ),
+            Refused::WrongToken => (
+                "this token opens nothing: it is misspelled, ended or revoked".to_owned(),
+                "an admin makes another: shardwright token create NAME --role ROLE".to_owned(),
+            ),
+            Refused::TooOften(wait) => (
+                "too many wrong tokens came from this address".to_owned(),
+                format!("try again in {} seconds", wait.as_secs() + 1),
+            ),
+            Refused::Role(role, need) => (
+                format!("a token with the role {role} does not do this"),
+                format!("it takes the role {} or one that may do more", need.least()),
+            ),
+            Refused::ReadOnly => (
+                "this controller is read-only".to_owned(),
+                "ask one that was started without --read-only".to_owned(),
+            ),
+            Refused::Form => (
+                "the form is not one of this session".to_owned(),
+                "nothing was done: load the page again, then send it again".to_owned(),
+            ),
+        };
+        Self::new(refused.status(), refused.code(), detail).hint(hint)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let mut response = ApiError::from(self).into_response();
+        let headers = response.headers_mut();
+        if let Self::TooOften(wait) = self {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
+        }
+        if self.status() == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer realm=\"shardwright\"");
+            headers.insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}

@@ -1,0 +1,39 @@
+//! Parts of a request as handlers take them; what does not fit is told as every other problem is.
+
+use super::ApiError;
+use crate::controller::ControlError;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+use std::fmt::Display;
+
+/// The parameters of the query.
+pub(super) struct Query<T>(pub(super) T);
+
+/// The parameters of the path.
+pub(super) struct Path<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let read = axum::extract::Query::from_request_parts(parts, state).await;
+        read.map(|query| Self(query.0))
+            .map_err(|refused| invalid(&refused.body_text()))
+    }
+}
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let read = axum::extract::Path::from_request_parts(parts, state).await;
+        read.map(|path| Self(path.0))
+            .map_err(|refused| invalid(&refused.body_text()))
+    }
+}
+
+fn invalid(what: &impl Display) -> ApiError {
+    let what = what.to_string();
+    ControlError::Invalid { what }.into()
+}

@@ -1,0 +1,169 @@
+//! The OpenAPI 3.1 document.
+
+use super::About;
+use super::about::Body;
+use crate::access::Need;
+use crate::api::{ACTOR_HEADER, Problem};
+use crate::controller::Command;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+/// The document as far as routes were added.
+pub(super) struct Document {
+    generator: SchemaGenerator,
+    paths: Map<String, Value>,
+}
+
+impl Document {
+    pub(super) fn new() -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            "/components/schemas".clone_into(settings.definitions_path.to_mut());
+            settings.meta_schema = None;
+        });
+        Self {
+            generator: settings.into_generator(),
+            paths: Map::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, method: &'static str, path: &'static str, about: About) {
+        let operation = self.operation(method, path, about);
+        let item = self.paths.entry(path).or_insert_with(|| json!({}));
+        item[method] = operation;
+    }
+
+    fn operation(&mut self, method: &str, path: &str, about: About) -> Value {
+        let need = Need::of(
+            &method.to_uppercase(),
+            path,
+            path.rsplit('/').next().unwrap_or(path),
+        );
+        let problem = json!({"$ref": "#/components/responses/Problem"});
+        let mut answer = json!({"description": about.summary});
+        if !about.answers.is_empty() {
+            answer["content"] = self.contents(&about.answers);
+        }
+        let mut operation = json!({
+            "operationId": name(method, path),
+            "summary": about.summary,
+            "tags": [tag(path)],
+            "parameters": parameters(method, path, &about),
+            "responses": {about.status.to_string(): answer, "default": problem},
+        });
+        if need == Need::Nothing {
+            operation["security"] = json!([]);
+        } else if path.ends_with("/{command}") {
+            operation["x-least-role"] = json!(Need::Operate.least());
+            let grave = |command: &Command| Need::of_command(command.name()) == Need::Approve;
+            let grave = Command::ALL.into_iter().filter(grave).map(Command::name);
+            let (names, least) = (grave.collect::<Vec<_>>().join(", "), need.least());
+            operation["description"] = json!(format!("These need the role {least}: {names}."));
+        } else {
+            operation["x-least-role"] = json!(need.least());
+        }
+        if let Some(body) = about.takes {
+            operation["requestBody"] = json!({
+                "required": body.required,
+                "content": self.contents(&[body]),
+            });
+        }
+        operation
+    }
+
+    fn contents(&mut self, bodies: &[Body]) -> Value {
+        let mut contents = Map::new();
+        for body in bodies {
+            let schema = match body.shape {
+                Some(shape) => shape(&mut self.generator),
+                None => json!({"type": "string"}),
+            };
+            for kind in body.types {
+                contents.insert((*kind).to_owned(), json!({ "schema": schema }));
+            }
+        }
+        contents.into()
+    }
+
+    pub(super) fn write(mut self) -> Value {
+        let problem = schema::<Problem>(&mut self.generator);
+        let schemas = self.generator.take_definitions(true);
+        json!({
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Shardwright",
+                "version": env!("CARGO_PKG_VERSION"),
+                "description": "The controller of shards: plans, migrations, maps, agents. Fields are only ever added.",
+                "license": {"name": env!("CARGO_PKG_LICENSE")},
+            },
+            "servers": [{"url": "/"}],
+            "security": [{"token": []}, {}],
+            "paths": self.paths,
+            "components": {
+                "schemas": schemas,
+                "responses": {"Problem": {
+                    "description": "It was not done, and why (RFC 9457)",
+                    "content": {"application/problem+json": {"schema": problem}},
+                }},
+                "securitySchemes": {"token": {
+                    "type": "http", "scheme": "bearer",
+                    "description": "A token, where the controller asks for one; docs/security.md",
+                }},
+            },
+        })
+    }
+}
+
+fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+    generator.subschema_for::<T>().to_value()
+}
+
+/// `post_operations_id_report`
+fn name(method: &str, path: &str) -> String {
+    let path = path.trim_start_matches("/api/v1");
+    let parts = path.split(['/', '-']).filter(|part| !part.is_empty());
+    let parts = parts.map(|part| part.trim_matches(['{', '}']));
+    [method]
+        .into_iter()
+        .chain(parts)
+        .collect::<Vec<_>>()
+        .join("_")
+}
+
+/// The noun that a route is about.
+fn tag(path: &str) -> &str {
+    let mut parts = path.trim_start_matches("/api/v1").split('/');
+    parts.find(|part| !part.is_empty()).unwrap_or("probes")
+}
+
+fn parameters(method: &str, path: &str, about: &About) -> Vec<Value> {
+    let in_path = path.split('/').filter_map(|part| {
+        let name = part.strip_prefix('{')?.strip_suffix('}')?;
+        let schema = match name {
+            "command" => json!({"type": "string", "enum": Command::ALL.map(Command::name)}),
+            "version" => json!({"type": "integer", "minimum": 1}),
+            _ => json!({"type": "string"}),
+        };
+        Some(json!({"name": name, "in": "path", "required": true, "schema": schema}))
+    });
+    let in_query = about.query.iter().map(|parameter| {
+        json!({
+            "name": parameter.name, "in": "query", "required": false,
+            "schema": parameter.schema, "description": parameter.about,
+        })
+    });
+    let in_head = (method != "get").then(|| {
+        json!({
+            "name": ACTOR_HEADER, "in": "header", "required": false, "schema": {"type": "string"},
+            "description": "Who gives the order, where the controller asks for no token.",
+        })
+    });
+    let guarded = (path == "/api/v1/migrations/{id}/{command}").then(|| {
+        json!({
+            "name": "if-match", "in": "header", "required": false, "schema": {"type": "string"},
+            "description": "The ETag of the migration as it was seen: the order is refused where it has changed since.",
+        })
+    });
+    let all = in_path.chain(in_query).chain(in_head);
+    all.chain(guarded).collect()
+}

@@ -1,0 +1,121 @@
+//! `shardwright token`.
+
+use super::client::Client;
+use super::consent::{Consent, DryRun};
+use super::error::CliError;
+use super::keys::pair;
+use super::output::{Output, Table, json, or_dash};
+use crate::access::{NewToken, Role};
+use crate::api::Issued;
+use crate::store::TokenRecord;
+use chrono::{DateTime, Utc};
+use clap::{Args, Subcommand};
+
+/// Tokens.
+#[derive(Debug, Subcommand)]
+pub(super) enum Token {
+    /// Make a token, and print it: it is shown this once.
+    Create(Create),
+    /// List the tokens.
+    List {
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Take a token back; its holder is let in no more.
+    Revoke {
+        /// Its name.
+        name: String,
+        /// Why, for the audit trail.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        #[command(flatten)]
+        consent: Consent,
+    },
+}
+
+/// Make a token.
+#[derive(Debug, Args)]
+pub(super) struct Create {
+    /// What the journals call its holder; for an agent the agent's name.
+    name: String,
+    /// viewer, operator, approver, admin, application or agent.
+    #[arg(long)]
+    role: Role,
+    /// For an agent: only migrations between shards with this label; may be given several times.
+    #[arg(long = "label", value_name = "LABEL=VALUE", value_parser = pair)]
+    labels: Vec<(String, String)>,
+    /// Days until it ends; without it, it does not.
+    #[arg(long)]
+    days: Option<u32>,
+    #[command(flatten)]
+    dry: DryRun,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Token {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        match self {
+            Self::Create(create) => create.run(client).await,
+            Self::List { output } => {
+                let tokens: Vec<TokenRecord> = client.get("/api/v1/tokens").await?;
+                output.print(&tokens, |tokens| list_text(tokens))
+            }
+            Self::Revoke {
+                name,
+                reason,
+                consent,
+            } => {
+                let what = format!("Lets the holder of token {name} in no more, for good.");
+                if consent.is_given(&what, &name)? {
+                    let path = format!("/api/v1/tokens/{name}");
+                    client.delete(&path, reason.as_deref()).await?;
+                }
+                Ok(0)
+            }
+        }
+    }
+}
+
+impl Create {
+    async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let what = format!("Makes a token for {}, a {}.", self.name, self.role);
+        if !self.dry.goes_on(&what) {
+            return Ok(0);
+        }
+        let new = NewToken {
+            name: self.name,
+            role: self.role,
+            labels: self.labels.into_iter().collect(),
+            days: self.days,
+        };
+        let issued: Issued = client.post("/api/v1/tokens", json(&new)?).await?;
+        eprintln!("keep it now: it is not shown again");
+        self.output
+            .print(&issued, |issued| format!("{}\n", issued.token))
+    }
+}
+
+fn list_text(tokens: &[TokenRecord]) -> Table {
+    let day = |at: &DateTime<Utc>| at.format("%Y-%m-%d").to_string();
+    let row = |token: &TokenRecord| {
+        let labels = token
+            .labels
+            .iter()
+            .map(|(label, value)| format!("{label}={value}"));
+        let labels: Vec<_> = labels.collect();
+        vec![
+            token.name.clone(),
+            token.role.to_string(),
+            or_dash(Some(&labels.join(",")).filter(|text| !text.is_empty())),
+            token.created_by.clone(),
+            day(&token.created_at),
+            or_dash(token.ends_at.as_ref().map(day).as_ref()),
+            or_dash(token.revoked_at.as_ref().map(day).as_ref()),
+        ]
+    };
+    let head = [
+        "NAME", "ROLE", "LABELS", "MADE BY", "MADE", "ENDS", "REVOKED",
+    ];
+    Table::new(&head, tokens.iter().map(row).collect())
+}

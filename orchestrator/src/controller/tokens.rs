@@ -1,0 +1,278 @@
+//! Tokens and the sessions of browsers: who holds a secret, and what of the fleet an agent may touch.
+
+use super::{ControlError, Controller, clock};
+use crate::access::{Digest, NewToken, Role, Rule, Secret, Visitor, covers};
+use crate::store::{SessionRecord, TokenRecord};
+use chrono::TimeDelta;
+use plans::id::{AgentName, MigrationId, ShardName};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The name of who shows the token of the controller's admin token file.
+const ADMIN: &str = "admin";
+/// A token that another controller made or took back is known so much later.
+const KNOWN_FOR: Duration = Duration::from_secs(2);
+/// How long a browser stays signed in.
+const SESSION: TimeDelta = TimeDelta::hours(12);
+const LONGEST_NAME: usize = 63;
+
+type Held = Arc<BTreeMap<Digest, TokenRecord>>;
+
+/// The store's tokens, as they were read last.
+#[derive(Debug, Default)]
+pub(super) struct Tokens(Mutex<Option<(Instant, Held)>>);
+
+impl Tokens {
+    fn get(&self) -> Option<(Instant, Held)> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.clone()
+    }
+
+    fn put(&self, held: Option<(Instant, Held)>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = held;
+    }
+}
+
+/// A browser that has just signed in.
+#[derive(Debug)]
+pub(crate) struct SignedIn {
+    pub(crate) cookie: Secret,
+    pub(crate) visitor: Visitor,
+    /// Seconds.
+    pub(crate) lasts: i64,
+}
+
+/// The shards that an agent may touch; `None`: all.
+pub(crate) type Reach = Option<BTreeSet<ShardName>>;
+
+impl Controller {
+    /// Who must show a token.
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        self.inner.settings.rule
+    }
+
+    /// Nobody may change anything through this process; agents go on.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.inner.settings.read_only
+    }
+
+    /// Makes a token; the secret is told here and never again.
+    ///
+    /// # Errors
+    /// [`ControlError::Invalid`], a name that is taken, or what the store says.
+    pub async fn create_token(
+        &self,
+        new: &NewToken,
+        actor: &str,
+    ) -> Result<(TokenRecord, Secret), ControlError> {
+        check(new)?;
+        let (secret, now) = (Secret::random(), clock());
+        let record = TokenRecord {
+            id: uuid::Uuid::now_v7().to_string(),
+            name: new.name.clone(),
+            role: new.role,
+            labels: new.labels.clone(),
+            digest: secret.digest(),
+            created_at: now,
+            created_by: actor.to_owned(),
+            ends_at: new.days.map(|days| now + TimeDelta::days(days.into())),
+            revoked_at: None,
+            revoked_by: None,
+        };
+        self.inner.store.add_token(&record).await?;
+        self.inner.tokens.put(None);
+        let data =
+            json!({ "role": record.role, "labels": record.labels, "ends_at": record.ends_at });
+        let object = format!("token {}", record.name);
+        self.audit(actor, "token.created", object, data).await?;
+        Ok((record, secret))
+    }
+
+    /// Takes a token back, and with it its sessions.
+    ///
+    /// # Errors
+    /// A token that is not there, or what the store says.
+    pub async fn revoke_token(
+        &self,
+        name: &str,
+        actor: &str,
+        reason: Option<&str>,
+    ) -> Result<TokenRecord, ControlError> {
+        let record = self.inner.store.revoke_token(name, actor, clock()).await?;
+        self.inner.tokens.put(None);
+        let object = format!("token {name}");
+        let data = json!({ "role": record.role, "reason": reason });
+        self.audit(actor, "token.revoked", object, data).await?;
+        Ok(record)
+    }
+
+    /// Who shows this token; `None`: it is none.
+    pub(crate) async fn holder(&self, secret: &Secret) -> Result<Option<Visitor>, ControlError> {
+        let digest = secret.digest();
+        if self.inner.settings.admin == Some(digest) {
+            return Ok(Some(self.admin()));
+        }
+        let held = self.held_tokens().await?;
+        let found = held.get(&digest).filter(|token| token.is_good(clock()));
+        Ok(found.map(|token| self.visitor(token)))
+    }
+
+    /// Who sends this cookie; `None`: nobody who is signed in.
+    pub(crate) async fn signed_in(&self, cookie: &Secret) -> Result<Option<Visitor>, ControlError> {
+        let session = self.inner.store.session(cookie.digest()).await?;
+        let Some(session) = session.filter(|session| clock() < session.ends_at) else {
+            return Ok(None);
+        };
+        let csrf = Some(cookie.csrf());
+        if session.token == ADMIN && self.inner.settings.admin.is_some() {
+            return Ok(Some(Visitor {
+                csrf,
+                ..self.admin()
+            }));
+        }
+        let held = self.held_tokens().await?;
+        let mut good = held.values().filter(|token| token.is_good(clock()));
+        let token = good.find(|token| token.id == session.token);
+        Ok(token.map(|token| Visitor {
+            csrf,
+            ..self.visitor(token)
+        }))
+    }
+
+    /// Begins a session for who shows a person's token; `None`: it is none.
+    pub(crate) async fn sign_in(&self, secret: &Secret) -> Result<Option<SignedIn>, ControlError> {
+        let Some(visitor) = self
+            .holder(secret)
+            .await?
+            .filter(|v| v.role.is_for_people())
+        else {
+            return Ok(None);
+        };
+        let held = self.held_tokens().await?;
+        let token = held.get(&secret.digest()).map_or(ADMIN, |token| &token.id);
+        let (cookie, now) = (Secret::random(), clock());
+        let session = SessionRecord {
+            digest: cookie.digest(),
+            token: token.to_owned(),
+            started_at: now,
+            ends_at: now + SESSION,
+        };
+        self.inner.store.add_session(&session).await?;
+        Ok(Some(SignedIn {
+            visitor: Visitor {
+                csrf: Some(cookie.csrf()),
+                ..visitor
+            },
+            cookie,
+            lasts: SESSION.num_seconds(),
+        }))
+    }
+
+    /// Ends a session.
+    pub(crate) async fn sign_out(&self, cookie: &Secret) -> Result<(), ControlError> {
+        Ok(self.inner.store.end_session(cookie.digest()).await?)
+    }
+
+    /// The shards that an agent may touch which says that it is `agent`.
+    pub(crate) async fn reach(
+        &self,
+        visitor: &Visitor,
+        agent: Option<&AgentName>,
+    ) -> Result<Reach, ControlError> {
+        let named = agent.filter(|_| visitor.role == Role::Agent);
+        if let Some(agent) = named.filter(|agent| agent.as_str() != visitor.name) {
+            let (agent, token) = (agent.clone(), visitor.name.clone());
+            return Err(ControlError::OtherAgent { agent, token });
+        }
+        if visitor.labels.is_empty() {
+            return Ok(None);
+        }
+        let shards = self.inner.store.shards().await?.into_iter();
+        let covered = shards.filter(|shard| covers(&visitor.labels, &shard.labels));
+        Ok(Some(covered.map(|shard| shard.name).collect()))
+    }
+
+    /// Refuses a migration between shards that are out of reach.
+    pub(crate) async fn check_reach(
+        &self,
+        reach: &Reach,
+        id: &MigrationId,
+    ) -> Result<(), ControlError> {
+        let Some(shards) = reach else { return Ok(()) };
+        let snapshot = self.load(id).await?;
+        let moving = &snapshot.migration.plan.moving;
+        let sides = [&moving.source, &moving.target];
+        match sides.into_iter().find(|side| !shards.contains(*side)) {
+            None => Ok(()),
+            Some(shard) => Err(ControlError::OutOfReach {
+                migration: id.clone(),
+                shard: shard.clone(),
+            }),
+        }
+    }
+
+    fn admin(&self) -> Visitor {
+        Visitor::unnamed(ADMIN, self.is_read_only())
+    }
+
+    fn visitor(&self, token: &TokenRecord) -> Visitor {
+        Visitor {
+            name: token.name.clone(),
+            role: token.role,
+            labels: token.labels.clone(),
+            csrf: None,
+            read_only: self.is_read_only(),
+        }
+    }
+
+    /// The tokens; while the store is away those that were read last.
+    async fn held_tokens(&self) -> Result<Held, ControlError> {
+        let known = self.inner.tokens.get();
+        if let Some((at, held)) = &known
+            && at.elapsed() < KNOWN_FOR
+        {
+            return Ok(Arc::clone(held));
+        }
+        match self.inner.store.tokens().await {
+            Ok(read) => {
+                let read = read.into_iter().map(|token| (token.digest, token));
+                let held = Arc::new(read.collect());
+                self.inner
+                    .tokens
+                    .put(Some((Instant::now(), Arc::clone(&held))));
+                Ok(held)
+            }
+            Err(error) => known.map(|(_, held)| held).ok_or_else(|| error.into()),
+        }
+    }
+}
+
+fn check(new: &NewToken) -> Result<(), ControlError> {
+    let invalid = |what: &str| {
+        Err(ControlError::Invalid {
+            what: what.to_owned(),
+        })
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
+    // In an address dots alone lead elsewhere.
+    let more_than_dots = new.name.chars().any(|c| c != '.');
+    if !more_than_dots || new.name.len() > LONGEST_NAME || !new.name.chars().all(plain) {
+        return invalid(
+            "the name of a token has 1 to 63 letters, digits, '.', '_', '-' or '@', and not dots alone",
+        );
+    }
+    if new.name == ADMIN {
+        return invalid("the name admin is for who shows the token of the admin token file");
+    }
+    if new.role != Role::Agent && !new.labels.is_empty() {
+        return invalid("only an agent's token is bound to labels");
+    }
+    if new.days == Some(0) {
+        return invalid("a token lasts a day at least");
+    }
+    Ok(())
+}

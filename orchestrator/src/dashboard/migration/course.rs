@@ -1,0 +1,29 @@
+//! How the migration went over time: rates, lag, and the log that is kept.
+
+use crate::chart::Chart;
+use crate::controller::{ControlError, Controller};
+use crate::report::charts;
+use askama::Template;
+use plans::id::MigrationId;
+
+/// The charts.
+#[derive(Template)]
+#[template(path = "migration/course.html")]
+pub(super) struct Course {
+    charts: Vec<Chart>,
+    id: String,
+}
+
+impl Course {
+    /// Reads the readings of a migration.
+    pub(super) async fn read(
+        controller: &Controller,
+        id: &MigrationId,
+    ) -> Result<Self, ControlError> {
+        let readings = controller.course(id).await?;
+        Ok(Self {
+            charts: charts(&readings),
+            id: id.to_string(),
+        })
+    }
+}

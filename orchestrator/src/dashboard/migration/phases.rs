@@ -1,0 +1,103 @@
+//! The phases of a migration in a row: what is behind it, where it is, what is ahead.
+
+use super::super::marks::{self, Mark};
+use crate::view::{MigrationView, StepView};
+use askama::Template;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+
+/// Every phase, in order, on the way forward and on the ways back.
+const NAMES: [&str; 10] = [
+    "Prepare",
+    "Copy",
+    "Catch up",
+    "Index",
+    "Verify",
+    "Switch",
+    "Hold",
+    "Clean up",
+    "Take back",
+    "Give back",
+];
+
+/// The row.
+#[derive(Template)]
+#[template(path = "migration/phases.html")]
+pub(super) struct Phases {
+    phases: Vec<Phase>,
+}
+
+/// Some steps that people see as one.
+struct Phase {
+    name: &'static str,
+    mark: Mark,
+    /// It is the one that the migration is in.
+    current: bool,
+}
+
+impl Phases {
+    pub(super) fn new(view: &MigrationView) -> Self {
+        let over = view.summary.finished_at.is_some();
+        let mut phases: Vec<Phase> = NAMES
+            .into_iter()
+            .filter_map(|name| phase(name, &view.steps))
+            .collect();
+        let ahead = phases.iter_mut().find(|phase| phase.mark.text != "done");
+        if let Some(phase) = ahead.filter(|_| !over) {
+            phase.current = true;
+        }
+        Self { phases }
+    }
+}
+
+/// The phase of this name, where the migration has it.
+fn phase(name: &'static str, steps: &[StepView]) -> Option<Phase> {
+    let own = || steps.iter().filter(|step| name_of(step.kind) == name);
+    own().next()?;
+    let is = |state: StepState| own().any(|step| step.state == state);
+    let over = |step: &StepView| matches!(step.state, StepState::Done | StepState::Skipped);
+    let state = [StepState::Failed, StepState::Backoff, StepState::Running]
+        .into_iter()
+        .find(|state| is(*state));
+    let state = state.unwrap_or_else(|| match own().all(over) {
+        true if own().all(|step| step.state == StepState::Skipped) => StepState::Skipped,
+        true => StepState::Done,
+        false if own().any(over) => StepState::Running,
+        false => StepState::Pending,
+    });
+    Some(Phase {
+        name,
+        mark: marks::of_step(state),
+        current: false,
+    })
+}
+
+fn name_of(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Preflight
+        | StepKind::CreateTarget
+        | StepKind::OpenCapture
+        | StepKind::SetReadOnly => "Prepare",
+        StepKind::Copy => "Copy",
+        StepKind::CatchUp => "Catch up",
+        StepKind::BuildIndexes => "Index",
+        StepKind::Verify => "Verify",
+        StepKind::OpenReverse | StepKind::Cutover => "Switch",
+        StepKind::Hold => "Hold",
+        StepKind::DropOld => "Clean up",
+        StepKind::Unwind => "Take back",
+        StepKind::Rollback | StepKind::HoldBack | StepKind::DropNew => "Give back",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_is_in_a_phase_that_is_shown() {
+        for kind in StepKind::ALL {
+            assert!(NAMES.contains(&name_of(kind)), "{kind}");
+        }
+    }
+}

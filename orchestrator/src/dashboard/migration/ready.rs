@@ -1,0 +1,156 @@
+//! May the keys be switched now? Each thing that must be so, and whether it is.
+//!
+//! What is not yet so comes from [`crate::view::Wait`], as everywhere.
+
+use super::super::figures::{count, millis, moment};
+use super::super::marks::{self, Mark};
+use crate::view::{MigrationView, StepView, Wait, WaitKind};
+use askama::Template;
+use plans::request::Mode;
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use plans::step::verify::Verified;
+
+/// The list; empty once the keys have changed hands or cannot any more.
+#[derive(Template)]
+#[template(path = "migration/ready.html")]
+pub(super) struct Ready {
+    items: Vec<Item>,
+    ready: bool,
+}
+
+struct Item {
+    what: &'static str,
+    mark: Mark,
+    /// What is known of it, as HTML.
+    told: String,
+}
+
+impl Ready {
+    pub(super) fn new(view: &MigrationView) -> Self {
+        let before = matches!(
+            view.summary.ownership,
+            Ownership::Ready | Ownership::Fencing
+        );
+        let unwinds = view.summary.state == MigrationState::Unwinding;
+        let items = if before && !unwinds && view.summary.finished_at.is_none() {
+            items(view)
+        } else {
+            Vec::new()
+        };
+        let ready = items.iter().all(|item| item.mark.tone == "good");
+        Self { items, ready }
+    }
+}
+
+fn items(view: &MigrationView) -> Vec<Item> {
+    let mut items = vec![agent(view), done(view, "Rows copied", StepKind::Copy)];
+    if view.summary.mode == Mode::Online {
+        items.push(stream(view));
+    }
+    items.push(verified(view));
+    if view.summary.mode == Mode::Online {
+        items.push(done(view, "Way back prepared", StepKind::OpenReverse));
+    }
+    items.push(writers(view));
+    items.push(approval(view));
+    items
+}
+
+fn item(what: &'static str, good: bool, told: String) -> Item {
+    let mark = if good {
+        marks::of_step(StepState::Done)
+    } else {
+        marks::of_trouble("not yet")
+    };
+    Item { what, mark, told }
+}
+
+fn step(view: &MigrationView, kind: StepKind) -> Option<&StepView> {
+    view.steps.iter().find(|step| step.kind == kind)
+}
+
+fn waits(view: &MigrationView, kinds: &[WaitKind]) -> Option<String> {
+    let wait = view.waits.iter().find(|wait| kinds.contains(&wait.kind))?;
+    Some(escaped(wait))
+}
+
+/// A wait as text in HTML; its words may be a role's or an application's name.
+fn escaped(wait: &Wait) -> String {
+    let text = wait.to_string();
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
+fn agent(view: &MigrationView) -> Item {
+    let live = view.owner.as_ref().is_some_and(|owner| owner.live);
+    let told = waits(view, &[WaitKind::Agent]);
+    let told = told.unwrap_or_else(|| if live { "holds it" } else { "nobody holds it" }.to_owned());
+    item("Agent", live, told)
+}
+
+fn done(view: &MigrationView, what: &'static str, kind: StepKind) -> Item {
+    let found = step(view, kind).filter(|step| step.state == StepState::Done);
+    let at = found.and_then(|step| step.finished_at);
+    item(what, found.is_some(), at.map(moment).unwrap_or_default())
+}
+
+fn stream(view: &MigrationView) -> Item {
+    let stream = view
+        .stream
+        .as_ref()
+        .filter(|stream| stream.failure.is_none());
+    let level = step(view, StepKind::CatchUp).is_some_and(|step| step.state == StepState::Done);
+    let behind = waits(view, &[WaitKind::Lag]);
+    let told = match stream {
+        None => "no stream runs".to_owned(),
+        Some(stream) => format!("{} behind", millis(stream.lag_ms)),
+    };
+    let good = stream.is_some() && level && behind.is_none();
+    item("Changes applied", good, behind.unwrap_or(told))
+}
+
+fn verified(view: &MigrationView) -> Item {
+    let done = step(view, StepKind::Verify).filter(|step| step.state == StepState::Done);
+    let output = done.and_then(|step| step.output.clone());
+    let found: Option<Verified> = output.and_then(|output| serde_json::from_value(output).ok());
+    let at = done.and_then(|step| step.finished_at).map(moment);
+    let rows = found.as_ref().map(|found| {
+        let (rows, different) = (count(found.rows_compared), count(found.different));
+        format!("{rows} rows, {different} differ, ")
+    });
+    let good = found.as_ref().is_none_or(|found| found.different == 0) && done.is_some();
+    let told = rows.unwrap_or_default() + &at.unwrap_or_default();
+    item("Copies compared", good, told)
+}
+
+fn writers(view: &MigrationView) -> Item {
+    let kinds = [WaitKind::Gate, WaitKind::Lock, WaitKind::Cancel];
+    let told = waits(view, &kinds);
+    item(
+        "Nobody in the way",
+        told.is_none(),
+        told.unwrap_or_default(),
+    )
+}
+
+fn approval(view: &MigrationView) -> Item {
+    let told = waits(
+        view,
+        &[WaitKind::Approval, WaitKind::Paused, WaitKind::Failed],
+    );
+    let good = told.is_none() && (view.approved || is_automatic(view));
+    let why = if is_automatic(view) {
+        "not asked for: the plan says automatic"
+    } else {
+        ""
+    };
+    item("Approval", good, told.unwrap_or_else(|| why.to_owned()))
+}
+
+fn is_automatic(view: &MigrationView) -> bool {
+    view.plan.options.cutover == plans::request::Cutover::Automatic
+}

@@ -1,0 +1,192 @@
+//! The API's reference: the OpenAPI document for people.
+
+use super::page::Page;
+use crate::access::Visitor;
+use crate::api::document;
+use askama::Template;
+use axum::Extension;
+use serde_json::Value;
+
+#[derive(Template)]
+#[template(path = "reference.html")]
+struct Reference {
+    nouns: Vec<Noun>,
+    schemas: Vec<Schema>,
+}
+
+/// The routes about one noun.
+struct Noun {
+    name: String,
+    calls: Vec<Call>,
+}
+
+struct Call {
+    method: String,
+    path: String,
+    summary: String,
+    description: String,
+    role: String,
+    query: Vec<(String, String)>,
+    takes: Vec<String>,
+    answers: Vec<String>,
+}
+
+/// A type that bodies refer to.
+struct Schema {
+    name: String,
+    about: String,
+    fields: Vec<Field>,
+}
+
+struct Field {
+    name: String,
+    kind: String,
+    about: String,
+}
+
+/// The page.
+pub(super) async fn show(Extension(visitor): Extension<Visitor>) -> Page {
+    let reference = Reference::of(document());
+    Page::still("API", &reference, Some(visitor))
+}
+
+impl Reference {
+    fn of(document: &Value) -> Self {
+        let mut nouns: Vec<Noun> = Vec::new();
+        for (path, item) in entries(&document["paths"]) {
+            for (method, operation) in entries(item) {
+                let tag = text(&operation["tags"][0]);
+                let call = call(method, path, operation);
+                match nouns.iter_mut().find(|noun| noun.name == tag) {
+                    Some(noun) => noun.calls.push(call),
+                    None => nouns.push(Noun {
+                        name: tag,
+                        calls: vec![call],
+                    }),
+                }
+            }
+        }
+        let schemas = entries(&document["components"]["schemas"]).map(schema);
+        Self {
+            nouns,
+            schemas: schemas.collect(),
+        }
+    }
+}
+
+fn call(method: &str, path: &str, operation: &Value) -> Call {
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    let query = parameters.filter(|parameter| parameter["in"] == "query");
+    let body = |content: &Value| {
+        entries(content)
+            .map(|(kind, body)| format!("{kind}: {}", kind_of(&body["schema"])))
+            .collect::<Vec<_>>()
+    };
+    let answers = entries(&operation["responses"])
+        .filter(|(status, _)| *status != "default")
+        .flat_map(|(status, answer)| match body(&answer["content"]) {
+            bodies if bodies.is_empty() => vec![status.to_owned()],
+            bodies => bodies
+                .iter()
+                .map(|body| format!("{status} {body}"))
+                .collect(),
+        });
+    Call {
+        method: method.to_uppercase(),
+        path: path.to_owned(),
+        summary: text(&operation["summary"]),
+        description: text(&operation["description"]),
+        role: text(&operation["x-least-role"]),
+        query: query
+            .map(|parameter| (text(&parameter["name"]), text(&parameter["description"])))
+            .collect(),
+        takes: body(&operation["requestBody"]["content"]),
+        answers: answers.collect(),
+    }
+}
+
+fn schema((name, schema): (&str, &Value)) -> Schema {
+    let words = |word: &Value| Field {
+        name: kind_of(word),
+        kind: String::new(),
+        about: text(&word["description"]),
+    };
+    let fields = entries(&schema["properties"]).map(|(name, property)| Field {
+        name: name.to_owned(),
+        kind: kind_of(property),
+        about: text(&property["description"]),
+    });
+    let either = ["oneOf", "anyOf"].map(|key| schema[key].as_array());
+    let either = either.into_iter().flatten().flatten().map(words);
+    Schema {
+        name: name.to_owned(),
+        about: text(&schema["description"]),
+        fields: fields.chain(either).collect(),
+    }
+}
+
+/// A schema in one word or a few.
+fn kind_of(schema: &Value) -> String {
+    if let Some(place) = schema["$ref"].as_str() {
+        return place.rsplit('/').next().unwrap_or(place).to_owned();
+    }
+    if let Some(word) = schema.get("const").or(schema["enum"].get(0)) {
+        let more = schema["enum"].as_array().into_iter().flatten().skip(1);
+        let words = [word].into_iter().chain(more).map(text);
+        return words.collect::<Vec<_>>().join(" | ");
+    }
+    if schema["type"] == "array" {
+        return format!("list of {}", kind_of(&schema["items"]));
+    }
+    let either = ["anyOf", "oneOf"].map(|key| schema[key].as_array());
+    let either: Vec<String> = either
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(kind_of)
+        .collect();
+    match &schema["type"] {
+        _ if !either.is_empty() => either.join(" | "),
+        Value::Array(kinds) => kinds.iter().map(text).collect::<Vec<_>>().join(" | "),
+        Value::String(kind) => kind.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => "any".to_owned(),
+    }
+}
+
+fn entries(object: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let fields = object.as_object().into_iter().flatten();
+    fields.map(|(name, value)| (name.as_str(), value))
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_route_and_every_type_is_on_the_page() {
+        let page = Reference::of(document()).render().unwrap();
+        for (path, _) in entries(&document()["paths"]) {
+            assert!(page.contains(&format!("<code>{path}</code>")), "{path}");
+        }
+        for (name, _) in entries(&document()["components"]["schemas"]) {
+            assert!(page.contains(&format!("id=\"{name}\"")), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_schema_is_told_in_a_few_words() {
+        let told = |text: &str| kind_of(&serde_json::from_str(text).unwrap());
+        assert_eq!(told(r##"{"$ref":"#/components/schemas/Plan"}"##), "Plan");
+        assert_eq!(told(r#"{"type":["string","null"]}"#), "string | null");
+        assert_eq!(
+            told(r#"{"type":"array","items":{"type":"integer"}}"#),
+            "list of integer"
+        );
+        assert_eq!(told(r#"{"enum":["a","b"]}"#), "a | b");
+        assert_eq!(told("{}"), "any");
+    }
+}

@@ -1,0 +1,119 @@
+//! Signing in with a person's token, and out.
+
+use super::page::{Page, PageError};
+use crate::api::{COOKIE, Door, Refused, address, cookie};
+use crate::controller::{Controller, SignedIn};
+use askama::Template;
+use axum::Extension;
+use axum::Form;
+use axum::extract::{FromRequest, Query, Request, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use serde::Deserialize;
+
+/// Where the visitor wanted to go.
+#[derive(Debug, Deserialize)]
+pub(super) struct Wanted {
+    #[serde(default)]
+    next: String,
+}
+
+/// The form.
+#[derive(Debug, Deserialize)]
+pub(super) struct Shown {
+    #[serde(default)]
+    token: String,
+    #[serde(default)]
+    next: String,
+}
+
+#[derive(Template)]
+#[template(path = "sign_in.html")]
+struct SignIn {
+    next: String,
+    wrong: Option<String>,
+}
+
+impl SignIn {
+    fn page(next: &str, wrong: Option<String>) -> Page {
+        let next = inside(next).to_owned();
+        Page::still("Sign in", &Self { next, wrong }, None)
+    }
+}
+
+/// The form.
+pub(super) async fn show(Query(wanted): Query<Wanted>) -> Page {
+    SignIn::page(&wanted.next, None)
+}
+
+/// Begins a session.
+pub(super) async fn begin(
+    State(controller): State<Controller>,
+    Extension(door): Extension<Door>,
+    request: Request,
+) -> Result<Response, PageError> {
+    let from = address(&request);
+    let Ok(Form(shown)) = Form::<Shown>::from_request(request, &()).await else {
+        return Err(Refused::Form.into());
+    };
+    let secret = crate::access::Secret::shown(&shown.token);
+    let Some(signed_in) = controller.sign_in(&secret).await? else {
+        let refused = door.wrong(from);
+        let wrong = Some(refused.said());
+        let page = SignIn::page(&shown.next, wrong);
+        return Ok((refused.status(), page).into_response());
+    };
+    tracing::info!(name = %signed_in.visitor.name, %from, "signed in");
+    let cookie = [(header::SET_COOKIE, begun(&controller, &signed_in))];
+    let to = Redirect::to(inside(&shown.next));
+    Ok((AppendHeaders(cookie), to).into_response())
+}
+
+/// Ends the session of the cookie.
+pub(super) async fn end(
+    State(controller): State<Controller>,
+    headers: HeaderMap,
+) -> Result<Response, PageError> {
+    if let Some(cookie) = cookie(&headers) {
+        controller.sign_out(&cookie).await?;
+    }
+    let over = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
+    let cookie = [(header::SET_COOKIE, over)];
+    Ok((AppendHeaders(cookie), Redirect::to("/sign-in")).into_response())
+}
+
+fn begun(controller: &Controller, signed_in: &SignedIn) -> String {
+    let SignedIn { cookie, lasts, .. } = signed_in;
+    // Without TLS a browser would not send it back.
+    let secure = if controller.url().starts_with("https://") {
+        "; Secure"
+    } else {
+        ""
+    };
+    let secret = cookie.reveal();
+    format!("{COOKIE}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={lasts}{secure}")
+}
+
+/// `next` if it is a page of ours, else the overview.
+fn inside(next: &str) -> &str {
+    let ours = next.starts_with('/') && !next.starts_with("//") && !next.contains('\\');
+    if ours { next } else { "/" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inside;
+
+    #[test]
+    fn nobody_is_sent_to_another_site() {
+        assert_eq!(inside("/migrations/m1"), "/migrations/m1");
+        for elsewhere in [
+            "",
+            "//evil.example",
+            "https://evil.example",
+            "/\\evil.example",
+        ] {
+            assert_eq!(inside(elsewhere), "/", "{elsewhere}");
+        }
+    }
+}

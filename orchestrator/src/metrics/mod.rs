@@ -1,0 +1,221 @@
+//! Figures for a monitoring system in the OpenMetrics text form; docs/metrics.md lists every one.
+//!
+//! `now` makes gauges of what the controller knows when it is asked; `Observed` counts what this process has seen.
+//! Labels are names that operators gave, and words of ours: no key and no row value.
+
+mod now;
+
+pub(crate) use now::gauges;
+
+use plans::step::StepKind;
+use plans::step::cutover::CutOver;
+use plans::wire::Outcome;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use std::time::Duration;
+
+/// Before every name.
+const PREFIX: &str = "shardwright";
+/// The content type of the text.
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Names with their values.
+type Labels = Vec<(&'static str, String)>;
+type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
+
+/// What this process has seen since it began.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    registry: Registry,
+    steps: Histograms,
+    windows: Histograms,
+    requests: Family<Labels, Counter>,
+    request_seconds: Histograms,
+    refused: Family<Labels, Counter>,
+}
+
+impl Default for Observed {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix(PREFIX);
+        let steps =
+            Histograms::new_with_constructor(|| Histogram::new(exponential_buckets(0.05, 3.0, 12)));
+        let windows = Histograms::new_with_constructor(|| {
+            Histogram::new(exponential_buckets(0.002, 2.0, 12))
+        });
+        let request_seconds = Histograms::new_with_constructor(|| {
+            Histogram::new(exponential_buckets(0.0005, 4.0, 9))
+        });
+        let (requests, refused) = (Family::default(), Family::default());
+        registry.register(
+            "step_duration_seconds",
+            "How long attempts of steps took, by kind and by what came of them",
+            steps.clone(),
+        );
+        registry.register(
+            "write_stop_seconds",
+            "How long writes to moving keys were refused by cutovers and roll backs",
+            windows.clone(),
+        );
+        registry.register(
+            "http_requests",
+            "Requests that were answered",
+            requests.clone(),
+        );
+        registry.register(
+            "http_request_duration_seconds",
+            "How long answers took; streams and claims that wait are left out",
+            request_seconds.clone(),
+        );
+        registry.register(
+            "refused",
+            "Requests refused at the door, by why",
+            refused.clone(),
+        );
+        Self {
+            registry,
+            steps,
+            windows,
+            requests,
+            request_seconds,
+            refused,
+        }
+    }
+}
+
+impl Observed {
+    /// An attempt of a step has ended.
+    pub(crate) fn step(&self, kind: StepKind, outcome: &Outcome, took: Duration) {
+        let (result, output) = match outcome {
+            Outcome::Done { output } => ("done", Some(output)),
+            Outcome::Failed { .. } => ("failed", None),
+            Outcome::Interrupted => ("interrupted", None),
+            Outcome::Reshaped { .. } | Outcome::Rewind { .. } => ("again", None),
+        };
+        let labels = vec![
+            ("kind", kind.name().to_owned()),
+            ("result", result.to_owned()),
+        ];
+        self.steps
+            .get_or_create(&labels)
+            .observe(took.as_secs_f64());
+        let cuts = matches!(kind, StepKind::Cutover | StepKind::Rollback);
+        let Some(output) = output.filter(|_| cuts) else {
+            return;
+        };
+        if let Ok(cut) = serde_json::from_value::<CutOver>(output.clone()) {
+            let labels = vec![("kind", kind.name().to_owned())];
+            self.windows
+                .get_or_create(&labels)
+                .observe(cut.window.total / 1000.0);
+        }
+    }
+
+    /// A request was answered; `took` is `None` where the answer waits for something to happen.
+    pub(crate) fn request(&self, method: &str, route: &str, status: u16, took: Option<Duration>) {
+        let class = format!("{}xx", status / 100);
+        let labels = |more: Option<String>| {
+            let mut labels = vec![("method", method.to_owned()), ("route", route.to_owned())];
+            labels.extend(more.map(|class| ("status", class)));
+            labels
+        };
+        self.requests.get_or_create(&labels(Some(class))).inc();
+        if let Some(took) = took {
+            let labels = labels(None);
+            self.request_seconds
+                .get_or_create(&labels)
+                .observe(took.as_secs_f64());
+        }
+    }
+
+    /// Somebody was not let in.
+    pub(crate) fn refusal(&self, code: &str) {
+        self.refused
+            .get_or_create(&vec![("code", code.to_owned())])
+            .inc();
+    }
+
+    /// Everything, with the gauges of `now`.
+    pub(crate) fn text(&self, now: &Registry) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        encode_registry(&mut text, now)?;
+        encode_registry(&mut text, &self.registry)?;
+        encode_eof(&mut text)?;
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const DOCS: &str = include_str!("../../../docs/metrics.md");
+    const ALERTS: &str = include_str!("../../../deploy/alerts.yaml");
+
+    /// Words that begin as our names do.
+    fn names(text: &str) -> BTreeSet<String> {
+        let is_part = |c: char| c.is_ascii_lowercase() || c == '_';
+        let words = text.split(|c: char| !is_part(c));
+        let ours = words.filter(|word| word.starts_with("shardwright_"));
+        ours.map(str::to_owned).collect()
+    }
+
+    fn real() -> BTreeSet<String> {
+        let observed = Observed::default();
+        observed.step(
+            StepKind::Cutover,
+            &Outcome::Done {
+                output: serde_json::to_value(CutOver::default()).unwrap_or_default(),
+            },
+            Duration::from_secs(1),
+        );
+        observed.request("GET", "/", 200, Some(Duration::from_millis(1)));
+        observed.refusal("token.missing");
+        let text = observed.text(&Registry::default()).unwrap_or_default();
+        let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+        let families = families.filter_map(|line| line.split_once(' '));
+        let counted = families.map(|(name, kind)| match kind {
+            "counter" => format!("{name}_total"),
+            _ => name.to_owned(),
+        });
+        let gauges = now::NAMES
+            .iter()
+            .map(|(name, _)| format!("{PREFIX}_{name}"));
+        counted.chain(gauges).collect()
+    }
+
+    #[test]
+    fn the_docs_list_every_metric_and_no_other() {
+        assert_eq!(names(DOCS), real());
+    }
+
+    #[test]
+    fn alerts_are_about_metrics_that_exist() {
+        let used = names(ALERTS);
+        assert!(used.len() > 5, "{used:?}");
+        let unknown: Vec<_> = used.difference(&real()).cloned().collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
+
+    #[test]
+    fn a_write_stop_is_counted_in_seconds() {
+        let observed = Observed::default();
+        let mut cut = CutOver::default();
+        cut.window.total = 40.0;
+        let output = serde_json::to_value(cut).unwrap_or_default();
+        observed.step(
+            StepKind::Cutover,
+            &Outcome::Done { output },
+            Duration::from_secs(1),
+        );
+        let text = observed.text(&Registry::default()).unwrap_or_default();
+        assert!(
+            text.contains("shardwright_write_stop_seconds_sum{kind=\"cutover\"} 0.04"),
+            "{text}"
+        );
+        assert!(text.ends_with("# EOF\n"), "{text}");
+    }
+}

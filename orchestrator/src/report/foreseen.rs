@@ -1,0 +1,129 @@
+//! How far off the ends were that heartbeats had foreseen.
+
+use crate::store::Reading;
+use crate::view::StepView;
+use plans::id::StepId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What was foreseen before this part of a step was done does not count, in thousandths.
+const FROM: i64 = 300;
+
+/// The foresight of one step, from 30 % of it on. Errors are parts of the whole time: 0.1 means that of a step of 100 s
+/// the end was expected 10 s too late, -0.1 means too early.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Foreseen {
+    /// The step.
+    pub step: StepId,
+    /// How long it took, seconds.
+    pub seconds: f64,
+    /// Readings that foresaw its end.
+    pub readings: usize,
+    /// The error farthest from zero.
+    pub worst: f64,
+    /// The error in the middle.
+    pub median: f64,
+}
+
+/// The foresight of every step that is over and whose end was foreseen.
+pub(super) fn of(steps: &[StepView], course: &[Reading]) -> Vec<Foreseen> {
+    steps
+        .iter()
+        .filter_map(|step| of_step(step, course))
+        .collect()
+}
+
+fn of_step(step: &StepView, course: &[Reading]) -> Option<Foreseen> {
+    let (from, to) = (step.started_at?, step.finished_at?);
+    let whole = (to - from).num_milliseconds();
+    let counts = |reading: &&Reading| {
+        let (done, total) = match reading.rows_total {
+            0 => ((reading.at - from).num_milliseconds(), whole),
+            total => (reading.rows, total),
+        };
+        reading.step.as_ref() == Some(&step.id)
+            && reading.at >= from
+            && reading.at <= to
+            && done.saturating_mul(1_000) >= total.saturating_mul(FROM)
+    };
+    let error = |reading: &Reading| {
+        let expected = (reading.at - from).num_milliseconds() + reading.left_ms?;
+        Some((expected - whole) as f64 / whole as f64)
+    };
+    let counted = course.iter().filter(counts);
+    let mut errors: Vec<f64> = counted.filter_map(error).collect();
+    errors.sort_unstable_by(f64::total_cmp);
+    let farther = |one: &f64, other: &f64| one.abs().total_cmp(&other.abs());
+    Some(Foreseen {
+        step: step.id.clone(),
+        seconds: whole as f64 / 1e3,
+        readings: errors.len(),
+        worst: errors.iter().copied().max_by(farther)?,
+        median: *errors.get(errors.len() / 2)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::{DateTime, Utc};
+    use plans::id::Epoch;
+    use plans::state::step::StepState;
+    use plans::step::StepKind;
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
+    }
+
+    fn step(finished: Option<i64>) -> StepView {
+        StepView {
+            id: "copy".into(),
+            kind: StepKind::Copy,
+            summary: String::new(),
+            state: StepState::Done,
+            attempt: 1,
+            epoch: Epoch(1),
+            next_at: None,
+            started_at: Some(at(0)),
+            finished_at: finished.map(at),
+            output: None,
+            failure: None,
+            progress: None,
+        }
+    }
+
+    fn reading(second: i64, rows: i64, left_s: Option<i64>) -> Reading {
+        Reading {
+            at: at(second),
+            step: Some("copy".into()),
+            rows,
+            rows_total: 100,
+            bytes: 0,
+            left_ms: left_s.map(|left| left * 1_000),
+            stream: None,
+        }
+    }
+
+    #[test]
+    fn errors_count_from_thirty_per_cent_on() {
+        let course = [
+            reading(10, 10, Some(900)),
+            reading(30, 30, Some(60)),
+            reading(50, 50, None),
+            reading(80, 80, Some(25)),
+            reading(90, 90, Some(10)),
+        ];
+        let [foreseen] = &of(&[step(Some(100))], &course)[..] else {
+            panic!("one step was foreseen");
+        };
+        assert_eq!(foreseen.readings, 3);
+        assert!((foreseen.worst + 0.1).abs() < 1e-9, "{foreseen:?}");
+        assert!(foreseen.median.abs() < 1e-9, "{foreseen:?}");
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_step_that_runs_or_was_not_foreseen() {
+        assert_eq!(of(&[step(None)], &[reading(50, 50, Some(1))]), []);
+        assert_eq!(of(&[step(Some(100))], &[reading(50, 50, None)]), []);
+    }
+}

@@ -1,0 +1,163 @@
+//! The report as one HTML file: its style is inside, and it has no script.
+
+use super::course::charts;
+use super::{Evidence, Foreseen, Report};
+use crate::chart::Chart;
+use crate::dashboard::figures::{count, seconds};
+use crate::dashboard::sentence::of_view;
+use crate::store::AuditRecord;
+use crate::view::StepView;
+use askama::Template;
+use chrono::{DateTime, SecondsFormat, Utc};
+use plans::render::{bytes, plan_text};
+use plans::step::StepKind;
+use plans::step::copy::Copied;
+use plans::step::cutover::{CutOver, Window};
+use plans::step::verify::{TableVerified, Verified};
+use serde_json::Value;
+
+/// The whole page, and with other punctuation the Markdown of it.
+pub(super) struct Document<'a> {
+    pub(super) report: &'a Report,
+    pub(super) moves: Vec<Move<'a>>,
+    pub(super) plan: String,
+}
+
+#[derive(Template)]
+#[template(path = "report/page.html")]
+struct Page<'a> {
+    document: Document<'a>,
+}
+
+/// One move as it is told.
+pub(super) struct Move<'a> {
+    pub(super) evidence: &'a Evidence,
+    pub(super) sentence: String,
+    pub(super) copied: Option<Copied>,
+    pub(super) verified: Option<Verified>,
+    pub(super) stops: Vec<Stop>,
+    pub(super) charts: Vec<Chart>,
+}
+
+/// A write stop.
+pub(super) struct Stop {
+    pub(super) name: &'static str,
+    pub(super) cut: CutOver,
+}
+
+/// The report for a browser.
+pub(super) fn write(report: &Report) -> Result<String, askama::Error> {
+    let document = Document::of(report);
+    Page { document }.render()
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn of(report: &'a Report) -> Self {
+        Self {
+            report,
+            moves: report.moves.iter().map(Move::of).collect(),
+            plan: plan_text(&report.plan),
+        }
+    }
+
+    /// Every acknowledged write is accounted for in each move that came to its end, as far as comparisons tell.
+    pub(super) fn verdict(&self) -> String {
+        let of = |test: fn(&Verified) -> bool| {
+            let found = self.moves.iter().filter_map(|m| m.verified.as_ref());
+            found.filter(|verified| test(verified)).count()
+        };
+        let (all, equal) = (self.moves.len(), of(|verified| verified.different == 0));
+        match equal == all {
+            true => "Every row that moved was compared on both sides, and none differs.".to_owned(),
+            false => format!("Of {all} move(s) {equal} were compared without a difference."),
+        }
+    }
+}
+
+impl<'a> Move<'a> {
+    fn of(evidence: &'a Evidence) -> Self {
+        let stop = |(kind, name)| {
+            let cut = evidence.output::<CutOver>(kind)?;
+            Some(Stop { name, cut })
+        };
+        let kinds = [
+            (StepKind::Cutover, "Cutover"),
+            (StepKind::Rollback, "Roll back"),
+        ];
+        Self {
+            evidence,
+            sentence: of_view(&evidence.migration),
+            copied: evidence.output(StepKind::Copy),
+            verified: evidence.output(StepKind::Verify),
+            stops: kinds.into_iter().filter_map(stop).collect(),
+            charts: charts(&evidence.course),
+        }
+    }
+
+    pub(super) fn tables(&self) -> &[TableVerified] {
+        self.verified.as_ref().map_or(&[], |found| &found.tables)
+    }
+
+    pub(super) fn steps(&self) -> &[StepView] {
+        &self.evidence.migration.steps
+    }
+}
+
+impl Stop {
+    pub(super) fn parts(&self) -> [(&'static str, f64); 6] {
+        let w: &Window = &self.cut.window;
+        [
+            ("wait-out", w.wait_out),
+            ("drain", w.drain),
+            ("check", w.check),
+            ("seal", w.seal),
+            ("flip", w.flip),
+            ("open", w.open),
+        ]
+    }
+
+    pub(super) fn total(&self) -> String {
+        ms(&self.cut.window.total)
+    }
+}
+
+/// Milliseconds with one digit behind the point.
+pub(super) fn ms(value: &f64) -> String {
+    format!("{value:.1}")
+}
+
+pub(super) fn when(at: &DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// How long a step took.
+pub(super) fn took(step: &StepView) -> String {
+    let times = step.started_at.zip(step.finished_at);
+    let took = times.map(|(from, to)| seconds((to - from).num_milliseconds() as f64 / 1e3));
+    took.unwrap_or_else(|| "-".to_owned())
+}
+
+/// An error of the foresight, in per cent of the step's time.
+pub(super) fn error(part: &f64) -> String {
+    format!("{:+.0} %", part * 100.0)
+}
+
+/// The steps whose end was foreseen well enough, 15 per cent, and the others.
+pub(super) fn is_near(foreseen: &Foreseen) -> bool {
+    foreseen.worst.abs() <= 0.15
+}
+
+/// Fields of an order as `name value`.
+pub(super) fn fields(record: &AuditRecord) -> String {
+    let Value::Object(fields) = &record.data else {
+        return String::new();
+    };
+    let parts = fields.iter().filter(|(_, value)| !value.is_null());
+    let parts = parts.map(|(name, value)| match value {
+        Value::String(text) => format!("{name}: {text}"),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            format!("{name}: {value}")
+        }
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,170 @@
+//! The evidence of a migration: what was agreed, what was done by whom, and what proves that nothing was lost.
+//!
+//! The same document as JSON, as Markdown, and as one HTML file that needs nothing beside it.
+//! Absent: values of rows, secrets.
+
+mod course;
+mod foreseen;
+mod html;
+mod markdown;
+
+pub(crate) use course::charts;
+pub use foreseen::Foreseen;
+
+use crate::controller::{ControlError, Controller};
+use crate::store::{AuditRecord, CleanupRecord, Event, Reading};
+use crate::view::{MigrationView, OperationView, StepView};
+use chrono::{DateTime, Utc};
+use plans::id::MigrationId;
+use plans::plan::Plan;
+use plans::step::StepKind;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// The shape of the JSON; fields are only ever added to it.
+pub const API_VERSION: &str = "shardwright/v1";
+/// Lines of a journal and of the audit trail that are read.
+const LINES: i64 = 10_000;
+
+/// Everything that is kept about a migration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// The migration with its steps, their results and the hash of its plan.
+    pub migration: MigrationView,
+    /// How well the end of each step was foreseen.
+    pub foreseen: Vec<Foreseen>,
+    /// What it made on the shards.
+    pub cleanup: Vec<CleanupRecord>,
+    /// How far it was over time.
+    pub course: Vec<Reading>,
+    /// The journal.
+    pub events: Vec<Event>,
+}
+
+/// Everything that is kept about an operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// [`API_VERSION`]
+    #[serde(rename = "apiVersion")]
+    pub api_version: String,
+    /// `Report`
+    pub kind: String,
+    /// When it was made.
+    pub made_at: DateTime<Utc>,
+    /// The version of the controller that made it.
+    pub made_by: String,
+    /// The operation.
+    pub operation: OperationView,
+    /// The plan as it was submitted.
+    pub plan: Plan,
+    /// Its moves in the order of the plan.
+    pub moves: Vec<Evidence>,
+    /// Orders about it, refused ones too, oldest first.
+    pub orders: Vec<AuditRecord>,
+}
+
+/// In which form a report is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// For programs.
+    #[default]
+    Json,
+    /// For a wiki or a ticket.
+    Md,
+    /// For a browser; one file with charts.
+    Html,
+}
+
+impl Report {
+    /// Gathers the report of an operation, or of the operation that a migration is one move of.
+    ///
+    /// # Errors
+    /// What the store says; also of an unknown operation.
+    pub async fn of(controller: &Controller, id: &MigrationId) -> Result<Self, ControlError> {
+        let id = match controller.load(id).await {
+            Ok(snapshot) => snapshot.migration.operation,
+            Err(error) if crate::controller::is_missing(&error) => id.clone(),
+            Err(error) => return Err(error),
+        };
+        let operation = controller.operation(&id).await?;
+        let mut moves = Vec::with_capacity(operation.migrations.len());
+        for migration in &operation.migrations {
+            moves.push(Evidence::of(controller, &migration.id).await?);
+        }
+        let about = |record: &AuditRecord| {
+            let mut ids = operation.migrations.iter().map(|m| &m.id).chain([&id]);
+            ids.any(|id| {
+                record
+                    .object
+                    .split(['/', ' '])
+                    .any(|part| part == id.as_str())
+            })
+        };
+        let mut orders = controller.store().audit(LINES).await?;
+        orders.retain(about);
+        orders.reverse();
+        Ok(Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "Report".to_owned(),
+            made_at: Utc::now(),
+            made_by: format!("shardwright {}", env!("CARGO_PKG_VERSION")),
+            plan: operation.plan.clone(),
+            operation: OperationView::from(&operation),
+            moves,
+            orders,
+        })
+    }
+
+    /// The report as text in `format`.
+    ///
+    /// # Errors
+    /// None of them is expected: what cannot be written is a defect of ours.
+    pub fn write(&self, format: Format) -> Result<String, askama::Error> {
+        match format {
+            Format::Json => serde_json::to_string_pretty(self)
+                .map_err(|error| askama::Error::Custom(error.into())),
+            Format::Md => markdown::write(self),
+            Format::Html => html::write(self),
+        }
+    }
+}
+
+impl Format {
+    /// What a browser is told.
+    #[must_use]
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Md => "text/markdown; charset=utf-8",
+            Self::Html => "text/html; charset=utf-8",
+        }
+    }
+}
+
+impl Evidence {
+    async fn of(controller: &Controller, id: &MigrationId) -> Result<Self, ControlError> {
+        let snapshot = controller.load(id).await?;
+        let figures = controller.figures(id);
+        let migration = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
+        let course = controller.course(id).await?;
+        Ok(Self {
+            foreseen: foreseen::of(&migration.steps, &course),
+            cleanup: controller.store().cleanup(id).await?,
+            events: controller.store().events(id, 0, LINES).await?,
+            course,
+            migration,
+        })
+    }
+
+    /// What a step that is done returned.
+    fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Option<T> {
+        let step = self.step(kind)?;
+        serde_json::from_value(step.output.clone()?).ok()
+    }
+
+    fn step(&self, kind: StepKind) -> Option<&StepView> {
+        self.migration.steps.iter().find(|step| step.kind == kind)
+    }
+}

@@ -1,0 +1,146 @@
+//! Tokens and sessions.
+
+use super::PgStore;
+use super::rows::{exists, missing, unknown};
+use crate::access::{Digest, Role};
+use crate::store::{SessionRecord, StoreError, TokenRecord};
+use chrono::{DateTime, Utc};
+use sqlx::types::Json;
+use std::collections::BTreeMap;
+
+const COLUMNS: &str =
+    "id, name, role, labels, digest, created_at, created_by, ends_at, revoked_at, revoked_by";
+
+#[derive(sqlx::FromRow)]
+struct TokenRow {
+    id: String,
+    name: String,
+    role: String,
+    labels: Json<BTreeMap<String, String>>,
+    digest: Vec<u8>,
+    created_at: DateTime<Utc>,
+    created_by: String,
+    ends_at: Option<DateTime<Utc>>,
+    revoked_at: Option<DateTime<Utc>>,
+    revoked_by: Option<String>,
+}
+
+impl TryFrom<TokenRow> for TokenRecord {
+    type Error = StoreError;
+
+    fn try_from(row: TokenRow) -> Result<Self, StoreError> {
+        let role = row.role.parse::<Role>();
+        let digest = <[u8; 32]>::try_from(row.digest);
+        Ok(Self {
+            id: row.id,
+            name: row.name,
+            role: role.map_err(|_| unknown("role", &row.role))?,
+            labels: row.labels.0,
+            digest: Digest(digest.map_err(|_| unknown("digest", "of another length"))?),
+            created_at: row.created_at,
+            created_by: row.created_by,
+            ends_at: row.ends_at,
+            revoked_at: row.revoked_at,
+            revoked_by: row.revoked_by,
+        })
+    }
+}
+
+impl PgStore {
+    pub(super) async fn insert_token(&self, token: &TokenRecord) -> Result<(), StoreError> {
+        let mut transaction = self.begin().await?;
+        let inserted = sqlx::query(
+            "insert into token (id, name, role, labels, digest, created_at, created_by, ends_at) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8) \
+             on conflict (name) where revoked_at is null do nothing",
+        )
+        .bind(&token.id)
+        .bind(&token.name)
+        .bind(token.role.name())
+        .bind(Json(&token.labels))
+        .bind(&token.digest.0[..])
+        .bind(token.created_at)
+        .bind(&token.created_by)
+        .bind(token.ends_at)
+        .execute(&mut *transaction)
+        .await?;
+        if inserted.rows_affected() == 0 {
+            return Err(exists("token", &token.name));
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    pub(super) async fn select_tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        let text = format!("select {COLUMNS} from token order by created_at, id");
+        let rows: Vec<TokenRow> = sqlx::query_as(sqlx::AssertSqlSafe(text))
+            .fetch_all(&self.pool)
+            .await?;
+        rows.into_iter().map(TokenRecord::try_from).collect()
+    }
+
+    pub(super) async fn update_revoked(
+        &self,
+        name: &str,
+        by: &str,
+        at: DateTime<Utc>,
+    ) -> Result<TokenRecord, StoreError> {
+        let mut transaction = self.begin().await?;
+        let text = format!(
+            "update token set revoked_at = $3, revoked_by = $2 \
+             where name = $1 and revoked_at is null returning {COLUMNS}"
+        );
+        let row: Option<TokenRow> = sqlx::query_as(sqlx::AssertSqlSafe(text))
+            .bind(name)
+            .bind(by)
+            .bind(at)
+            .fetch_optional(&mut *transaction)
+            .await?;
+        let token = row.ok_or_else(|| missing("token", name))?.try_into()?;
+        transaction.commit().await?;
+        Ok(token)
+    }
+
+    pub(super) async fn insert_session(&self, session: &SessionRecord) -> Result<(), StoreError> {
+        let mut transaction = self.begin().await?;
+        sqlx::query("delete from session where ends_at <= $1")
+            .bind(session.started_at)
+            .execute(&mut *transaction)
+            .await?;
+        sqlx::query(
+            "insert into session (digest, token, started_at, ends_at) values ($1, $2, $3, $4)",
+        )
+        .bind(&session.digest.0[..])
+        .bind(&session.token)
+        .bind(session.started_at)
+        .bind(session.ends_at)
+        .execute(&mut *transaction)
+        .await?;
+        Ok(transaction.commit().await?)
+    }
+
+    pub(super) async fn select_session(
+        &self,
+        wanted: Digest,
+    ) -> Result<Option<SessionRecord>, StoreError> {
+        let row: Option<(String, DateTime<Utc>, DateTime<Utc>)> =
+            sqlx::query_as("select token, started_at, ends_at from session where digest = $1")
+                .bind(&wanted.0[..])
+                .fetch_optional(&self.pool)
+                .await?;
+        Ok(row.map(|(token, started_at, ends_at)| SessionRecord {
+            digest: wanted,
+            token,
+            started_at,
+            ends_at,
+        }))
+    }
+
+    pub(super) async fn delete_session(&self, ended: Digest) -> Result<(), StoreError> {
+        let mut transaction = self.begin().await?;
+        sqlx::query("delete from session where digest = $1")
+            .bind(&ended.0[..])
+            .execute(&mut *transaction)
+            .await?;
+        Ok(transaction.commit().await?)
+    }
+}

@@ -1,0 +1,106 @@
+//! What an order does, in one sentence: what pages and command line say before it is given.
+
+use crate::controller::Command;
+use crate::store::CancelAsk;
+use plans::plan::MovePlan;
+use plans::request::Mode;
+
+/// What an order does to one migration.
+///
+/// `asks` are the writers that it asks leave to cancel; `back` says that it was rolled back.
+#[must_use]
+pub fn effect(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bool) -> String {
+    match plan.mode {
+        Mode::Online => online(command, plan, asks, back),
+        Mode::Offline => offline(command, plan, asks, back),
+    }
+}
+
+/// What an order does to every migration of an operation that can take it.
+#[must_use]
+pub fn effect_on_all(command: Command) -> &'static str {
+    match command {
+        Command::Approve => {
+            "Each move cuts over as soon as it is verified, those that wait for it at once."
+        }
+        Command::ApproveCancel => {
+            "Ends the writers that keep cutovers from starting, each of those that were named."
+        }
+        Command::Pause => {
+            "Each move stops at its next safe point and keeps everything that was done."
+        }
+        Command::Resume => "Each move that was stopped goes on from where it is.",
+        Command::Retry => "Each step that waits for another attempt is tried at once.",
+        Command::Abort => {
+            "Takes back each move that has not flipped; its source keeps the keys. Moves that have flipped stay."
+        }
+        Command::Rollback => {
+            "Gives the keys of each flipped online move back to its source, with what was written since."
+        }
+        Command::Finish => {
+            "Deletes the old rows of each flipped move; it cannot be rolled back afterwards."
+        }
+    }
+}
+
+/// Where the keys are written to meanwhile.
+fn online(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bool) -> String {
+    let (source, target) = (&plan.moving.source, &plan.moving.target);
+    match command {
+        Command::Approve => format!(
+            "Writes to the moving keys are refused for some milliseconds, never over {} ms, then {target} owns them.",
+            plan.options.write_stop_budget_ms
+        ),
+        Command::ApproveCancel => {
+            let pids = asks.into_iter().flat_map(|ask| &ask.writers);
+            let pids: Vec<String> = pids.map(|writer| writer.pid.to_string()).collect();
+            format!(
+                "Ends the transactions of server process {} and rolls them back, so that the cutover can begin.",
+                pids.join(", ")
+            )
+        }
+        Command::Pause => {
+            "Stops at the next safe point and keeps everything that was done.".to_owned()
+        }
+        Command::Resume => "Goes on from where it stopped.".to_owned(),
+        Command::Retry => "Tries the step again at once, with all its attempts.".to_owned(),
+        Command::Abort => {
+            format!("Takes back everything that was created; {source} keeps the keys.")
+        }
+        Command::Rollback => {
+            format!("Gives the keys back to {source}, with what was written on {target} since.")
+        }
+        Command::Finish if back => {
+            format!(
+                "Drops the copy on {target} and everything that was created; {source} keeps the keys."
+            )
+        }
+        Command::Finish => {
+            format!("Deletes the old rows from {source}; no roll back is possible afterwards.")
+        }
+    }
+}
+
+/// What is different where the moving keys are read-only.
+fn offline(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bool) -> String {
+    let (source, target) = (&plan.moving.source, &plan.moving.target);
+    match command {
+        Command::Approve => {
+            format!(
+                "{target} owns the moving keys some milliseconds later, and takes writes again."
+            )
+        }
+        Command::Pause => {
+            "Stops at the next safe point; keys that are read-only stay so meanwhile.".to_owned()
+        }
+        Command::Abort => format!(
+            "Takes back everything that was created; {source} keeps the keys and takes writes again."
+        ),
+        Command::Finish => {
+            format!("Deletes the old rows, which nobody reads any more, from {source}.")
+        }
+        Command::Resume | Command::Retry | Command::Rollback | Command::ApproveCancel => {
+            online(command, plan, asks, back)
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! What a migration waits for, or is slowed by: the one answer that pages, command line and API give.
+
+use super::{MigrationView, StepView};
+use chrono::{DateTime, TimeDelta, Utc};
+use plans::render::bytes;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use plans::wire::LockWait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Kinds of reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitKind {
+    /// Somebody has to approve the cutover.
+    Approval,
+    /// Somebody has to let writers be ended.
+    Cancel,
+    /// Other migrations, the fleet, or hours come first.
+    Queue,
+    /// Somebody has paused it.
+    Paused,
+    /// Somebody has to mend what made it fail.
+    Failed,
+    /// The next attempt of a step is not due yet.
+    Retry,
+    /// No agent holds it.
+    Agent,
+    /// What the agent found on the shards that has to end first.
+    Gate,
+    /// A session of somebody else's holds a lock.
+    Lock,
+    /// Limits and signs of strain hold heavy work back.
+    Throttle,
+    /// The target is behind the source.
+    Lag,
+    /// Somebody has to end the hold.
+    Finish,
+}
+
+impl WaitKind {
+    /// The word in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Approval => "approval",
+            Self::Cancel => "cancel",
+            Self::Queue => "queue",
+            Self::Paused => "paused",
+            Self::Failed => "failed",
+            Self::Retry => "retry",
+            Self::Agent => "agent",
+            Self::Gate => "gate",
+            Self::Lock => "lock",
+            Self::Throttle => "throttle",
+            Self::Lag => "lag",
+            Self::Finish => "finish",
+        }
+    }
+}
+
+/// One reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Wait {
+    /// Which kind.
+    pub kind: WaitKind,
+    /// For what, as a part of "waits for …".
+    pub what: String,
+    /// Since when, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<DateTime<Utc>>,
+    /// Who or what is in the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<String>,
+    /// The command that ends it, where one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "waits for {}", self.what)?;
+        if let Some(since) = self.since {
+            write!(f, ", since {}", since.format("%Y-%m-%d %H:%M:%S UTC"))?;
+        }
+        if let Some(held_by) = &self.held_by {
+            write!(f, ", held by {held_by}")?;
+        }
+        if let Some(remedy) = &self.remedy {
+            write!(f, ": {remedy}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Every reason, what only a person can end first; figures of locks are of the moment `told`.
+pub(super) fn of(
+    view: &MigrationView,
+    since: Option<DateTime<Utc>>,
+    told: DateTime<Utc>,
+) -> Vec<Wait> {
+    let m = &view.summary;
+    if m.finished_at.is_some() {
+        return Vec::new();
+    }
+    let mut all: Vec<Wait> = person(view, since).into_iter().collect();
+    if rests(m.state) {
+        return all;
+    }
+    all.extend(retry(view));
+    let held = all
+        .iter()
+        .any(|wait| matches!(wait.kind, WaitKind::Queue | WaitKind::Retry));
+    let live = view.owner.as_ref().is_some_and(|owner| owner.live);
+    if !live {
+        all.extend((!held).then(|| agent(since)));
+        return all;
+    }
+    let running = view
+        .steps
+        .iter()
+        .find(|step| step.state == StepState::Running);
+    if let Some(step) = running {
+        all.extend(gate(step));
+        all.extend(lock(step, told));
+        all.extend(throttle(view, step));
+        all.extend(lag(view, step));
+    }
+    all
+}
+
+fn rests(state: MigrationState) -> bool {
+    matches!(state, MigrationState::Paused | MigrationState::Failed)
+}
+
+/// What somebody has to do.
+fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
+    let m = &view.summary;
+    let order = |command: &str| Some(format!("shardwright {command} {}", m.id));
+    let wait = |kind, what: String, held_by, remedy| {
+        Some(Wait {
+            kind,
+            what,
+            since,
+            held_by,
+            remedy,
+        })
+    };
+    let named = || m.waiting_for.clone();
+    match m.state {
+        MigrationState::Paused => wait(
+            WaitKind::Paused,
+            "somebody who lets it go on: it was paused".to_owned(),
+            None,
+            order("resume"),
+        ),
+        MigrationState::Failed => {
+            let failure = m.failure.as_ref();
+            let why = failure.map_or_else(String::new, |failure| failure.message.clone());
+            let what = format!("somebody who mends this: {why}");
+            wait(WaitKind::Failed, what, None, order("resume"))
+        }
+        MigrationState::Waiting if view.cancel.is_none() => {
+            wait(WaitKind::Approval, named()?, None, order("approve"))
+        }
+        MigrationState::Waiting
+        | MigrationState::Planned
+        | MigrationState::Running
+        | MigrationState::Unwinding
+        | MigrationState::Unwound
+        | MigrationState::Flipped
+        | MigrationState::Completed
+        | MigrationState::RolledBack => match named() {
+            Some(what) if view.cancel.is_some() => wait(
+                WaitKind::Cancel,
+                what,
+                writers(view),
+                order("approve-cancel"),
+            ),
+            Some(what) => wait(WaitKind::Queue, what, None, None),
+            None if holds(view) => wait(
+                WaitKind::Finish,
+                "somebody who ends the hold; until then the way back is open".to_owned(),
+                None,
+                order("finish"),
+            ),
+            None => None,
+        },
+    }
+}
+
+fn writers(view: &MigrationView) -> Option<String> {
+    let ask = view.cancel.as_ref()?;
+    let all = ask.writers.iter();
+    let named = all.map(|w| format!("process {} ({}, {})", w.pid, w.user, w.application));
+    Some(named.collect::<Vec<_>>().join(", "))
+}
+
+/// True while only the operator can end the hold.
+fn holds(view: &MigrationView) -> bool {
+    let holds = |step: &&StepView| {
+        matches!(step.kind, StepKind::Hold | StepKind::HoldBack) && step.state == StepState::Running
+    };
+    view.steps.iter().any(|step| holds(&step))
+        && view.hold_end.is_none()
+        && view.hold_ends_at.is_none()
+}
+
+fn retry(view: &MigrationView) -> Option<Wait> {
+    let step = view.steps.iter().find(|s| s.state == StepState::Backoff)?;
+    let failure = step.failure.as_ref()?;
+    let at = step
+        .next_at
+        .map_or_else(String::new, |at| at.format(" at %H:%M:%S UTC").to_string());
+    Some(Wait {
+        kind: WaitKind::Retry,
+        what: format!(
+            "the next attempt of {}{at}, {} of {} failed: {}",
+            step.id, step.attempt, view.plan.options.max_attempts, failure.message
+        ),
+        since: None,
+        held_by: None,
+        remedy: Some(format!("shardwright retry {}", view.summary.id)),
+    })
+}
+
+fn agent(since: Option<DateTime<Utc>>) -> Wait {
+    Wait {
+        kind: WaitKind::Agent,
+        what: "an agent that takes it".to_owned(),
+        since,
+        held_by: None,
+        remedy: Some("shardwright-agent --name NAME".to_owned()),
+    }
+}
+
+fn gate(step: &StepView) -> Option<Wait> {
+    let what = step.progress.as_ref()?.waiting_for.clone()?;
+    Some(Wait {
+        kind: WaitKind::Gate,
+        what,
+        since: None,
+        held_by: None,
+        remedy: None,
+    })
+}
+
+fn lock(step: &StepView, told: DateTime<Utc>) -> Option<Wait> {
+    let lock = step.progress.as_ref()?.lock.as_ref()?;
+    Some(Wait {
+        kind: WaitKind::Lock,
+        what: format!("a lock on {} of shard {}", lock.object, lock.shard),
+        since: lock.waited_ms.map(|ms| told - TimeDelta::milliseconds(ms)),
+        held_by: Some(holder(lock)),
+        remedy: None,
+    })
+}
+
+fn holder(lock: &LockWait) -> String {
+    if lock.holder == 0 {
+        return "a prepared transaction".to_owned();
+    }
+    let mut about = vec![lock.application.clone()];
+    about.extend((!lock.user.is_empty()).then(|| format!("role {}", lock.user)));
+    about.extend((!lock.state.is_empty()).then(|| lock.state.clone()));
+    about.extend(lock.open_ms.map(|ms| format!("open for {} s", ms / 1000)));
+    format!("server process {} ({})", lock.holder, about.join(", "))
+}
+
+fn throttle(view: &MigrationView, step: &StepView) -> Option<Wait> {
+    let slowed = step.progress.as_ref()?.slowed.as_ref()?;
+    Some(Wait {
+        kind: WaitKind::Throttle,
+        what: format!("its share of the shards, {}", slowed.sentence()),
+        since: None,
+        held_by: None,
+        remedy: Some(format!("shardwright set LIMIT {} VALUE", view.summary.id)),
+    })
+}
+
+/// Only where something waits for the stream.
+fn lag(view: &MigrationView, step: &StepView) -> Option<Wait> {
+    if !matches!(
+        step.kind,
+        StepKind::CatchUp | StepKind::Cutover | StepKind::Rollback
+    ) {
+        return None;
+    }
+    let stream = view.stream.as_ref()?;
+    let budget = i64::from(view.plan.options.write_stop_budget_ms);
+    (stream.lag_ms > budget).then(|| Wait {
+        kind: WaitKind::Lag,
+        what: format!(
+            "changes to be applied: {} ms and {} behind",
+            stream.lag_ms,
+            bytes(stream.lag_bytes)
+        ),
+        since: None,
+        held_by: Some(format!("the stream; the cutover begins below {budget} ms")),
+        remedy: None,
+    })
+}

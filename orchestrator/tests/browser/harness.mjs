@@ -1,0 +1,195 @@
+// What scenarios share: a browser whose pages are watched, and the words of the dashboard.
+//
+// DASHBOARD: where controllers are, as JSON. DASHBOARD_PICTURES: folder for screenshots.
+// Every test fails on an error in the console or of a page, on a request to another host, and on an answer that
+// refuses something, unless `refused` waited for it.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach } from "node:test";
+import { chromium } from "playwright-core";
+
+export const stage = JSON.parse(process.env.DASHBOARD);
+const pictures = process.env.DASHBOARD_PICTURES;
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+export const WIDE = { width: 1280, height: 900 };
+export const NARROW = { width: 390, height: 900 };
+/** Where controllers are; a request to any other host is a problem. */
+export const origins = new Set([stage.url, stage.locked?.url, ...(stage.states ?? []).map(({ url }) => url)]);
+// An answer that refuses is counted by its status; this is what the console says of the same.
+const REFUSED_IN_CONSOLE = /^Failed to load resource: the server responded with a status of/;
+
+mkdirSync(pictures, { recursive: true });
+export const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, args: FLAGS });
+const problems = [];
+
+afterEach(() => assert.deepEqual(problems.splice(0), [], "the pages have problems"));
+
+after(() => browser.close());
+
+/** A page of a new visitor; `allowed` is what its console may say. */
+export async function visit({ allowed = /^$/, ...options } = {}) {
+  const context = await browser.newContext({ viewport: WIDE, reducedMotion: "reduce", ...options });
+  context.setDefaultTimeout(60_000);
+  const page = await context.newPage();
+  watch(page, allowed);
+  return page;
+}
+
+function watch(page, allowed) {
+  page.on("pageerror", (error) => problems.push(`page error: ${error}`));
+  page.on("console", (message) => {
+    const text = message.text();
+    if (message.type() !== "error" || REFUSED_IN_CONSOLE.test(text) || allowed.test(text)) return;
+    problems.push(`console: ${text} (${message.location().url})`);
+  });
+  page.on("request", (request) => {
+    const { origin } = new URL(request.url());
+    if (!origins.has(origin)) problems.push(`foreign request: ${request.url()}`);
+  });
+  page.on("response", (response) => {
+    if (response.status() >= 400) problems.push(refusal(response));
+  });
+}
+
+const refusal = (response) => `refused with ${response.status()}: ${response.url()}`;
+
+/** Does something that must be refused with this status. */
+export async function refused(page, status, act) {
+  const answer = page.waitForResponse((response) => response.status() >= 400);
+  await act();
+  const response = await answer;
+  assert.equal(response.status(), status, response.url());
+  problems.splice(problems.indexOf(refusal(response)), 1);
+}
+
+/** A request of a split of `map` at `at`; `options` are YAML. */
+export const split = (map, { at = 501, options = "" } = {}) => `operation: split
+map: ${map}
+source: ${map}-a
+into:
+  - shard: ${map}-a
+    keys: { to: ${at} }
+  - shard: ${map}-b
+    keys: { from: ${at} }
+tables:
+  tenants: id
+  orders: tenant_id
+  order_items: tenant_id
+options: { ${options} }
+`;
+
+/** Types a request, reads the plan, applies it; returns the id that the address ends with. */
+export async function submit(page, url, request) {
+  await page.goto(`${url}/migrations/new`);
+  await page.fill("#request", request);
+  await page.click("#make");
+  await page.locator("pre.plan", { hasText: "Plan hash" }).waitFor();
+  await page.click("#apply");
+  await page.waitForURL(/\/(migrations|operations)\/m[a-z0-9]+$/);
+  return idOf(page);
+}
+
+export const idOf = (page) => new URL(page.url()).pathname.split("/").pop();
+
+/** The badge says that news come. */
+export const live = (page) => page.locator("#live[data-state=live]").waitFor();
+
+export const state = (page, name) => page.locator("#head h1 .mark", { hasText: name }).waitFor();
+
+export const step = (page, name, mark) => page.locator("#steps tr", {
+  has: page.locator(`th code:text-is("${name}")`), hasText: mark }).waitFor();
+
+/** Gives a grave order: opens its dialog and types the id. */
+export async function confirm(page, order) {
+  await page.click(`#do-${order}`);
+  await page.locator(`#confirm-${order}`).fill(idOf(page));
+  await page.locator(`#ask-${order} button`).click();
+}
+
+/** Approves the cutover and waits until the target has the keys. */
+export async function cutOver(page) {
+  await state(page, "waiting");
+  await confirm(page, "approve");
+  await state(page, "flipped");
+}
+
+/** Asks the API; the answer's JSON, which must come with this status. */
+export async function api(url, path, { status = 200, token, ...options } = {}) {
+  const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
+  const answer = await fetch(url + path, { headers, ...options });
+  const text = await answer.text();
+  assert.equal(answer.status, status, `${path}: ${text}`);
+  return text && JSON.parse(text);
+}
+
+export const post = (url, path, body, options) =>
+  api(url, path, { method: "POST", body: JSON.stringify(body), ...options });
+
+/** Looks at the page as it is at both widths, the wide one light and the narrow one dark, and keeps pictures. */
+export async function look(page, name) {
+  for (const [size, colorScheme] of [[NARROW, "dark"], [WIDE, "light"]]) {
+    const where = `${name} at ${size.width}, ${colorScheme}`;
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.setViewportSize(size);
+    await fits(page, where);
+    await isAccessible(page, where);
+    await page.screenshot({ path: join(pictures, `${name}-${size.width}-${colorScheme}.png`), fullPage: true });
+  }
+}
+
+/** One heading, a title, nothing too wide, nothing on top of another thing. */
+export async function fits(page, where) {
+  const seen = await page.evaluate(layout);
+  assert.equal(seen.headings, 1, `${where} has one h1`);
+  assert.match(seen.title, /. · Shardwright$|^Report of ./, `${where} has a title`);
+  assert.ok(seen.wide <= 0, `${where} is ${seen.wide} pixels too wide`);
+  assert.deepEqual(seen.overlaps, [], `${where}: things overlap`);
+}
+
+// Runs in the page. Parts of the page, controls, marks and cells stand beside each other, never on each other.
+function layout() {
+  const name = (element) => `${element.localName}${element.id && "#" + element.id} "${element.textContent.trim().slice(0, 30)}"`;
+  const box = (element) => element.getBoundingClientRect();
+  const shown = (element) => element.checkVisibility({ visibilityProperty: true }) && box(element).width > 1;
+  // What lies behind an open dialog is covered by it.
+  const page = document.querySelector("dialog[open]") ?? document;
+  const groups = [
+    [...page.querySelectorAll("main > *")],
+    [...page.querySelectorAll(".top > *")],
+    [...page.querySelectorAll("a, button, input, .mark, summary, select")]
+      .filter((element) => !element.parentElement.closest("a, button, .mark, summary, svg, .top")),
+    ...[...page.querySelectorAll("tbody tr")].map((row) => [...row.children]),
+  ];
+  const overlaps = [];
+  for (const group of groups) {
+    // A link that goes over two lines has two boxes.
+    const boxes = group.filter(shown).flatMap((element) => [...element.getClientRects()].map((box) => [element, box]));
+    boxes.forEach(([one, a], index) => {
+      for (const [other, b] of boxes.slice(index + 1)) {
+        const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (across > 1 && down > 1 && !one.contains(other)) overlaps.push(`${name(one)} and ${name(other)}`);
+      }
+    });
+  }
+  return {
+    headings: document.querySelectorAll("h1").length,
+    title: document.title,
+    wide: document.documentElement.scrollWidth - innerWidth,
+    overlaps,
+  };
+}
+
+/** No serious or critical finding of axe's `rules`, by default of all. What is evaluated is no script of the page's. */
+export async function isAccessible(page, where, rules) {
+  if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(AXE);
+  const options = { resultTypes: ["violations"], ...(rules && { runOnly: rules }) };
+  const { violations } = await page.evaluate((options) => axe.run(document, options), options);
+  const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  const told = grave.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(" ")).join(", ")}`);
+  assert.deepEqual(told, [], `${where}: axe`);
+}

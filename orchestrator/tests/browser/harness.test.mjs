@@ -1,0 +1,35 @@
+// The harness itself: what a page must not do is noticed.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fits, isAccessible, visit } from "./harness.mjs";
+
+const HEAD = "<html lang=en><head><title>It · Shardwright</title></head><body><main><h1>It</h1>";
+
+test("what does not fit a page is noticed", async () => {
+  const page = await visit();
+  for (const [html, said] of [
+    ["", undefined],
+    ["<h1>Again</h1>", /one h1/],
+    ["<p><svg width=2000 height=9></svg>", /pixels too wide/],
+    ["<p><button>One</button><button id=over>Two</button><style>#over { margin-left: -2em }</style>", /overlap/],
+    ["<table><tr><td><button>One</button><td>Two</table>", undefined],
+  ]) {
+    await page.setContent(HEAD + html);
+    if (said) await assert.rejects(fits(page, "it"), said, html);
+    else await fits(page, "it");
+  }
+  await page.setContent("<h1>It</h1>");
+  await assert.rejects(fits(page, "it"), /has a title/);
+  await page.context().close();
+});
+
+test("what not everybody can read is noticed", async () => {
+  const page = await visit();
+  await page.setContent(`${HEAD}<p>It is read.`);
+  await isAccessible(page, "it");
+  await page.setContent(`${HEAD}<p style="color: #ccc; background: #fff">It is not.`);
+  await assert.rejects(isAccessible(page, "it"), /color-contrast/);
+  await page.setContent(`${HEAD}<input>`);
+  await assert.rejects(isAccessible(page, "it", ["label"]), /label/);
+  await page.context().close();
+});

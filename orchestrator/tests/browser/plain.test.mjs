@@ -1,0 +1,44 @@
+// Everything can be read and ordered without JavaScript, by forms and links alone.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { idOf, look, split, stage, visit } from "./harness.mjs";
+
+/** Loads the page again until it shows the state. */
+async function until(page, name) {
+  const mark = page.locator("#head h1 .mark", { hasText: name });
+  for (const end = Date.now() + 60_000; Date.now() < end;) {
+    if (await mark.count()) return;
+    await page.reload();
+  }
+  assert.fail(`${page.url()} is not ${name}`);
+}
+
+test("a migration is submitted, approved and rolled back", async () => {
+  const page = await visit({ javaScriptEnabled: false });
+  await page.goto(stage.url);
+  await page.click("nav a:has-text('New migration')");
+  await page.selectOption("#choose", "merge");
+  await page.selectOption("#map", "plain");
+  await page.click("#example");
+  assert.match(await page.inputValue("#request"), /operation: merge/);
+  await page.fill("#request", split("plain"));
+  await page.click("#make");
+  await page.locator("pre.plan", { hasText: "Plan hash" }).waitFor();
+  await page.click("#apply");
+  await page.waitForURL(/\/migrations\/m[a-z0-9]+$/);
+  const id = idOf(page);
+  await page.locator("#live", { hasText: "as of loading" }).waitFor();
+  await until(page, "waiting");
+  await page.click("#do-approve");
+  await page.waitForURL(new RegExp(`/migrations/${id}/approve$`));
+  await page.fill("#confirm-approve", id);
+  await page.click("form button");
+  await until(page, "flipped");
+  await page.click("#do-rollback");
+  await page.waitForURL(new RegExp(`/migrations/${id}/rollback$`));
+  await page.fill("#confirm-rollback", id);
+  await page.fill("#reason-rollback", "a test of forms");
+  await page.click("form button");
+  await until(page, "rolled back");
+  await page.locator("#events", { hasText: "a test of forms" }).waitFor();
+});

@@ -1,0 +1,84 @@
+// What cannot be done is refused, and the page says why.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { idOf, live, look, post, refused, split, stage, state, submit, visit } from "./harness.mjs";
+
+let page;
+
+before(async () => { page = await visit(); });
+
+test("a request that is no YAML is answered with its place, and the cursor is there", async () => {
+  await page.goto(`${stage.url}/migrations/new`);
+  await page.fill("#request", split("busy").replace("source:", "  source:"));
+  await refused(page, 400, () => page.click("#make"));
+  await page.locator("#problem", { hasText: /Line 3, column \d+: no plan was made/ }).waitFor();
+  const line = await page.locator("#request").evaluate((area) => area.value.slice(0, area.selectionStart).split("\n").length);
+  assert.equal(line, 3);
+  assert.match(await page.inputValue("#request"), /map: busy/);
+  await look(page, "request-malformed");
+});
+
+test("a request that the map does not allow is answered with what is wrong", async () => {
+  await page.goto(`${stage.url}/migrations/new`);
+  await page.fill("#request", split("busy").replace("source: busy-a", "source: nowhere"));
+  await refused(page, 422, () => page.click("#make"));
+  await page.locator("#problem", { hasText: "nowhere" }).waitFor();
+});
+
+test("keys that move already are refused, and the plan stays to be queued", async () => {
+  const second = await visit();
+  await second.goto(`${stage.url}/migrations/new`);
+  await second.fill("#request", split("busy"));
+  await second.click("#make");
+  await second.locator("#apply").waitFor();
+  await submit(page, stage.url, split("busy"));
+  await refused(second, 409, () => second.click("#apply"));
+  const problem = second.locator("#problem", { hasText: "no plan was" });
+  await problem.filter({ hasText: idOf(page) }).waitFor();
+  await look(second, "request-refused");
+  await second.context().close();
+});
+
+test("an order that came too late says what the state is", async () => {
+  await live(page);
+  await state(page, "waiting");
+  const late = await visit();
+  await late.goto(page.url());
+  await late.locator("#do-pause").waitFor();
+  // A page without news keeps buttons of a state that has passed.
+  await late.context().setOffline(true);
+  await post(stage.url, `/api/v1/migrations/${idOf(page)}/abort`, { reason: "test" });
+  await state(page, "unwound");
+  await late.context().setOffline(false);
+  await refused(late, 409, () => late.evaluate(() => {
+    const form = document.createElement("form");
+    form.method = "post";
+    form.action = `${location.pathname}/pause`;
+    document.body.append(form);
+    form.submit();
+  }));
+  await late.locator("h1").waitFor();
+  assert.match(await late.locator("main").textContent(), /pause is not possible.*unwound/s);
+  await late.context().close();
+});
+
+test("a grave order with another id is not given", async () => {
+  const id = await submit(page, stage.url, split("busy", { at: 301 }));
+  await live(page);
+  await page.click("#do-abort");
+  const dialog = page.locator("#ask-abort");
+  await dialog.waitFor();
+  await look(page, "dialog-abort");
+  await dialog.locator("input[name=confirm]").fill("something else");
+  await dialog.locator("button").click();
+  assert.ok(await dialog.isVisible(), "the browser does not send another id");
+  await dialog.locator("[data-close]").click();
+  await dialog.waitFor({ state: "hidden" });
+  const plain = await visit({ javaScriptEnabled: false });
+  await plain.goto(`${stage.url}/migrations/${id}/abort`);
+  await plain.locator("#confirm-abort").evaluate((input) => input.removeAttribute("pattern"));
+  await plain.fill("#confirm-abort", "m0");
+  await refused(plain, 422, () => plain.click("form button"));
+  await plain.locator("[role=alert]", { hasText: "is not the id" }).waitFor();
+  await plain.context().close();
+});

@@ -1,0 +1,70 @@
+// What else an operator does with migrations: pause, resume, finish, several moves as one operation, compare maps.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { confirm, cutOver, idOf, live, look, split, stage, state, submit, visit } from "./harness.mjs";
+
+const MOVES = `operation: move
+map: tour
+moves:
+  - { source: tour-b, target: tour-a, keys: { from: 501, to: 600 } }
+  - { source: tour-b, target: tour-a, keys: { from: 600 } }
+tables: { tenants: id, orders: tenant_id, order_items: tenant_id }
+options: { moves_at_once: 1 }
+`;
+let page;
+
+before(async () => { page = await visit(); });
+
+test("the overview shows map and agent, and its first stop is the way past the head", async () => {
+  await page.goto(stage.url);
+  await live(page);
+  await page.locator("#agents .mark", { hasText: "connected" }).waitFor();
+  await page.locator("#maps", { hasText: "tour" }).waitFor();
+  await page.keyboard.press("Tab");
+  assert.equal(await page.locator(":focus").textContent(), "Skip to the content");
+});
+
+test("a migration is paused, resumed and finished", async () => {
+  await submit(page, stage.url, split("tour"));
+  await live(page);
+  await state(page, "waiting");
+  await page.click("#do-pause");
+  await state(page, "paused");
+  await page.locator("#events tr", { hasText: "migration paused" }).waitFor();
+  await look(page, "migration-paused");
+  await page.click("#do-resume");
+  await cutOver(page);
+  await confirm(page, "finish");
+  await state(page, "completed");
+  await look(page, "migration-completed");
+});
+
+test("several moves are one operation", async () => {
+  const id = await submit(page, stage.url, MOVES);
+  assert.match(page.url(), /operations/);
+  await live(page);
+  await page.locator("#moves tbody tr", { hasText: "waits: 1 other move" }).waitFor();
+  await look(page, "operation-running");
+  await page.locator("#head h1 .mark", { hasText: "waiting" }).waitFor();
+  await page.goto(stage.url);
+  await page.locator("#migrations tr.operation", { has: page.locator(`a[href="/operations/${id}"]`), hasText: "2 moves" }).waitFor();
+  await page.click(`#migrations a[href="/operations/${id}"]`);
+  await live(page);
+  await confirm(page, "approve");
+  await page.locator("#head", { hasText: "2 flipped" }).waitFor();
+  await confirm(page, "finish");
+  await page.locator("#head h1 .mark", { hasText: "completed" }).waitFor();
+  assert.equal(idOf(page), id);
+});
+
+test("two versions of a map are compared", async () => {
+  await page.goto(`${stage.url}/maps/tour`);
+  await live(page);
+  await page.click("#versions tbody a[href*='diff']");
+  await page.locator("h1", { hasText: "Version 3 → 4" }).waitFor();
+  await page.selectOption("#from", "1");
+  await page.selectOption("#to", "2");
+  await page.click(".choice button");
+  await page.locator("tbody tr", { hasText: "[501, ∞)" }).waitFor();
+  await look(page, "map-diff");
+});
