@@ -1,14 +1,14 @@
-//! Tells with the figures of a step whose lock it waits for.
+//! Tells with the figures of a step whose lock it waits for, and what its sessions execute.
 
 use std::convert::Infallible;
 use std::time::Duration;
 
-use plans::wire::LockWait;
+use plans::wire::{LockWait, Statement};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::owned::Context;
-use crate::pg::lock_wait;
 use crate::pg::lookout::Lookout;
+use crate::pg::{lock_wait, statements};
 
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -30,12 +30,17 @@ pub(crate) async fn watch(context: &Context) -> Infallible {
         ticks.tick().await;
         let [source, target] = &mut shards;
         let (here, there) = tokio::join!(look(context, source), look(context, target));
-        if let Some(seen) = here.or(there) {
+        let (here, there) = (here.unwrap_or_default(), there.unwrap_or_default());
+        if let Some(seen) = here.lock.or(there.lock) {
             told = Some((Instant::now(), seen));
         }
+        let statements = [here.statements, there.statements].concat();
         told = told.filter(|(at, _)| at.elapsed() < TOLD_FOR);
         let waits = told.as_ref().map(|(_, wait)| Box::new(wait.clone()));
-        context.owned.update(|progress| progress.lock = waits);
+        context.owned.update(|progress| {
+            progress.lock = waits;
+            progress.statements = statements;
+        });
     }
 }
 
@@ -44,12 +49,27 @@ struct Over<'a>(&'a Context);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
-        self.0.owned.update(|progress| progress.lock = None);
+        self.0.owned.update(|progress| {
+            progress.lock = None;
+            progress.statements.clear();
+        });
     }
 }
 
-async fn look(context: &Context, lookout: &mut Lookout) -> Option<LockWait> {
+/// What is seen on one shard.
+#[derive(Default)]
+struct Seen {
+    lock: Option<LockWait>,
+    statements: Vec<Statement>,
+}
+
+async fn look(context: &Context, lookout: &mut Lookout) -> Option<Seen> {
     let (migration, shard) = (&context.dispatch.migration, lookout.shard.name.clone());
-    let looked = lookout.look(async |session| lock_wait::look(session, migration, &shard).await);
-    looked.await.flatten()
+    let looked = lookout.look(async |session| {
+        Ok(Seen {
+            lock: lock_wait::look(session, migration, &shard).await?,
+            statements: statements::look(session, migration, &shard).await?,
+        })
+    });
+    looked.await
 }

@@ -102,5 +102,46 @@ function showPlace() {
   text.setSelectionRange(at, start + (lines[line - 1] ?? "").length);
 }
 
+// What is typed is looked at while it is typed: nothing is planned by that.
+function checkWhileTyping() {
+  const text = document.getElementById("request");
+  const check = document.getElementById("check");
+  if (!text || !check) return;
+  let timer, asked = 0;
+  text.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      const number = ++asked;
+      const form = new URLSearchParams(new FormData(text.form));
+      const answer = await fetch("/migrations/check", { method: "POST", body: form }).catch(() => null);
+      if (number !== asked || !answer?.ok) return;
+      swap(await answer.text());
+    }, 300);
+  });
+}
+
+// How long an attempt has been under way, beside the most that it may take.
+function countUp() {
+  for (const counter of document.querySelectorAll("[data-since]")) {
+    const ms = Math.max(0, Date.now() - Date.parse(counter.dataset.since));
+    counter.textContent = `, for ${ms.toLocaleString("en")} ms`;
+  }
+}
+
+// The theme is kept by this browser alone.
+function offerThemes() {
+  const choice = document.getElementById("theme-choice");
+  if (!choice) return;
+  document.getElementById("theme").hidden = false;
+  choice.value = theme();
+  choice.addEventListener("change", () => {
+    try { localStorage.setItem(THEME, choice.value); } catch { /* it holds for this page */ }
+    wear(choice.value);
+  });
+}
+
 if (badge) listen();
 showPlace();
+checkWhileTyping();
+offerThemes();
+if (document.querySelector("#switch")) setInterval(countUp, 50);

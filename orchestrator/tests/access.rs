@@ -198,6 +198,11 @@ async fn a_browser_is_sent_to_the_sign_in_and_back_and_stays_until_it_signs_out(
     }
     assert_eq!(browser.get("/migrations/new").await.status(), 403);
     let csrf = browser.csrf(&path).await;
+    for stale in ["", "csrf=", "csrf=0123"] {
+        let refused = browser.post("/sign-out", stale.to_owned()).await;
+        assert_eq!(refused.status(), 403, "{stale}");
+    }
+    assert_eq!(browser.get(&path).await.status(), 200);
     let out = browser.post("/sign-out", format!("csrf={csrf}")).await;
     assert_eq!(out.headers()["location"], "/sign-in");
     assert_eq!(browser.get(&path).await.status(), 303);

@@ -159,6 +159,22 @@ pub struct Progress {
     /// The lock that it waits for now, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Box<LockWait>>,
+    /// What its sessions execute on the shards at this moment, the longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statements: Vec<Statement>,
+}
+
+/// A statement that a session of the migration executes: it names tables and moving keys, never values of rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Statement {
+    /// The shard.
+    pub shard: ShardName,
+    /// What the session is for.
+    pub role: String,
+    /// Its beginning, with single spaces.
+    pub text: String,
+    /// How long it has run, milliseconds.
+    pub ms: i64,
 }
 
 /// A lock that a session of the migration waits for, and the session in its way whose transaction is the oldest.

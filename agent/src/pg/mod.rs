@@ -34,6 +34,7 @@ pub(crate) mod shard;
 pub(crate) mod snapshot;
 pub(crate) mod standby_names;
 pub(crate) mod standbys;
+pub(crate) mod statements;
 pub(crate) mod types;
 pub(crate) mod versions;
 pub mod visibility;

@@ -22,9 +22,13 @@ async fn a_lock_is_told_with_who_holds_it_until_it_is_free() {
     let wanted = step.batch_execute("begin; lock table public.item in share mode; commit");
     let seen = async {
         until("told", || async { owned.progress().lock.is_some() }).await;
-        let told = owned.progress().lock.expect("told");
+        let told = owned.progress();
         holder.batch_execute("rollback").await.expect("free");
         until("no more", || async { owned.progress().lock.is_none() }).await;
+        until("nothing", || async {
+            owned.progress().statements.is_empty()
+        })
+        .await;
         told
     };
     let told = tokio::select! {
@@ -35,6 +39,15 @@ async fn a_lock_is_told_with_who_holds_it_until_it_is_free() {
         }
     };
     let (holder, step) = (pid(&holder).await, pid(&step).await);
+    let executed = told.statements.first().expect("what is executed is told");
+    assert_eq!(executed.role, "step");
+    assert!(
+        executed
+            .text
+            .contains("lock table public.item in share mode")
+    );
+    assert!(executed.ms >= 0, "{executed:?}");
+    let told = told.lock.expect("told");
     assert_eq!((told.pid, told.holder), (step, holder), "{told:?}");
     assert_eq!(
         (told.object.as_str(), told.application.as_str()),

@@ -17,6 +17,8 @@ pub enum Need {
     Tell,
     /// To be an agent.
     Work,
+    /// To have a request looked at while it is written; nothing is kept of it.
+    Draft,
     /// To run migrations until their cutover.
     Operate,
     /// To decide about cutovers.
@@ -45,10 +47,11 @@ impl Need {
             | "/api/v1/operations/{id}/{command}"
             | "/migrations/{id}/{command}"
             | "/operations/{id}/{command}" => Self::of_command(last),
+            "/migrations/check" => Self::Draft,
             "/migrations/new" | "/migrations/plan" | "/api/v1/plans" | "/api/v1/doctor" => {
                 Self::Operate
             }
-            "/api/v1/tokens" => Self::Administer,
+            "/api/v1/tokens" | "/tokens" | "/tokens/{name}/revoke" => Self::Administer,
             _ if reads => Self::of_reading(pattern),
             "/migrations"
             | "/api/v1/migrations"
@@ -91,7 +94,9 @@ impl Need {
             Self::SeeMigration => role.is_for_people() || role == Role::Agent,
             Self::Tell => matches!(role, Role::Application | Role::Admin),
             Self::Work => matches!(role, Role::Agent | Role::Admin),
-            Self::Operate => matches!(role, Role::Operator | Role::Approver | Role::Admin),
+            Self::Draft | Self::Operate => {
+                matches!(role, Role::Operator | Role::Approver | Role::Admin)
+            }
             Self::Approve => matches!(role, Role::Approver | Role::Admin),
             Self::Administer => role == Role::Admin,
         }
@@ -149,6 +154,7 @@ mod tests {
             Need::SeeMigration,
             Need::Tell,
             Need::Work,
+            Need::Draft,
             Need::Operate,
             Need::Approve,
             Need::Administer,

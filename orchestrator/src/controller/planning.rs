@@ -95,6 +95,21 @@ impl Controller {
         Ok(planner::plan(&request, &map, outline, &surveys)?)
     }
 
+    /// What a request would move, as far as the map tells it; `None` where that takes a look at loads. Asks no agent.
+    ///
+    /// # Errors
+    /// A request that cannot be read or does not fit the map.
+    pub async fn sketch(&self, text: &str) -> Result<Option<Outline>, ControlError> {
+        let request = Request::parse(text)?;
+        let map = self.map(request.map()).await?;
+        if planner::needs(&request, &map).is_some() {
+            return Ok(None);
+        }
+        let shards = self.inner.store.shards().await?;
+        let fleet: Vec<ShardInfo> = shards.iter().map(ShardRecord::info).collect();
+        Ok(Some(planner::outline(&request, &map, &fleet, &[])?))
+    }
+
     /// The moves of a request, after a look at the loads where it asks for one.
     pub(super) async fn outlined(&self, request: &Request) -> Result<Outlined, ControlError> {
         let map = self.map(request.map()).await?;

@@ -3,6 +3,7 @@
 use super::marks::{self, Mark};
 use crate::view::StepView;
 use askama::Template;
+use plans::id::MigrationId;
 
 /// Width of a node and of the arrow behind it.
 const NODE: usize = 100;
@@ -12,6 +13,7 @@ const ARROW: usize = 14;
 #[derive(Template)]
 #[template(path = "graph.html")]
 pub(super) struct Graph {
+    migration: String,
     nodes: Vec<Node>,
     width: usize,
 }
@@ -26,8 +28,8 @@ struct Node {
 }
 
 impl Graph {
-    /// Draws `steps` in their order.
-    pub(super) fn new(steps: &[StepView]) -> Self {
+    /// Draws the steps of a migration in their order; each node leads to its step.
+    pub(super) fn new(id: &MigrationId, steps: &[StepView]) -> Self {
         let node = |(index, step): (usize, &StepView)| Node {
             x: index * (NODE + ARROW),
             name: step.id.to_string(),
@@ -42,6 +44,7 @@ impl Graph {
         };
         let nodes: Vec<Node> = steps.iter().enumerate().map(node).collect();
         Self {
+            migration: id.to_string(),
             width: (nodes.len() * (NODE + ARROW)).saturating_sub(ARROW).max(1),
             nodes,
         }

@@ -1,11 +1,11 @@
 //! Server-sent events for a page: event `fragment` with an element, for each one that is new or changed.
 
 use super::page::{Fragment, PageError};
-use super::{map, migration, operation, overview};
+use super::{agents, audit, map, migration, migrations, operation, overview};
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive, KeepAliveStream};
 use futures::stream::{BoxStream, StreamExt, unfold};
@@ -29,8 +29,12 @@ const RETRY: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 enum Subject {
     Overview,
+    Migrations(migrations::Asked),
     Operation(MigrationId),
-    Migration(MigrationId),
+    Migration(MigrationId, migration::Asked),
+    Switch(MigrationId),
+    Agents,
+    Audit(audit::Asked),
     Map(MapName),
 }
 
@@ -43,7 +47,13 @@ impl Subject {
         match self {
             Self::Overview => overview::fragments(controller, visitor).await,
             Self::Operation(id) => operation::fragments(controller, id, visitor).await,
-            Self::Migration(id) => migration::fragments(controller, id, visitor).await,
+            Self::Migrations(asked) => migrations::fragments(controller, asked, visitor).await,
+            Self::Migration(id, asked) => {
+                migration::fragments(controller, id, asked, visitor).await
+            }
+            Self::Switch(id) => migration::switch::fragments(controller, id, visitor).await,
+            Self::Agents => agents::fragments(controller).await,
+            Self::Audit(asked) => audit::fragments(controller, asked).await,
             Self::Map(name) => map::fragments(controller, name).await,
         }
     }
@@ -71,8 +81,45 @@ pub(super) async fn migration(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
+    Query(asked): Query<migration::Asked>,
 ) -> Result<Feed, PageError> {
-    feed(controller, visitor, Subject::Migration(MigrationId(id))).await
+    let subject = Subject::Migration(MigrationId(id), asked);
+    feed(controller, visitor, subject).await
+}
+
+/// News of a migration's switch.
+pub(super) async fn switch(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Result<Feed, PageError> {
+    feed(controller, visitor, Subject::Switch(MigrationId(id))).await
+}
+
+/// News of the list of migrations.
+pub(super) async fn migrations(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+    Query(asked): Query<migrations::Asked>,
+) -> Result<Feed, PageError> {
+    feed(controller, visitor, Subject::Migrations(asked)).await
+}
+
+/// News of the agents.
+pub(super) async fn agents(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Feed, PageError> {
+    feed(controller, visitor, Subject::Agents).await
+}
+
+/// News of the audit trail.
+pub(super) async fn audit(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+    Query(asked): Query<audit::Asked>,
+) -> Result<Feed, PageError> {
+    feed(controller, visitor, Subject::Audit(asked)).await
 }
 
 /// News of a map.

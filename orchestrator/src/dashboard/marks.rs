@@ -1,7 +1,9 @@
 //! States as an icon, a word and a tone: never by colour alone.
 
 use crate::controller::operations::OperationState;
+use crate::store::TokenRecord;
 use askama::Template;
+use chrono::{DateTime, Utc};
 use plans::failure::Severity;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
@@ -100,6 +102,20 @@ pub(super) fn of_agent(connected: bool) -> Mark {
 /// Something that a person should look at.
 pub(super) fn of_trouble(text: &'static str) -> Mark {
     mark("ask", EXCLAMATION, text)
+}
+
+/// Of a token.
+pub(super) fn of_token(token: &TokenRecord, now: DateTime<Utc>) -> Mark {
+    match (token.revoked_at, token.is_good(now)) {
+        (Some(_), _) => mark("quiet", CROSS, "revoked"),
+        (None, true) => mark("good", CHECK, "good"),
+        (None, false) => mark("quiet", DASH, "ended"),
+    }
+}
+
+/// Of an attempt that gave the keys to another shard.
+pub(super) fn flipped() -> Mark {
+    mark("good", FLAG, "flipped")
 }
 
 /// Of a mapping.

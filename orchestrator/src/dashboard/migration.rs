@@ -4,6 +4,8 @@ mod course;
 mod events;
 mod phases;
 mod ready;
+mod step;
+pub(super) mod switch;
 mod window;
 mod work;
 
@@ -18,7 +20,7 @@ use crate::controller::{ControlError, Controller, is_missing};
 use crate::view::{MigrationView, StepView, Wait, WaitKind};
 use askama::Template;
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::Utc;
 use course::Course;
@@ -35,18 +37,39 @@ use plans::step::StepKind;
 use plans::step::copy::Copied;
 use plans::step::verify::Verified;
 use ready::Ready;
+use serde::Deserialize;
 use serde_json::Value;
+use step::Panel;
 use window::Windows;
 use work::{Stream, Tables};
+
+/// What stands in the address.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    /// The step that is looked at; empty: none.
+    step: String,
+}
+
+impl Asked {
+    fn query(&self) -> String {
+        if self.step.is_empty() {
+            return String::new();
+        }
+        let mut query = form_urlencoded::Serializer::for_suffix("?".to_owned(), 1);
+        query.append_pair("step", &self.step).finish()
+    }
+}
 
 /// The page; the id of an operation of several moves leads to the operation.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
+    Query(asked): Query<Asked>,
 ) -> Result<Response, PageError> {
     let id = MigrationId(id);
-    let fragments = match fragments(&controller, &id, &visitor).await {
+    let fragments = match fragments(&controller, &id, &asked, &visitor).await {
         Err(error) if is_missing(&error) && controller.operation(&id).await.is_ok() => {
             return Ok(Redirect::to(&format!("/operations/{id}")).into_response());
         }
@@ -54,7 +77,7 @@ pub(super) async fn show(
     };
     let page = Page {
         title: format!("Migration {id}"),
-        live: Some(format!("/live/migrations/{id}")),
+        live: Some(format!("/live/migrations/{id}{}", asked.query())),
         fragments,
         visitor: Some(visitor),
     };
@@ -65,32 +88,39 @@ pub(super) async fn show(
 pub(super) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
+    asked: &Asked,
     visitor: &Visitor,
 ) -> Result<Vec<Fragment>, ControlError> {
     let snapshot = controller.load(id).await?;
     let figures = controller.figures(id);
-    let events = Events::read(controller, id).await?;
+    let events = events::read(controller, id).await?;
     let course = Course::read(controller, id).await?;
     let operation = controller.operation(&snapshot.migration.operation).await?;
     let mut view = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
     tell_offline_hold(&mut view);
     let steps = Steps {
+        migration: id.to_string(),
         rows: view.steps.iter().map(step_row).collect(),
     };
-    Ok(vec![
+    let panel = Panel::new(&view, &snapshot, &events, &asked.step);
+    let panel = panel.map(|panel| Fragment::new("step", &panel));
+    let mut fragments = vec![
         Fragment::new("head", &Head::new(&view)),
         Fragment::new("phases", &Phases::new(&view)),
         Fragment::new("orders", &Orders::new(&snapshot, visitor)),
         Fragment::new("ready", &Ready::new(&view)),
-        Fragment::new("graph", &Graph::new(&view.steps)),
+        Fragment::new("graph", &Graph::new(id, &view.steps)),
         Fragment::new("tables", &Tables::new(&view)),
         Fragment::new("stream", &Stream::new(&view)),
         Fragment::new("course", &course),
         Fragment::new("windows", &Windows::new(&view)),
         Fragment::new("steps", &steps),
-        Fragment::new("events", &events),
+        Fragment::new("events", &Events::new(id, &events)),
         Fragment::new("plan", &PlanText::new(&operation.plan)),
-    ])
+    ];
+    let behind = fragments.iter().position(|fragment| fragment.id == "graph");
+    fragments.splice(behind.map_or(0..0, |graph| graph + 1..graph + 1), panel);
+    Ok(fragments)
 }
 
 /// Offline nothing keeps the old copy in step, so that its hold is another one.
@@ -215,6 +245,7 @@ fn retrying(view: &MigrationView) -> Option<Retrying> {
 #[derive(Template)]
 #[template(path = "migration/steps.html")]
 struct Steps {
+    migration: String,
     rows: Vec<StepRow>,
 }
 

@@ -4,7 +4,9 @@
 //! Handlers ask the controller as the API's do. Every page and order works without JavaScript.
 //! Absent: status codes (`api` has them), assets of other hosts, inline scripts and styles.
 
+mod agents;
 mod assets;
+mod audit;
 mod bars;
 pub(crate) mod figures;
 mod graph;
@@ -12,6 +14,7 @@ mod live;
 mod map;
 mod marks;
 mod migration;
+mod migrations;
 mod open;
 mod operation;
 mod orders;
@@ -21,6 +24,7 @@ mod reference;
 mod request;
 pub(crate) mod sentence;
 mod sign_in;
+mod tokens;
 
 use crate::api::{Refused, hand_on};
 use crate::controller::Controller;
@@ -49,10 +53,12 @@ const HEADERS: [(HeaderName, &str); 4] = [
 pub fn routes(controller: Controller) -> Router {
     Router::new()
         .route("/", get(overview::show))
-        .route("/migrations", post(request::apply).get(to_overview))
+        .route("/migrations", post(request::apply).get(migrations::show))
+        .route("/migrations/check", post(request::check).get(to_request))
         .route("/migrations/new", get(request::show))
         .route("/migrations/plan", post(request::plan).get(to_request))
         .route("/migrations/{id}", get(migration::show))
+        .route("/migrations/{id}/switch", get(migration::switch::show))
         .route(
             "/migrations/{id}/{command}",
             get(orders::confirm).post(orders::give),
@@ -67,9 +73,20 @@ pub fn routes(controller: Controller) -> Router {
         .route("/sign-out", post(sign_in::end))
         .route("/maps/{name}", get(map::show))
         .route("/maps/{name}/diff", get(map::compare))
+        .route("/agents", get(agents::show))
+        .route("/audit", get(audit::show))
+        .route("/tokens", get(tokens::show).post(tokens::create))
+        .route(
+            "/tokens/{name}/revoke",
+            get(tokens::confirm).post(tokens::revoke),
+        )
         .route("/live/overview", get(live::overview))
+        .route("/live/migrations", get(live::migrations))
+        .route("/live/agents", get(live::agents))
+        .route("/live/audit", get(live::audit))
         .route("/live/operations/{id}", get(live::operation))
         .route("/live/migrations/{id}", get(live::migration))
+        .route("/live/migrations/{id}/switch", get(live::switch))
         .route("/live/maps/{name}", get(live::map))
         .route("/assets/{file}", get(assets::show))
         .route("/favicon.ico", get(assets::favicon))
@@ -102,10 +119,6 @@ pub(crate) fn refused(refused: Refused) -> Response {
     let mut response = page::PageError::from(refused).into_response();
     protect(&mut response);
     response
-}
-
-async fn to_overview() -> Redirect {
-    Redirect::to("/")
 }
 
 /// A plan is the answer to a form; without the form there is only the way back to it.

@@ -37,9 +37,28 @@ pub(super) struct Order {
     first: bool,
     /// What its form carries.
     csrf: String,
+    /// It was asked for on the page of the switch, and leads back there.
+    on_switch: bool,
 }
 
 impl Order {
+    /// The order that takes a token back.
+    pub(super) fn revoke(name: &str, visitor: &Visitor) -> Self {
+        Self {
+            id: name.to_owned(),
+            whose: "token",
+            name: "revoke",
+            label: "Revoke",
+            effect: format!(
+                "Who shows the token of {name} is refused from now on, and browsers that signed in with it are signed out."
+            ),
+            grave: true,
+            first: false,
+            csrf: visitor.csrf.clone().unwrap_or_default(),
+            on_switch: false,
+        }
+    }
+
     fn new(command: Command, m: &Migration, visitor: &Visitor) -> Self {
         let back = m.map_version_back.is_some();
         let effect = effect(command, &m.plan, m.cancel.as_ref(), back);
@@ -72,17 +91,30 @@ impl Order {
             grave: is_grave(command),
             first: matches!(command, Command::Approve | Command::Resume),
             csrf: visitor.csrf.clone().unwrap_or_default(),
+            on_switch: false,
         }
     }
 
-    /// Where the migration or operation is shown; the order's form is below it.
+    /// Below it is the order's form.
     fn path(&self) -> String {
         format!("/{}s/{}", self.whose, self.id)
     }
 
+    /// What is shown once it was given, or was left.
+    pub(super) fn back(&self) -> String {
+        match self.whose {
+            "token" => "/tokens".to_owned(),
+            _ if self.on_switch => format!("{}/switch", self.path()),
+            _ => self.path(),
+        }
+    }
+
     /// The same order on the command line.
     fn line(&self) -> String {
-        format!("shardwright {} {}", self.name, self.id)
+        match self.whose {
+            "token" => format!("shardwright token {} {}", self.name, self.id),
+            _ => format!("shardwright {} {}", self.name, self.id),
+        }
     }
 
     /// The class of its button.
@@ -116,6 +148,15 @@ pub(super) struct Orders {
 }
 
 impl Orders {
+    /// What of it concerns the switch, which leads back to its page.
+    pub(super) fn of_switch(snapshot: &Snapshot, visitor: &Visitor) -> Self {
+        let mut all = Self::new(snapshot, visitor);
+        for order in &mut all.orders {
+            order.on_switch = true;
+        }
+        all
+    }
+
     /// What may be ordered now.
     pub(super) fn new(snapshot: &Snapshot, visitor: &Visitor) -> Self {
         let m = &snapshot.migration;
@@ -160,10 +201,13 @@ pub(super) struct Given {
     /// Why.
     #[serde(default)]
     reason: String,
+    /// `switch` where it was asked for on that page.
+    #[serde(default)]
+    back: String,
 }
 
 impl Given {
-    fn reason(&self) -> Option<&str> {
+    pub(super) fn reason(&self) -> Option<&str> {
         Some(self.reason.trim()).filter(|reason| !reason.is_empty())
     }
 }
@@ -190,8 +234,9 @@ pub(super) async fn give(
     let command = parse(&command)?;
     let id = MigrationId(id);
     let snapshot = controller.load(&id).await?;
-    let order = Order::new(command, &snapshot.migration, &visitor);
-    let path = order.path();
+    let mut order = Order::new(command, &snapshot.migration, &visitor);
+    order.on_switch = given.back == "switch";
+    let path = order.back();
     if let Some(again) = unconfirmed(order, &given, &visitor) {
         return Ok(again);
     }
@@ -202,7 +247,7 @@ pub(super) async fn give(
 }
 
 /// The page that asks again where the typed id is another one.
-fn unconfirmed(order: Order, given: &Given, visitor: &Visitor) -> Option<Response> {
+pub(super) fn unconfirmed(order: Order, given: &Given, visitor: &Visitor) -> Option<Response> {
     if !order.grave || given.confirm.trim() == order.id {
         return None;
     }
@@ -212,7 +257,7 @@ fn unconfirmed(order: Order, given: &Given, visitor: &Visitor) -> Option<Respons
     Some((status, page).into_response())
 }
 
-fn ask(order: Order, wrong: Option<String>, visitor: Visitor) -> Page {
+pub(super) fn ask(order: Order, wrong: Option<String>, visitor: Visitor) -> Page {
     let title = format!("{} {}", order.label, order.id);
     Page::still(&title, &Confirm { order, wrong }, Some(visitor))
 }

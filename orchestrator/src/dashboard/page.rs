@@ -56,6 +56,22 @@ impl Page {
         self.visitor.as_ref().is_none_or(|v| v.may(Need::Operate))
     }
 
+    /// Whether it leads to the tokens.
+    fn may_administer(&self) -> bool {
+        self.visitor
+            .as_ref()
+            .is_some_and(|v| v.may(Need::Administer))
+    }
+
+    /// What marks the place in the navigation that is shown.
+    fn here(&self, title: &str) -> &'static str {
+        if self.title == title {
+            " aria-current=\"page\""
+        } else {
+            ""
+        }
+    }
+
     /// Who is signed in, and what ends that.
     fn signed_in(&self) -> Option<(&Visitor, &str)> {
         let visitor = self.visitor.as_ref()?;
@@ -68,6 +84,10 @@ impl Page {
 
     fn script(&self) -> String {
         assets::address("dashboard.js")
+    }
+
+    fn theme(&self) -> String {
+        assets::address("theme.js")
     }
 
     fn icon(&self) -> String {

@@ -1,5 +1,6 @@
 //! A new migration: the request is typed, the plan is read, exactly that plan is applied.
 
+mod check;
 mod examples;
 
 use super::figures::{bytes, count};
@@ -13,6 +14,7 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
+pub(super) use check::check;
 use examples::Example;
 use plans::failure::Finding;
 use plans::plan::{Plan, PlannedMove, TargetState};

@@ -69,12 +69,26 @@ pub(super) async fn begin(
     Ok((AppendHeaders(cookie), to).into_response())
 }
 
-/// Ends the session of the cookie.
+/// What the form carries.
+#[derive(Debug, Deserialize)]
+pub(super) struct Leaving {
+    #[serde(default)]
+    csrf: String,
+}
+
+/// Ends the session of the cookie, where the form is one of it.
 pub(super) async fn end(
     State(controller): State<Controller>,
     headers: HeaderMap,
+    request: Request,
 ) -> Result<Response, PageError> {
+    let Ok(Form(leaving)) = Form::<Leaving>::from_request(request, &()).await else {
+        return Err(Refused::Form.into());
+    };
     if let Some(cookie) = cookie(&headers) {
+        if leaving.csrf != cookie.csrf() {
+            return Err(Refused::Form.into());
+        }
         controller.sign_out(&cookie).await?;
     }
     let over = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");

@@ -6,6 +6,7 @@
 mod fixture;
 mod maps;
 mod operations;
+mod pages;
 
 use fixture::{Dashboard, failure};
 use futures::StreamExt;
@@ -35,6 +36,15 @@ fn state(state: State, ownership: Ownership) -> impl FnOnce(&mut Snapshot) {
 fn step(snapshot: &mut Snapshot, kind: StepKind) -> &mut Step {
     let mut steps = snapshot.steps.iter_mut();
     steps.find(|step| step.kind == kind).unwrap()
+}
+
+/// Held by process `i1` of agent `x`, whose lease lasts.
+fn hold(snapshot: &mut Snapshot) {
+    snapshot.migration.owner = Some(Owner {
+        agent: AgentName::from("x"),
+        instance: InstanceId::from("i1"),
+    });
+    snapshot.lease_until = Some(chrono::Utc::now() + chrono::TimeDelta::seconds(60));
 }
 
 /// The orders whose buttons are on the page.
@@ -325,7 +335,9 @@ async fn every_example_fits_the_map_and_a_plan_needs_an_agent() {
         };
         let dashboard = Dashboard::with(known).await;
         let form = dashboard.page("/migrations/new").await;
-        let values = form.split("<option value=\"").skip(1);
+        let choice = form.split("id=\"choose\"").nth(1).unwrap();
+        let choice = choice.split("</select>").next().unwrap();
+        let values = choice.split("<option value=\"").skip(1);
         let examples: Vec<&str> = values.map(|rest| rest.split('"').next().unwrap()).collect();
         assert_eq!(examples.len(), 8, "{form}");
         for example in examples {

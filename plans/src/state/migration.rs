@@ -109,6 +109,20 @@ impl MigrationState {
         }
     }
 
+    /// Every state, in the order of a life.
+    pub const ALL: [Self; 10] = [
+        Self::Planned,
+        Self::Running,
+        Self::Waiting,
+        Self::Paused,
+        Self::Failed,
+        Self::Unwinding,
+        Self::Unwound,
+        Self::Flipped,
+        Self::Completed,
+        Self::RolledBack,
+    ];
+
     /// The name in SQL, JSON and on screens.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -129,20 +143,7 @@ impl MigrationState {
     /// The state called `name`.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        [
-            Self::Planned,
-            Self::Running,
-            Self::Waiting,
-            Self::Paused,
-            Self::Failed,
-            Self::Unwinding,
-            Self::Unwound,
-            Self::Flipped,
-            Self::Completed,
-            Self::RolledBack,
-        ]
-        .into_iter()
-        .find(|state| state.name() == name)
+        Self::ALL.into_iter().find(|state| state.name() == name)
     }
 }
 

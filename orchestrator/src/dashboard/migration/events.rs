@@ -32,27 +32,36 @@ struct Row {
 }
 
 impl Events {
-    /// Reads the journal of a migration.
-    pub(super) async fn read(
-        controller: &Controller,
-        id: &MigrationId,
-    ) -> Result<Self, ControlError> {
-        let events = controller.store().events(id, 0, READ).await?;
+    /// The newest of `events`, the journal of a migration.
+    pub(super) fn new(id: &MigrationId, events: &[Event]) -> Self {
         let mut shown = events.iter().rev().take(SHOWN).map(row);
-        Ok(Self {
+        Self {
             newest: shown.by_ref().take(NEWEST).collect(),
             older: shown.collect(),
             hidden: events.len().saturating_sub(SHOWN),
             id: id.to_string(),
-        })
+        }
     }
+}
+
+/// The journal of a migration, oldest first.
+pub(super) async fn read(
+    controller: &Controller,
+    id: &MigrationId,
+) -> Result<Vec<Event>, ControlError> {
+    Ok(controller.store().events(id, 0, READ).await?)
+}
+
+/// What happened, in words.
+pub(super) fn what(event: &Event) -> String {
+    event.kind.replace(['.', '_'], " ")
 }
 
 fn row(event: &Event) -> Row {
     Row {
         seq: event.seq,
         at: moment(event.at),
-        what: event.kind.replace(['.', '_'], " "),
+        what: what(event),
         step: event
             .step
             .as_ref()
@@ -63,7 +72,7 @@ fn row(event: &Event) -> Row {
 }
 
 /// The data's fields as `name value`; a failure by its message.
-fn details(data: &Value) -> String {
+pub(super) fn details(data: &Value) -> String {
     let Value::Object(fields) = data else {
         return String::new();
     };

@@ -17,6 +17,7 @@ use plans::step::verify::Verified;
 #[derive(Template)]
 #[template(path = "migration/ready.html")]
 pub(super) struct Ready {
+    id: String,
     items: Vec<Item>,
     ready: bool,
 }
@@ -41,7 +42,11 @@ impl Ready {
             Vec::new()
         };
         let ready = items.iter().all(|item| item.mark.tone == "good");
-        Self { items, ready }
+        Self {
+            id: view.summary.id.to_string(),
+            items,
+            ready,
+        }
     }
 }
 

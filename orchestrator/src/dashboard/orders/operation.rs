@@ -66,7 +66,7 @@ pub(in crate::dashboard) async fn give_all(
     let command = parse(&command)?;
     let id = MigrationId(id);
     let order = order(&controller.operation(&id).await?, command, &visitor);
-    let path = order.path();
+    let path = order.back();
     if let Some(again) = unconfirmed(order, &given, &visitor) {
         return Ok(again);
     }

@@ -1,16 +1,12 @@
 //! The agents: which speak, and what they hold.
 
+use super::super::agents::{COMMAND, is_connected};
 use super::super::figures::moment;
 use super::super::marks::{self, Mark};
 use super::super::open::Open;
 use crate::store::AgentRecord;
 use askama::Template;
-use chrono::{DateTime, TimeDelta, Utc};
-
-/// An agent speaks every second; after this long it is missed.
-const SILENT: TimeDelta = TimeDelta::seconds(10);
-/// How an agent is started.
-pub(super) const AGENT_COMMAND: &str = "shardwright-agent --name agent-1";
+use chrono::{DateTime, Utc};
 
 /// All agents that ever spoke.
 #[derive(Template)]
@@ -32,7 +28,7 @@ impl Agents {
     /// The agents at `now`, with those of `open` that they hold.
     pub(super) fn new(agents: &[AgentRecord], open: &[Open], now: DateTime<Utc>) -> Self {
         let agent = |agent: &AgentRecord| {
-            let connected = now - agent.last_seen < SILENT;
+            let connected = is_connected(agent, now);
             let views = open.iter().map(|open| &open.view);
             let held = views.filter(|view| {
                 let owner = view.owner.as_ref();
@@ -48,7 +44,7 @@ impl Agents {
         };
         Self {
             rows: agents.iter().map(agent).collect(),
-            command: AGENT_COMMAND,
+            command: COMMAND,
         }
     }
 

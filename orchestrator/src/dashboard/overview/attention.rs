@@ -1,9 +1,10 @@
 //! What waits for a person, with the command that helps.
 
+use super::super::agents::COMMAND;
 use super::super::marks::{self, Mark};
 use super::super::open::Open;
 use super::super::sentence::{holds, of_view};
-use super::agents::{AGENT_COMMAND, Agents};
+use super::agents::Agents;
 use crate::view::MigrationView;
 use askama::Template;
 use plans::inspection::reconcile::Finding;
@@ -170,6 +171,6 @@ fn no_agent(open: &[Open]) -> Item {
         title: "No agent is connected".to_owned(),
         text: format!("Nothing moves on until one is; {meanwhile}"),
         hint: None,
-        command: AGENT_COMMAND.to_owned(),
+        command: COMMAND.to_owned(),
     }
 }

@@ -1,0 +1,127 @@
+//! The agents: which speak, what each holds and does for it now.
+
+use super::figures::{bytes, count, moment, seconds};
+use super::marks::{self, Mark};
+use super::page::{Fragment, Page, PageError};
+use super::sentence::current;
+use crate::access::Visitor;
+use crate::controller::{ControlError, Controller};
+use crate::store::{AgentRecord, Snapshot};
+use crate::view::MigrationView;
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// An agent speaks every second; after this long it is missed.
+const SILENT: TimeDelta = TimeDelta::seconds(10);
+/// How an agent is started.
+pub(super) const COMMAND: &str = "shardwright-agent --name agent-1";
+
+/// Whether the agent can be heard at `now`.
+pub(super) fn is_connected(agent: &AgentRecord, now: DateTime<Utc>) -> bool {
+    now - agent.last_seen < SILENT
+}
+
+#[derive(Template)]
+#[template(path = "agents/list.html")]
+struct Agents {
+    rows: Vec<Row>,
+    /// Migrations that no agent holds although one could.
+    orphans: Vec<String>,
+    command: String,
+}
+
+struct Row {
+    name: String,
+    mark: Mark,
+    instance: String,
+    held: Vec<Held>,
+    last_seen: String,
+}
+
+/// A migration that an agent holds.
+struct Held {
+    id: String,
+    what: String,
+    step: String,
+    rate: String,
+    lease: String,
+}
+
+/// The page.
+pub(super) async fn show(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Page, PageError> {
+    Ok(Page {
+        title: "Agents".to_owned(),
+        live: Some("/live/agents".to_owned()),
+        fragments: fragments(&controller).await?,
+        visitor: Some(visitor),
+    })
+}
+
+/// Its parts as they are now.
+pub(super) async fn fragments(controller: &Controller) -> Result<Vec<Fragment>, ControlError> {
+    let now = Utc::now();
+    let agents = controller.store().agents().await?;
+    let unfinished = controller.store().unfinished().await?;
+    let rows = agents
+        .iter()
+        .map(|agent| row(controller, agent, &unfinished, now));
+    let orphans = unfinished
+        .iter()
+        .filter(|snapshot| snapshot.running().is_some() && snapshot.live_owner(now).is_none());
+    let page = Agents {
+        rows: rows.collect(),
+        orphans: orphans.map(|s| s.migration.id.to_string()).collect(),
+        command: format!("{COMMAND} --controller {}", controller.url()),
+    };
+    Ok(vec![Fragment::new("agents", &page)])
+}
+
+fn row(
+    controller: &Controller,
+    agent: &AgentRecord,
+    unfinished: &[std::sync::Arc<Snapshot>],
+    now: DateTime<Utc>,
+) -> Row {
+    let own = unfinished.iter().filter(|snapshot| {
+        let owner = snapshot.live_owner(now);
+        owner.is_some_and(|owner| owner.instance == agent.instance)
+    });
+    Row {
+        name: agent.name.to_string(),
+        mark: marks::of_agent(is_connected(agent, now)),
+        instance: agent.instance.to_string(),
+        held: own
+            .map(|snapshot| held(controller, snapshot, now))
+            .collect(),
+        last_seen: moment(agent.last_seen),
+    }
+}
+
+fn held(controller: &Controller, snapshot: &Snapshot, now: DateTime<Utc>) -> Held {
+    let m = &snapshot.migration;
+    let figures = controller.figures(&m.id);
+    let view = MigrationView::new(snapshot, figures.as_ref(), now);
+    let step = current(&view);
+    let progress = step.and_then(|step| step.progress.as_ref());
+    let rate = progress.filter(|p| p.rows_per_second > 0.0).map(|p| {
+        let left = p.eta_seconds.map(|eta| format!(", {} left", seconds(eta)));
+        format!(
+            "{} rows/s, {}/s{}",
+            count(p.rows_per_second as i64),
+            bytes(p.bytes_per_second as i64),
+            left.unwrap_or_default()
+        )
+    });
+    Held {
+        id: m.id.to_string(),
+        what: format!("{} → {}", m.plan.moving.source, m.plan.moving.target),
+        step: step.map_or_else(String::new, |step| step.id.to_string()),
+        rate: rate.unwrap_or_default(),
+        lease: snapshot.lease_until.map(moment).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,159 @@
+//! One step beside the others: attempts, its error, the next attempt, what it executes, who holds it, its journal.
+
+use super::super::figures::{bytes, count, millis, moment, seconds};
+use super::super::marks::{self, Mark};
+use crate::store::{Event, Snapshot};
+use crate::view::{MigrationView, StepView};
+use askama::Template;
+use chrono::Utc;
+use plans::failure::{Failure, RetryClass};
+use plans::state::step::StepState;
+use plans::wire::Progress;
+
+/// Lines of its journal, the newest.
+const LINES: usize = 20;
+
+/// The panel.
+#[derive(Template)]
+#[template(path = "migration/step.html")]
+pub(super) struct Panel {
+    migration: String,
+    name: String,
+    summary: String,
+    mark: Mark,
+    attempts: String,
+    epoch: String,
+    began: Option<String>,
+    took: Option<String>,
+    next: Option<String>,
+    holder: Option<String>,
+    lease: Option<String>,
+    failure: Option<Failed>,
+    doing: Vec<String>,
+    waits: Vec<String>,
+    statements: Vec<Executed>,
+    lines: Vec<Line>,
+    hidden: usize,
+}
+
+struct Failed {
+    failure: Failure,
+    again: &'static str,
+}
+
+/// A statement on a shard.
+struct Executed {
+    place: String,
+    text: String,
+}
+
+struct Line {
+    at: String,
+    what: String,
+    details: String,
+}
+
+impl Panel {
+    /// The step called `name`, if the migration has it; `events` are its journal.
+    pub(super) fn new(
+        view: &MigrationView,
+        snapshot: &Snapshot,
+        events: &[Event],
+        name: &str,
+    ) -> Option<Self> {
+        let step = view.steps.iter().find(|step| step.id.as_str() == name)?;
+        let running = step.state == StepState::Running;
+        let owner = view.owner.as_ref().filter(|owner| running && owner.live);
+        let own = |event: &&Event| event.step.as_ref() == Some(&step.id);
+        let progress = step.progress.as_ref().filter(|_| running);
+        let all = events.iter().filter(own).count();
+        Some(Self {
+            migration: view.summary.id.to_string(),
+            name: step.id.to_string(),
+            summary: step.summary.clone(),
+            mark: marks::of_step(step.state),
+            attempts: format!("{} of {}", step.attempt, view.plan.options.max_attempts),
+            epoch: step.epoch.to_string(),
+            began: step.started_at.map(moment),
+            took: took(step),
+            next: step
+                .next_at
+                .filter(|_| step.state == StepState::Backoff)
+                .map(moment),
+            holder: owner.map(|owner| format!("{}, process {}", owner.agent, owner.instance)),
+            lease: owner.and(snapshot.lease_until).map(moment),
+            failure: step.failure.clone().map(failed),
+            doing: progress.map(doing).unwrap_or_default(),
+            waits: if running || step.state == StepState::Backoff {
+                view.waits.iter().map(ToString::to_string).collect()
+            } else {
+                Vec::new()
+            },
+            statements: progress.map(executed).unwrap_or_default(),
+            lines: events
+                .iter()
+                .rev()
+                .filter(own)
+                .take(LINES)
+                .map(line)
+                .collect(),
+            hidden: all.saturating_sub(LINES),
+        })
+    }
+}
+
+fn took(step: &StepView) -> Option<String> {
+    let until = step.finished_at.unwrap_or_else(Utc::now);
+    let over = step.finished_at.is_some();
+    let span = step
+        .started_at
+        .map(|from| (until - from).num_milliseconds())?;
+    // What goes on is told in whole seconds, so that a page is not sent again for nothing.
+    Some(if over {
+        millis(span)
+    } else {
+        format!("{} so far", seconds((span / 1000) as f64))
+    })
+}
+
+fn failed(failure: Failure) -> Failed {
+    let again = match failure.retry {
+        RetryClass::None => "trying again does not help before somebody mends it",
+        RetryClass::Fixed => "it is tried again at a fixed pace",
+        RetryClass::Exponential => "it is tried again with growing pauses",
+    };
+    Failed { failure, again }
+}
+
+fn doing(progress: &Progress) -> Vec<String> {
+    let rate = (progress.rows_per_second > 0.0).then(|| {
+        let rows = count(progress.rows_per_second as i64);
+        format!(
+            "{rows} rows/s, {}/s",
+            bytes(progress.bytes_per_second as i64)
+        )
+    });
+    let left = progress
+        .eta_seconds
+        .map(|eta| format!("{} left", seconds(eta)));
+    let message = Some(progress.message.clone()).filter(|message| !message.is_empty());
+    [message, rate, left].into_iter().flatten().collect()
+}
+
+fn executed(progress: &Progress) -> Vec<Executed> {
+    let statements = progress.statements.iter();
+    statements
+        .map(|s| Executed {
+            place: format!("{}, session {}, for {}", s.shard, s.role, millis(s.ms)),
+            text: s.text.clone(),
+        })
+        .collect()
+}
+
+fn line(event: &Event) -> Line {
+    Line {
+        at: moment(event.at),
+        what: super::events::what(event),
+        details: super::events::details(&event.data),
+    }
+}

@@ -1,0 +1,282 @@
+//! The switch on a page of its own: what changes hands, whether it may now, every attempt in milliseconds.
+
+use super::super::figures::{millis, moment};
+use super::super::marks::{self, Mark};
+use super::super::orders::Orders;
+use super::super::page::{Fragment, Page, PageError};
+use super::super::sentence::of_view;
+use super::events;
+use super::ready::Ready;
+use super::window::Windows;
+use crate::access::Visitor;
+use crate::controller::{ControlError, Controller};
+use crate::store::Event;
+use crate::view::MigrationView;
+use askama::Template;
+use axum::Extension;
+use axum::extract::{Path, State};
+use chrono::{DateTime, SecondsFormat, Utc};
+use plans::id::MigrationId;
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState;
+
+/// Attempts that are shown, the newest.
+const SHOWN: usize = 20;
+
+/// The page.
+pub(in crate::dashboard) async fn show(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Result<Page, PageError> {
+    let id = MigrationId(id);
+    Ok(Page {
+        title: format!("Switch of {id}"),
+        live: Some(format!("/live/migrations/{id}/switch")),
+        fragments: fragments(&controller, &id, &visitor).await?,
+        visitor: Some(visitor),
+    })
+}
+
+/// Its parts as they are now.
+pub(in crate::dashboard) async fn fragments(
+    controller: &Controller,
+    id: &MigrationId,
+    visitor: &Visitor,
+) -> Result<Vec<Fragment>, ControlError> {
+    let snapshot = controller.load(id).await?;
+    let events = events::read(controller, id).await?;
+    let view = MigrationView::new(&snapshot, controller.figures(id).as_ref(), Utc::now());
+    let attempts = Attempts::new(&events);
+    Ok(vec![
+        Fragment::new("switch", &Head::new(&view, &attempts)),
+        Fragment::new("orders", &Orders::of_switch(&snapshot, visitor)),
+        Fragment::new("ready", &Ready::new(&view)),
+        Fragment::new("windows", &Windows::new(&view)),
+        Fragment::new("attempts", &attempts),
+    ])
+}
+
+/// Who has the keys, and how long they may be refused.
+#[derive(Template)]
+#[template(path = "switch/head.html")]
+struct Head {
+    id: String,
+    title: String,
+    mark: Mark,
+    sentence: String,
+    keys: String,
+    sides: [Side; 2],
+    budget: u32,
+    /// Since when an attempt is under way; it may refuse writes.
+    since: Option<String>,
+    attempt: String,
+}
+
+/// What a shard does with the moving keys.
+struct Side {
+    shard: String,
+    role: &'static str,
+    now: &'static str,
+    then: &'static str,
+}
+
+impl Head {
+    fn new(view: &MigrationView, attempts: &Attempts) -> Self {
+        let m = &view.summary;
+        let under_way = attempts.rows.first().filter(|row| row.ended.is_none());
+        Self {
+            id: m.id.to_string(),
+            title: format!("Switch {} → {}", m.source, m.target),
+            mark: marks::of_migration(m.state),
+            sentence: of_view(view),
+            keys: m.keys.to_string(),
+            sides: sides(view),
+            budget: view.plan.options.write_stop_budget_ms,
+            since: under_way.map(|row| row.began.to_rfc3339_opts(SecondsFormat::Millis, true)),
+            attempt: view.attempt.to_string(),
+        }
+    }
+}
+
+const OWNS: &str = "takes every read and write";
+const KEPT: &str = "is kept in step, takes no writes of others";
+const STOPPED: &str = "refuses writes for a moment";
+const NOTHING: &str = "has none of the keys";
+
+fn sides(view: &MigrationView) -> [Side; 2] {
+    let m = &view.summary;
+    let over = m.finished_at.is_some();
+    let copied = if over { NOTHING } else { KEPT };
+    let (source, target, back) = match m.ownership {
+        Ownership::Ready if m.state == MigrationState::Planned => (OWNS, NOTHING, false),
+        Ownership::Ready => (OWNS, copied, false),
+        Ownership::Fencing => (STOPPED, KEPT, false),
+        Ownership::Aborted => (OWNS, NOTHING, false),
+        Ownership::Flipped => (copied, OWNS, true),
+        Ownership::RollbackFencing => (KEPT, STOPPED, true),
+        Ownership::RolledBack => (OWNS, copied, false),
+        Ownership::Completed => (NOTHING, OWNS, true),
+    };
+    // Forward the target owns them afterwards; on the way back the source does.
+    let (source_then, target_then) = if back { (OWNS, KEPT) } else { (KEPT, OWNS) };
+    let done = over || m.ownership == Ownership::Completed;
+    let side = |shard: String, role, now, then| Side {
+        shard,
+        role,
+        now,
+        then: if done { now } else { then },
+    };
+    [
+        side(m.source.to_string(), "source", source, source_then),
+        side(m.target.to_string(), "target", target, target_then),
+    ]
+}
+
+/// Every attempt to switch, either way, newest first.
+#[derive(Template)]
+#[template(path = "switch/attempts.html")]
+struct Attempts {
+    rows: Vec<Attempt>,
+    hidden: usize,
+}
+
+struct Attempt {
+    number: String,
+    way: &'static str,
+    began: DateTime<Utc>,
+    ended: Option<DateTime<Utc>>,
+    mark: Mark,
+    /// Why it was given up, or what it made.
+    told: String,
+}
+
+impl Attempts {
+    /// Reads them off the journal.
+    fn new(events: &[Event]) -> Self {
+        let mut rows: Vec<Attempt> = Vec::new();
+        for event in events {
+            let way = match event.kind.as_str() {
+                "ownership.fence" => Some("to the target"),
+                "ownership.fence_back" => Some("back to the source"),
+                _ => None,
+            };
+            let begun = rows.last_mut().filter(|row| row.ended.is_none());
+            if let Some(way) = way {
+                if let Some(cut_off) = begun {
+                    cut_off.end(
+                        event,
+                        marks::of_trouble("cut off"),
+                        "its agent was lost; the next one began again",
+                    );
+                }
+                rows.push(Attempt::begun(event, way));
+            } else if let Some(row) = begun {
+                row.follow(event);
+            }
+        }
+        let hidden = rows.len().saturating_sub(SHOWN);
+        rows.reverse();
+        rows.truncate(SHOWN);
+        Self { rows, hidden }
+    }
+}
+
+impl Attempt {
+    fn begun(event: &Event, way: &'static str) -> Self {
+        let number = event.data.get("attempt");
+        Self {
+            number: number.map(ToString::to_string).unwrap_or_default(),
+            way,
+            began: event.at,
+            ended: None,
+            mark: marks::of_mapping(true),
+            told: String::new(),
+        }
+    }
+
+    fn end(&mut self, event: &Event, mark: Mark, told: &str) {
+        self.ended = Some(event.at);
+        self.mark = mark;
+        told.clone_into(&mut self.told);
+    }
+
+    fn follow(&mut self, event: &Event) {
+        match event.kind.as_str() {
+            "ownership.flip" | "ownership.flip_back" => {
+                let version = event.data.get("map_version");
+                let told = version.map(|version| format!("map version {version}"));
+                self.end(event, marks::flipped(), &told.unwrap_or_default());
+            }
+            "ownership.release" | "ownership.release_back" => {
+                let reason = event.data.get("reason").and_then(|reason| reason.as_str());
+                self.end(
+                    event,
+                    marks::of_trouble("given up"),
+                    reason.unwrap_or_default(),
+                );
+            }
+            "ownership.abort" => self.end(event, marks::of_trouble("given up"), "it was aborted"),
+            _ => {}
+        }
+    }
+
+    fn took(&self) -> String {
+        let span = self
+            .ended
+            .map(|ended| (ended - self.began).num_milliseconds());
+        span.map_or_else(|| "–".to_owned(), millis)
+    }
+
+    fn at(&self) -> String {
+        moment(self.began)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::TimeDelta;
+    use serde_json::{Value, json};
+
+    fn event(seq: i64, kind: &str, data: Value) -> Event {
+        Event {
+            seq,
+            at: DateTime::UNIX_EPOCH + TimeDelta::milliseconds(seq * 100),
+            actor: "controller".to_owned(),
+            kind: kind.to_owned(),
+            step: None,
+            data,
+        }
+    }
+
+    #[test]
+    fn attempts_are_read_off_the_journal() {
+        let events = [
+            event(1, "ownership.fence", json!({"attempt": 1})),
+            event(2, "ownership.release", json!({"reason": "over the budget"})),
+            event(3, "ownership.fence", json!({"attempt": 2})),
+            event(5, "ownership.fence", json!({"attempt": 3})),
+            event(6, "step.completed", json!({})),
+            event(7, "ownership.flip", json!({"map_version": 4})),
+            event(9, "ownership.fence_back", json!({"attempt": 4})),
+        ];
+        let told: Vec<_> = Attempts::new(&events)
+            .rows
+            .iter()
+            .map(|row| (row.number.clone(), row.took(), row.told.clone()))
+            .collect();
+        let row = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
+        let expected = [
+            row("4", "–", ""),
+            row("3", "200 ms", "map version 4"),
+            row(
+                "2",
+                "200 ms",
+                "its agent was lost; the next one began again",
+            ),
+            row("1", "100 ms", "over the budget"),
+        ];
+        assert_eq!(told, expected);
+    }
+}

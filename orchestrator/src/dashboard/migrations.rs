@@ -1,0 +1,240 @@
+//! All migrations, newest first: filtered by what stands in the address, a page at a time.
+
+use super::figures::seconds;
+use super::open::{Open, Row};
+use super::page::{Fragment, Page, PageError};
+use super::sentence::current;
+use crate::access::{Need, Visitor};
+use crate::controller::{ControlError, Controller};
+use crate::store::Migration;
+use askama::Template;
+use axum::Extension;
+use axum::extract::{Query, State};
+use chrono::Utc;
+use plans::state::migration::MigrationState;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+
+/// Migrations that have ended are looked through as far back as this many; those that have not, all.
+const READ: i64 = 1_000;
+/// Rows of a page.
+const SHOWN: usize = 50;
+
+/// What stands in the address.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    /// `open`, `attention`, `ended`, or the name of a state; empty: all.
+    state: String,
+    /// A part of an id, a name, a shard, a map, keys, or of who submitted it.
+    q: String,
+    /// The page begins after this migration.
+    after: String,
+}
+
+impl Asked {
+    /// The query of this page, or of the one after `after`.
+    fn query(&self, after: &str) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in [("state", &*self.state), ("q", &*self.q), ("after", after)] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        query.finish()
+    }
+}
+
+/// Which states are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum States {
+    All,
+    Open,
+    Attention,
+    Ended,
+    One(MigrationState),
+}
+
+impl States {
+    fn parse(name: &str) -> Result<Self, ControlError> {
+        match name {
+            "" => Ok(Self::All),
+            "open" => Ok(Self::Open),
+            "attention" => Ok(Self::Attention),
+            "ended" => Ok(Self::Ended),
+            state => {
+                let mut all = MigrationState::ALL.into_iter();
+                let found = all.find(|each| each.name() == state);
+                found
+                    .map(Self::One)
+                    .ok_or_else(|| ControlError::missing("state", state))
+            }
+        }
+    }
+
+    fn has(self, m: &Migration) -> bool {
+        match self {
+            Self::All => true,
+            Self::Open => m.finished_at.is_none(),
+            Self::Ended => m.finished_at.is_some(),
+            Self::Attention => matches!(
+                m.state,
+                MigrationState::Waiting | MigrationState::Paused | MigrationState::Failed
+            ),
+            Self::One(state) => m.state == state,
+        }
+    }
+}
+
+/// The form above the list.
+#[derive(Template)]
+#[template(path = "migrations/filter.html")]
+struct Filter {
+    q: String,
+    states: Vec<Choice>,
+    may_plan: bool,
+}
+
+struct Choice {
+    name: &'static str,
+    label: String,
+    chosen: bool,
+}
+
+impl Filter {
+    fn new(asked: &Asked, visitor: &Visitor) -> Self {
+        let groups = [
+            ("", "all states"),
+            ("open", "not ended"),
+            ("attention", "waits for somebody"),
+            ("ended", "ended"),
+        ];
+        let groups = groups.map(|(name, label)| (name, label.to_owned()));
+        let states = MigrationState::ALL.map(|s| (s.name(), s.name().replace('_', " ")));
+        let states = groups.into_iter().chain(states);
+        Self {
+            q: asked.q.clone(),
+            states: states
+                .map(|(name, label)| Choice {
+                    name,
+                    label,
+                    chosen: name == asked.state,
+                })
+                .collect(),
+            may_plan: visitor.may(Need::Operate),
+        }
+    }
+}
+
+/// The rows.
+#[derive(Template)]
+#[template(path = "migrations/list.html")]
+struct List {
+    rows: Vec<Listed>,
+    /// How many meet the filter.
+    count: usize,
+    /// Older ones that have ended were not looked at.
+    cut: bool,
+    /// A filter is in force.
+    filtered: bool,
+    newest: Option<String>,
+    older: Option<String>,
+}
+
+struct Listed {
+    row: Row,
+    map: String,
+    eta: String,
+    by: String,
+}
+
+/// The page.
+pub(super) async fn show(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+    Query(asked): Query<Asked>,
+) -> Result<Page, PageError> {
+    Ok(Page {
+        title: "Migrations".to_owned(),
+        live: Some(format!("/live/migrations?{}", asked.query(&asked.after))),
+        fragments: fragments(&controller, &asked, &visitor).await?,
+        visitor: Some(visitor),
+    })
+}
+
+/// Its parts as they are now.
+pub(super) async fn fragments(
+    controller: &Controller,
+    asked: &Asked,
+    visitor: &Visitor,
+) -> Result<Vec<Fragment>, ControlError> {
+    Ok(vec![
+        Fragment::new("filter", &Filter::new(asked, visitor)),
+        Fragment::new("list", &list(controller, asked).await?),
+    ])
+}
+
+async fn list(controller: &Controller, asked: &Asked) -> Result<List, ControlError> {
+    let states = States::parse(&asked.state)?;
+    let store = controller.store();
+    let (unfinished, newest) = (store.unfinished().await?, store.list(READ).await?);
+    let cut = i64::try_from(newest.len()).is_ok_and(|read| read >= READ);
+    let known: BTreeSet<&str> = newest.iter().map(|m| m.id.as_str()).collect();
+    let old = unfinished.iter().map(|snapshot| &snapshot.migration);
+    let old = old.filter(|m| !known.contains(m.id.as_str()));
+    let mut all: Vec<&Migration> = newest.iter().chain(old).collect();
+    all.retain(|m| states.has(m) && speaks_of(m, &asked.q));
+    all.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+    let begin = all
+        .iter()
+        .position(|m| m.id.as_str() == asked.after)
+        .map_or(0, |index| index + 1);
+    let page: Vec<&Migration> = all.iter().skip(begin).take(SHOWN).copied().collect();
+    let now = Utc::now();
+    let of_page = |id| page.iter().any(|m| &m.id == id);
+    let open: Vec<Open> = unfinished
+        .iter()
+        .filter(|snapshot| of_page(&snapshot.migration.id))
+        .map(|snapshot| Open::new(controller, snapshot, now))
+        .collect();
+    let last = page.last().filter(|_| begin + page.len() < all.len());
+    Ok(List {
+        count: all.len(),
+        cut,
+        filtered: !asked.state.is_empty() || !asked.q.is_empty(),
+        newest: (begin > 0).then(|| asked.query("")),
+        older: last.map(|m| asked.query(m.id.as_str())),
+        rows: page.iter().map(|m| listed(m, &open)).collect(),
+    })
+}
+
+fn listed(m: &Migration, open: &[Open]) -> Listed {
+    let found = open.iter().find(|open| open.view.summary.id == m.id);
+    let step = found.and_then(|open| current(&open.view));
+    let progress = step.and_then(|step| step.progress.as_ref());
+    let eta = progress.and_then(|progress| progress.eta_seconds);
+    Listed {
+        row: Row::new(m, open),
+        map: m.plan.map.to_string(),
+        eta: eta.map(seconds).unwrap_or_default(),
+        by: m.submitted_by.clone(),
+    }
+}
+
+/// Whether any word of it has `part` in it.
+fn speaks_of(m: &Migration, part: &str) -> bool {
+    let part = part.trim().to_lowercase();
+    let plan = &m.plan;
+    let words = [
+        m.id.to_string(),
+        m.operation.to_string(),
+        plan.id.clone(),
+        plan.operation.clone(),
+        plan.map.to_string(),
+        plan.moving.source.to_string(),
+        plan.moving.target.to_string(),
+        plan.moving.keys.to_string(),
+        m.submitted_by.clone(),
+    ];
+    part.is_empty() || words.iter().any(|word| word.to_lowercase().contains(&part))
+}

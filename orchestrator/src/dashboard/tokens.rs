@@ -1,0 +1,207 @@
+//! Tokens: who may do what; made, shown once, taken back.
+
+use super::figures::moment;
+use super::marks::{self, Mark};
+use super::orders::{Given, Order, ask, unconfirmed};
+use super::page::{Page, PageError};
+use crate::access::{NewToken, Role, Rule, Visitor};
+use crate::api::ApiError;
+use crate::controller::{ControlError, Controller};
+use crate::store::TokenRecord;
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::{Extension, Form};
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+#[derive(Template)]
+#[template(path = "tokens/list.html")]
+struct Tokens {
+    rows: Vec<Row>,
+    roles: Vec<Choice>,
+    /// What was typed, where it was refused.
+    typed: Typed,
+    wrong: Option<String>,
+    /// A token that was just made.
+    made: Option<Made>,
+    /// Nobody has to show one.
+    open: bool,
+    csrf: String,
+}
+
+struct Row {
+    name: String,
+    role: &'static str,
+    labels: String,
+    mark: Mark,
+    good: bool,
+    created: String,
+    created_by: String,
+    ends: String,
+}
+
+struct Choice {
+    name: &'static str,
+    chosen: bool,
+}
+
+/// The only time that it is shown.
+struct Made {
+    name: String,
+    role: &'static str,
+    secret: String,
+}
+
+/// The form.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Typed {
+    name: String,
+    role: String,
+    /// `key=value`, separated by commas.
+    labels: String,
+    /// Empty: for ever.
+    days: String,
+}
+
+impl Typed {
+    fn read(&self) -> Result<NewToken, ControlError> {
+        let invalid = |what: String| ControlError::Invalid { what };
+        let role: Role = self.role.parse().map_err(|e| invalid(format!("{e}")))?;
+        let days = Some(self.days.trim()).filter(|days| !days.is_empty());
+        let days = days.map(str::parse).transpose();
+        let days = days.map_err(|_| invalid(format!("{:?} is no number of days", self.days)))?;
+        let pairs = self.labels.split(',').map(str::trim);
+        let labels: Option<BTreeMap<String, String>> = pairs
+            .filter(|pair| !pair.is_empty())
+            .map(|pair| pair.split_once('='))
+            .map(|pair| pair.map(|(k, v)| (k.trim().to_owned(), v.trim().to_owned())))
+            .collect();
+        let labels = labels
+            .ok_or_else(|| invalid(format!("{:?} are not labels as in region=eu", self.labels)))?;
+        Ok(NewToken {
+            name: self.name.trim().to_owned(),
+            role,
+            labels,
+            days,
+        })
+    }
+}
+
+impl Tokens {
+    async fn read(controller: &Controller, visitor: &Visitor) -> Result<Self, ControlError> {
+        let now = Utc::now();
+        let all = controller.store().tokens().await?;
+        Ok(Self {
+            rows: all.iter().rev().map(|token| row(token, now)).collect(),
+            roles: Vec::new(),
+            typed: Typed::default(),
+            wrong: None,
+            made: None,
+            open: controller.rule() == Rule::Open,
+            csrf: visitor.csrf.clone().unwrap_or_default(),
+        })
+    }
+
+    fn page(mut self, visitor: Visitor) -> Page {
+        let chosen = if self.typed.role.is_empty() {
+            "viewer"
+        } else {
+            &self.typed.role
+        };
+        let roles = Role::ALL.map(|role| Choice {
+            name: role.name(),
+            chosen: role.name() == chosen,
+        });
+        self.roles = roles.into();
+        Page::still("Tokens", &self, Some(visitor))
+    }
+}
+
+fn row(token: &TokenRecord, now: DateTime<Utc>) -> Row {
+    let labels = token.labels.iter();
+    let labels: Vec<String> = labels.map(|(k, v)| format!("{k}={v}")).collect();
+    Row {
+        name: token.name.clone(),
+        role: token.role.name(),
+        labels: labels.join(", "),
+        mark: marks::of_token(token, now),
+        good: token.is_good(now),
+        created: moment(token.created_at),
+        created_by: token.created_by.clone(),
+        ends: token
+            .revoked_at
+            .or(token.ends_at)
+            .map(moment)
+            .unwrap_or_default(),
+    }
+}
+
+/// All tokens, and the form for another.
+pub(super) async fn show(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Page, PageError> {
+    Ok(Tokens::read(&controller, &visitor).await?.page(visitor))
+}
+
+/// Makes a token, and shows it this once.
+pub(super) async fn create(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+    Form(typed): Form<Typed>,
+) -> Result<Response, PageError> {
+    let made = match typed.read() {
+        Ok(new) => controller.create_token(&new, &visitor.name).await,
+        Err(error) => Err(error),
+    };
+    let page = Tokens::read(&controller, &visitor).await?;
+    match made {
+        Ok((record, secret)) => {
+            let made = Some(Made {
+                name: record.name,
+                role: record.role.name(),
+                secret: secret.reveal().to_owned(),
+            });
+            Ok(Tokens { made, ..page }.page(visitor).into_response())
+        }
+        Err(error) => {
+            let (status, problem) = ApiError::from(error).into_parts();
+            let wrong = Some(problem.detail);
+            let page = Tokens {
+                typed,
+                wrong,
+                ..page
+            };
+            Ok((status, page.page(visitor)).into_response())
+        }
+    }
+}
+
+/// Asks again; the name is typed.
+pub(super) async fn confirm(
+    Extension(visitor): Extension<Visitor>,
+    Path(name): Path<String>,
+) -> Page {
+    ask(Order::revoke(&name, &visitor), None, visitor)
+}
+
+/// Takes a token back.
+pub(super) async fn revoke(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+    Path(name): Path<String>,
+    Form(given): Form<Given>,
+) -> Result<Response, PageError> {
+    let order = Order::revoke(&name, &visitor);
+    let back = order.back();
+    if let Some(again) = unconfirmed(order, &given, &visitor) {
+        return Ok(again);
+    }
+    controller
+        .revoke_token(&name, &visitor.name, given.reason())
+        .await?;
+    Ok(Redirect::to(&back).into_response())
+}
