@@ -18,6 +18,18 @@ test("a request that is no YAML is answered with its place, and the cursor is th
   await look(page, "request-malformed");
 });
 
+test("a request is looked at while it is typed", async () => {
+  await page.goto(`${stage.url}/migrations/new`);
+  const check = page.locator("#check");
+  await page.locator("#request").pressSequentially("operation: split\nmap: nowhere\n");
+  await check.locator(".wrong").waitFor();
+  await page.fill("#request", split("busy"));
+  await check.filter({ hasText: "It would move [501, ∞) from busy-a to busy-b (online)." }).waitFor();
+  await page.fill("#request", split("busy").replace("source:", "  source:"));
+  await check.filter({ hasText: /Line 3, column \d+/ }).waitFor();
+  await look(page, "request-typed");
+});
+
 test("a request that the map does not allow is answered with what is wrong", async () => {
   await page.goto(`${stage.url}/migrations/new`);
   await page.fill("#request", split("busy").replace("source: busy-a", "source: nowhere"));

@@ -82,6 +82,40 @@ test("a form of a session that has ended is refused", async () => {
   await page.context().close();
 });
 
+test("an admin makes a token, which is shown once, and takes it back", async () => {
+  const page = await visit();
+  await page.goto(`${url}/tokens`);
+  await page.fill("#token", admin);
+  await page.click("#sign-in");
+  await page.fill("#name", "nora");
+  await page.selectOption("#role", "viewer");
+  await page.fill("#days", "7");
+  await page.click("#create-token");
+  const secret = (await page.locator("#secret").textContent()).trim();
+  await look(page, "token-made");
+  await page.goto(`${url}/tokens`);
+  await page.locator("tr", { hasText: "nora", has: page.locator(".mark", { hasText: "good" }) }).waitFor();
+  assert.ok(!(await page.content()).includes(secret), "it is shown once");
+
+  tokens.nora = secret;
+  const other = await visit();
+  await other.goto(url);
+  await signIn(other, "nora");
+  await other.locator(".who", { hasText: "nora, viewer" }).waitFor();
+  assert.equal(await other.locator("nav a[href='/tokens']").count(), 0);
+  await refused(other, 403, () => other.goto(`${url}/tokens`));
+
+  await page.click("#revoke-nora");
+  await page.fill("#confirm-revoke", "nora");
+  await page.fill("#reason-revoke", "she has left");
+  await page.click("main form button");
+  await page.locator("tr", { hasText: "nora", has: page.locator(".mark", { hasText: "revoked" }) }).waitFor();
+  await page.click("nav a[href='/audit']");
+  await page.locator("#trail tr", { hasText: "token.revoked", has: page.locator("td", { hasText: "she has left" }) }).waitFor();
+  await page.context().close();
+  await other.context().close();
+});
+
 test("who signs out is a stranger again", async () => {
   const page = await visit();
   await page.goto(url);

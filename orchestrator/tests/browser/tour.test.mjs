@@ -39,6 +39,60 @@ test("a migration is paused, resumed and finished", async () => {
   await look(page, "migration-completed");
 });
 
+test("a step is looked at beside the others", async () => {
+  await page.click("#node-copy");
+  await page.waitForURL(/\?step=copy#step$/);
+  await live(page);
+  const panel = page.locator("#step");
+  await panel.locator(".mark", { hasText: "done" }).waitFor();
+  await panel.locator("li", { hasText: "step completed" }).waitFor();
+  const [beside, graph] = [await panel.boundingBox(), await page.locator("#graph").boundingBox()];
+  assert.ok(beside.x >= graph.x + graph.width, "it stands at the side of the graph");
+  await look(page, "migration-step");
+  await page.click("#close-step");
+  await page.waitForURL(/\/migrations\/m[a-z0-9]+$/);
+  assert.equal(await panel.count(), 0);
+});
+
+test("the list is filtered, the filter stands in the address, and the agents say whom they work for", async () => {
+  const id = idOf(page);
+  await page.click("nav a[href='/migrations']");
+  await live(page);
+  await page.selectOption("#state", "completed");
+  await page.fill("#q", "tour");
+  await page.click("#search");
+  await page.waitForURL(/\?state=completed&q=tour$/);
+  await page.locator(`#list a[href="/migrations/${id}"]`).waitFor();
+  await look(page, "migrations");
+  await page.fill("#q", "nothing like it");
+  await page.click("#search");
+  await page.locator("#list", { hasText: "No migration is like that" }).waitFor();
+  await page.click("nav a[href='/agents']");
+  await page.locator("#agents .mark", { hasText: "connected" }).waitFor();
+  await look(page, "agents");
+  await page.click("nav a[href='/audit']");
+  await page.fill("#q", id);
+  await page.click("#search");
+  await page.locator("#trail tr", { hasText: `POST /migrations/${id}/finish` }).waitFor();
+  await look(page, "audit");
+});
+
+test("a theme is chosen and kept", async () => {
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.emulateMedia({ colorScheme: "light" });
+  const light = await ground();
+  await page.selectOption("#theme-choice", "dark");
+  const dark = await ground();
+  assert.notEqual(dark, light);
+  await page.goto(stage.url);
+  assert.equal(await ground(), dark, "it is kept");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.selectOption("#theme-choice", "light");
+  assert.equal(await ground(), light, "it is stronger than the system's");
+  await page.selectOption("#theme-choice", "");
+  assert.equal(await ground(), dark);
+});
+
 test("several moves are one operation", async () => {
   const id = await submit(page, stage.url, MOVES);
   assert.match(page.url(), /operations/);

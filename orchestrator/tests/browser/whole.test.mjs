@@ -93,10 +93,22 @@ test("the map names the target", async () => {
   await other.context().close();
 });
 
-test("it is rolled back, with a write stop of its own", async () => {
-  await confirm(page, "rollback");
-  await state(page, "rolled back");
+test("it is rolled back on the page of the switch, with a write stop of its own", async () => {
+  const id = idOf(page);
+  await page.goto(`${stage.url}/migrations/${id}/switch`);
+  await live(page);
+  await page.locator("#switch tr", { hasText: "whole-b", has: page.locator("td", { hasText: "takes every read and write" }) }).waitFor();
+  await page.click("#do-rollback");
+  await page.fill("#confirm-rollback", id);
+  await page.locator("#ask-rollback button").click();
+  await page.waitForURL(/\/switch$/);
+  await page.locator("#attempts tr", { hasText: "back to the source", has: page.locator(".mark", { hasText: "flipped" }) }).waitFor();
   await page.locator("#windows h3", { hasText: /Roll ?back: [0-9.]+ ms/i }).waitFor();
+  assert.equal(await page.locator("#attempts tbody tr").count(), 2, "the attempt forward and the one back");
+  await look(page, "switch-rolled-back");
+  await page.goto(`${stage.url}/migrations/${id}`);
+  await live(page);
+  await state(page, "rolled back");
   await look(page, "migration-rolled-back");
 });
 

@@ -5,8 +5,10 @@ use super::Shown;
 use super::migrations::put;
 use crate::fixture::{Dashboard, hash_map, list_map};
 use chrono::TimeDelta;
-use orchestrator::store::Store;
+use orchestrator::access::{Role, Secret};
+use orchestrator::store::{AuditRecord, Store, TokenRecord};
 use plans::state::migration::MigrationState;
+use serde_json::json;
 
 pub(super) async fn all() -> Vec<Shown> {
     let commands = [
@@ -69,9 +71,83 @@ pub(super) async fn all() -> Vec<Shown> {
         ("silent", TimeDelta::hours(1)),
     ] {
         let dashboard = with_agent(ago).await;
-        all.push(Shown::new(format!("agent: {name}"), dashboard, &["/"]).says(&[name]));
+        let paths = &["/", "/agents"];
+        all.push(Shown::new(format!("agent: {name}"), dashboard, paths).says(&[name]));
     }
+    all.extend(lists().await);
     all
+}
+
+/// The pages that list, with something on them and with nothing.
+async fn lists() -> Vec<Shown> {
+    let empty = |name, paths, words| async move {
+        Shown::new(name, Dashboard::empty().await, paths).says(&[words])
+    };
+    let trail = Dashboard::with_map().await;
+    let line = AuditRecord {
+        at: chrono::Utc::now(),
+        actor: "ada".to_owned(),
+        action: "order".to_owned(),
+        object: format!("POST /api/v1/migrations/{}/approve", "m".repeat(63)),
+        data: json!({"role": "approver", "from": "2001:db8::ff00:42:8329", "why": "all checks are green", "outcome": 200}),
+    };
+    trail.store.add_audit(&line).await.unwrap();
+    let tokens = Dashboard::empty().await;
+    for (name, role, ended) in [("ada", Role::Admin, false), ("agent-1", Role::Agent, true)] {
+        let token = token(name, role);
+        tokens.store.add_token(&token).await.unwrap();
+        if ended {
+            let now = chrono::Utc::now();
+            tokens.store.revoke_token(name, "ada", now).await.unwrap();
+        }
+    }
+    let running = Dashboard::with_operation().await;
+    running
+        .edit("m1x1", |snapshot| put(snapshot, MigrationState::Running))
+        .await;
+    let found = "/migrations?state=open&q=tenants";
+    vec![
+        empty(
+            "migrations: none",
+            &["/migrations"],
+            "There is no migration yet",
+        )
+        .await,
+        Shown::new("migrations: found", running, &["/migrations", found]).says(&["3 found"]),
+        empty(
+            "migrations: none like that",
+            &["/migrations?q=zzz"],
+            "No migration is like that",
+        )
+        .await,
+        empty("agents: none", &["/agents"], "No agent has spoken yet").await,
+        empty("audit: none", &["/audit"], "Nothing was ordered yet").await,
+        empty(
+            "audit: none like that",
+            &["/audit?q=zzz"],
+            "No line speaks of that",
+        )
+        .await,
+        Shown::new("audit: lines", trail, &["/audit"]).says(&["all checks are green"]),
+        empty("tokens: none", &["/tokens"], "There is no token yet").await,
+        Shown::new("tokens: some", tokens, &["/tokens", "/tokens/ada/revoke"]).says(&["Revoke"]),
+    ]
+}
+
+fn token(name: &str, role: Role) -> TokenRecord {
+    let labels = [("region".to_owned(), "eu".to_owned())];
+    TokenRecord {
+        id: name.to_owned(),
+        name: name.to_owned(),
+        role,
+        labels: labels.into_iter().filter(|_| role == Role::Agent).collect(),
+        digest: Secret::random().digest(),
+        created_at: chrono::Utc::now(),
+        created_by: "admin".to_owned(),
+        ends_at: None,
+        revoked_at: None,
+        revoked_by: None,
+    }
 }
 
 async fn without_map() -> Dashboard {

@@ -24,7 +24,8 @@ pub(super) async fn all() -> Vec<Shown> {
         let dashboard = Dashboard::with_migration(|snapshot| own(snapshot, ownership)).await;
         let name = format!("ownership: {ownership}");
         let says = sentence(ownership);
-        all.push(Shown::new(name, dashboard, &["/migrations/m1"]).says(&[says]));
+        let paths = &["/migrations/m1", "/migrations/m1/switch"];
+        all.push(Shown::new(name, dashboard, paths).says(&[says]));
     }
     for end in [HoldEnd::Finish, HoldEnd::Rollback, HoldEnd::Again] {
         let dashboard = Dashboard::with_migration(|snapshot| ended(snapshot, end)).await;
@@ -38,7 +39,8 @@ pub(super) async fn all() -> Vec<Shown> {
         })
         .await;
         let name = format!("step: {state}");
-        all.push(Shown::new(name, dashboard, &PAGES).says(&[mark(state)]));
+        let paths = &["/migrations/m1", "/", "/migrations/m1?step=copy"];
+        all.push(Shown::new(name, dashboard, paths).says(&[mark(state)]));
     }
     for state in every(OperationState::Planned, after_operation) {
         let name = format!("operation: {state}");
@@ -203,7 +205,9 @@ fn work(snapshot: &mut Snapshot, state: StepState) {
                 "phase": "copying"},
             {"table": "a_schema_with_a_long_name.and_a_table_with_a_name_of_sixty_three_letters_at_most",
                 "rows_done": 9_000_000_000_i64, "rows_total": 9_000_000_000_i64, "bytes_done": 1_i64 << 44,
-                "bytes_total": 1_i64 << 44, "phase": "done"}]}),
+                "bytes_total": 1_i64 << 44, "phase": "done"}],
+            "statements": [{"shard": "a", "role": "copy", "ms": 4200,
+                "text": "COPY (select id, tenant_id, note from public.orders where tenant_id >= 501 and ctid >= '(0,0)') TO STDOUT (FORMAT binary)"}]}),
     );
     held(snapshot);
 }
