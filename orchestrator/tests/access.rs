@@ -209,6 +209,31 @@ async fn a_browser_is_sent_to_the_sign_in_and_back_and_stays_until_it_signs_out(
 }
 
 #[tokio::test]
+async fn a_feed_ends_with_the_token_or_the_session_that_it_was_opened_with() {
+    let locked = Locked::start().await;
+    let viewer = locked.token("vera", Role::Viewer, &json!({})).await;
+    let other = locked.token("otto", Role::Viewer, &json!({})).await;
+    let page = format!("/migrations/{}", locked.migration);
+    let feed = format!("/live{page}");
+    let browser = Browser::signed_in(&locked, &other).await;
+    let events = format!("/api/v1{page}/events");
+    let asked = locked.ask(&viewer, Method::GET, &events);
+    let asked = asked.header("accept", "text/event-stream");
+    let (mut of_token, mut of_session) = (asked.send().await.unwrap(), browser.get(&feed).await);
+    for feed in [&mut of_token, &mut of_session] {
+        assert_eq!(feed.status(), 200);
+        assert!(feed.chunk().await.unwrap().is_some(), "it has begun");
+    }
+    let gone = locked.ask(&locked.admin, Method::DELETE, "/api/v1/tokens/vera");
+    assert_eq!(gone.send().await.unwrap().status(), 200);
+    let csrf = browser.csrf(&page).await;
+    browser.post("/sign-out", format!("csrf={csrf}")).await;
+    for feed in [&mut of_token, &mut of_session] {
+        while feed.chunk().await.unwrap().is_some() {}
+    }
+}
+
+#[tokio::test]
 async fn a_form_is_taken_from_the_session_that_it_was_sent_to() {
     let locked = Locked::start().await;
     let operator = locked.token("oleg", Role::Operator, &json!({})).await;

@@ -15,10 +15,11 @@ use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use futures::StreamExt;
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The cookie of a browser that is signed in.
 pub(crate) const COOKIE: &str = "shardwright_session";
@@ -30,6 +31,9 @@ const REASON_HEADER: &str = "x-shardwright-reason";
 const BODY_LIMIT: usize = 48 << 20;
 /// Largest JSON body that is searched for a reason.
 const REASON_LIMIT: usize = 64 << 10;
+
+/// How often it is asked whether the reader of a feed may still read it.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// A claim is answered when there is work.
 const CLAIM: &str = "/api/v1/agents/claim";
@@ -75,6 +79,27 @@ impl Door {
         }
     }
 
+    /// A feed ends when who reads it would not be let in any more.
+    fn watched(&self, response: Response, credentials: Credentials) -> Response {
+        if self.controller.rule() == Rule::Open || !is_feed(&response) {
+            return response;
+        }
+        let door = self.clone();
+        let gone = async move { while door.still(&credentials).await {} };
+        response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(gone))))
+    }
+
+    /// After a moment: whether who showed this would still be let in; while the store is away, yes.
+    async fn still(&self, credentials: &Credentials) -> bool {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        let found = match credentials {
+            Credentials::Token(token) => self.controller.holder(token).await,
+            Credentials::Cookie(cookie) => self.controller.signed_in(cookie).await,
+            Credentials::None => return false,
+        };
+        !matches!(found, Ok(None))
+    }
+
     fn refuse(&self, asked: &Asked, refused: Refused) -> Response {
         self.controller.observed().refusal(refused.code());
         asked.refuse(refused)
@@ -109,6 +134,28 @@ impl Door {
             tracing::warn!(%error, actor, object, %data, "order not in the audit trail");
         }
     }
+}
+
+/// By what a reader was let in.
+enum Credentials {
+    Token(Secret),
+    Cookie(Secret),
+    None,
+}
+
+impl Credentials {
+    fn of(headers: &HeaderMap) -> Self {
+        match (bearer(headers), cookie(headers)) {
+            (Some(token), _) => Self::Token(token),
+            (None, Some(cookie)) => Self::Cookie(cookie),
+            (None, None) => Self::None,
+        }
+    }
+}
+
+fn is_feed(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// What is asked for.
@@ -170,9 +217,7 @@ impl Asked {
 
     /// Counts the answer, and how long it took where it was not to wait for anything.
     fn count(&self, controller: &Controller, response: &Response, began: Instant) {
-        let kind = response.headers().get(header::CONTENT_TYPE);
-        let streams = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        let waits = streams || self.pattern == CLAIM;
+        let waits = is_feed(response) || self.pattern == CLAIM;
         let took = (!waits).then(|| began.elapsed());
         let status = response.status().as_u16();
         let observed = controller.observed();
@@ -247,7 +292,9 @@ pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: 
     }
     request.extensions_mut().insert(visitor);
     let began = Instant::now();
+    let credentials = Credentials::of(request.headers());
     let response = next.run(request).await;
+    let response = door.watched(response, credentials);
     asked.count(&door.controller, &response, began);
     // A follower sends the order on; the leader writes it down.
     if is_order && response.status() != StatusCode::TEMPORARY_REDIRECT {

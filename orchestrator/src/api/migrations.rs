@@ -1,6 +1,7 @@
 //! Migrations: shown, ordered about, followed.
 
 use super::extract::{Path, Query};
+use super::paging::Page;
 use super::stream::{accepts_feed, feed_migration, last_event_id};
 use super::{ApiError, actor, json, json_or_default};
 use crate::controller::{Command, ControlError, Controller};
@@ -15,8 +16,6 @@ use plans::id::MigrationId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Rows of a list without a limit.
-const LIST: i64 = 200;
 /// Events of one answer.
 pub(super) const EVENTS: i64 = 10_000;
 
@@ -47,25 +46,18 @@ pub(super) struct After {
     after: Option<i64>,
 }
 
-/// How many.
-#[derive(Debug, Deserialize)]
-pub(super) struct Limit {
-    limit: Option<i64>,
-}
-
-impl Limit {
-    pub(super) fn rows(&self) -> i64 {
-        self.limit.unwrap_or(LIST).clamp(1, EVENTS)
-    }
-}
-
 /// The newest ones.
 pub(super) async fn list(
     State(controller): State<Controller>,
-    Query(limit): Query<Limit>,
-) -> Result<Json<Vec<Summary>>, ApiError> {
-    let all = controller.store().list(limit.rows()).await?;
-    Ok(Json(all.iter().map(Summary::from).collect()))
+    Query(page): Query<Page>,
+) -> Result<Response, ApiError> {
+    let after = page.after().map(MigrationId::from);
+    if let Some(after) = &after {
+        controller.load(after).await?;
+    }
+    let all = controller.store().list(page.read(), after.as_ref()).await?;
+    let all: Vec<Summary> = all.iter().map(Summary::from).collect();
+    Ok(page.answer("/api/v1/migrations", all, |m| m.id.to_string()))
 }
 
 /// One, with everything.

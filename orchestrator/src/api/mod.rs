@@ -20,6 +20,7 @@ mod maps;
 mod migrations;
 mod openapi;
 mod operations;
+mod paging;
 mod plan;
 mod routes;
 mod shards;

@@ -1,12 +1,13 @@
 //! Operations: submitted plans with all their moves.
 
 use super::extract::{Path, Query};
-use super::migrations::{Created, EVENTS, Limit, created, order};
+use super::migrations::{Created, EVENTS, created, order};
+use super::paging::Page;
 use super::stream::{accepts_feed, feed_operation};
 use super::{ApiError, actor};
 use crate::controller::{ControlError, Controller};
 use crate::report::{Format, Report};
-use crate::store::{AuditRecord, Event};
+use crate::store::Event;
 use crate::view::OperationView;
 use axum::Json;
 use axum::body::Bytes;
@@ -52,10 +53,16 @@ pub(super) async fn submit(
 /// The newest ones.
 pub(super) async fn list(
     State(controller): State<Controller>,
-    Query(limit): Query<Limit>,
-) -> Result<Json<Vec<OperationView>>, ApiError> {
-    let all = controller.store().operations(limit.rows()).await?;
-    Ok(Json(all.iter().map(OperationView::from).collect()))
+    Query(page): Query<Page>,
+) -> Result<Response, ApiError> {
+    let after = page.after().map(MigrationId::from);
+    if let Some(after) = &after {
+        controller.operation(after).await?;
+    }
+    let store = controller.store();
+    let all = store.operations(page.read(), after.as_ref()).await?;
+    let all: Vec<OperationView> = all.iter().map(OperationView::from).collect();
+    Ok(page.answer("/api/v1/operations", all, |o| o.id.to_string()))
 }
 
 /// One, with its moves.
@@ -151,9 +158,11 @@ pub(super) async fn events(
 /// What operators changed outside of migrations, newest first.
 pub(super) async fn audit(
     State(controller): State<Controller>,
-    Query(limit): Query<Limit>,
-) -> Result<Json<Vec<AuditRecord>>, ApiError> {
-    Ok(Json(controller.store().audit(limit.rows()).await?))
+    Query(page): Query<Page>,
+) -> Result<Response, ApiError> {
+    let before = page.after_number()?;
+    let lines = controller.store().audit(page.read(), before).await?;
+    Ok(page.answer("/api/v1/audit", lines, |line| line.line.to_string()))
 }
 
 /// The operation as the API shows it.

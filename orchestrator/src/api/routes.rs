@@ -13,7 +13,7 @@ use crate::controller::{
 };
 use crate::report::Report;
 use crate::store::{
-    AgentRecord, AuditRecord, CleanupRecord, Event, MapVersionRecord, NewShard, Reading,
+    AgentRecord, AuditLine, CleanupRecord, Event, MapVersionRecord, NewShard, Reading,
     SettingsRecord, ShardRecord, TokenRecord,
 };
 use crate::view::{MigrationView, OperationView, Summary};
@@ -290,8 +290,8 @@ fn of_fleet(all: Described) -> Described {
         "/api/v1/audit",
         operations::audit,
         About::of("Orders and changes, newest first")
-            .query("limit", "integer", "How many lines; 200 without it.")
-            .answers::<Vec<AuditRecord>>(),
+            .pages()
+            .answers::<Vec<AuditLine>>(),
     )
     .post(
         "/api/v1/tokens",
@@ -354,7 +354,7 @@ fn of_operations(all: Described) -> Described {
             "/api/v1/operations",
             operations::list,
             About::of("The newest operations, newest first")
-                .query("limit", "integer", "How many; 200 without it.")
+                .pages()
                 .answers::<Vec<OperationView>>(),
         )
         .get(
@@ -401,7 +401,7 @@ fn of_migrations(all: Described) -> Described {
         "/api/v1/migrations",
         migrations::list,
         About::of("The newest migrations, newest first")
-            .query("limit", "integer", "How many; 200 without it.")
+            .pages()
             .answers::<Vec<Summary>>(),
     )
     .get(

@@ -4,17 +4,17 @@ use super::figures::moment;
 use super::page::{Fragment, Page, PageError};
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
-use crate::store::AuditRecord;
+use crate::store::AuditLine;
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Query, State};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Lines that are shown at first.
+/// Lines of a page.
 const SHOWN: usize = 100;
-/// Lines that are read, and shown, at most.
-const READ: i64 = 10_000;
+/// Lines that are read at once, until the page is full.
+const READ: i64 = 2_000;
 
 /// What stands in the address.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -22,24 +22,25 @@ const READ: i64 = 10_000;
 pub(super) struct Asked {
     /// A part of any word of a line.
     q: String,
-    /// How many lines are shown; another word than a number is none.
-    lines: String,
+    /// The page begins after this line; another word than a number is none.
+    after: String,
 }
 
 impl Asked {
-    fn shown(&self) -> Option<usize> {
-        self.lines.parse().ok()
-    }
-
-    fn query(&self, lines: Option<usize>) -> String {
+    /// The query of this page, or of the one after `after`.
+    fn query(&self, after: Option<i64>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         if !self.q.is_empty() {
             query.append_pair("q", &self.q);
         }
-        if let Some(lines) = lines {
-            query.append_pair("lines", &lines.to_string());
+        if let Some(after) = after {
+            query.append_pair("after", &after.to_string());
         }
         query.finish()
+    }
+
+    fn before(&self) -> Option<i64> {
+        self.after.parse().ok()
     }
 }
 
@@ -54,12 +55,12 @@ struct Filter {
 struct Trail {
     rows: Vec<Row>,
     filtered: bool,
-    /// Leads to the same with more lines.
-    more: Option<String>,
-    read: i64,
+    newest: Option<String>,
+    older: Option<String>,
 }
 
 struct Row {
+    line: i64,
     at: String,
     actor: String,
     action: String,
@@ -77,7 +78,7 @@ pub(super) async fn show(
 ) -> Result<Page, PageError> {
     Ok(Page {
         title: "Audit".to_owned(),
-        live: Some(format!("/live/audit?{}", asked.query(asked.shown()))),
+        live: Some(format!("/live/audit?{}", asked.query(asked.before()))),
         fragments: fragments(&controller, &asked).await?,
         visitor: Some(visitor),
     })
@@ -88,25 +89,40 @@ pub(super) async fn fragments(
     controller: &Controller,
     asked: &Asked,
 ) -> Result<Vec<Fragment>, ControlError> {
-    let shown = asked.shown().unwrap_or(SHOWN);
     let part = asked.q.trim().to_lowercase();
-    let all = controller.store().audit(READ).await?;
-    let mut found = all.iter().map(row).filter(|row| row.speaks_of(&part));
-    let rows: Vec<Row> = found.by_ref().take(shown).collect();
-    let more = found
-        .next()
-        .map(|_| asked.query(Some(shown.saturating_mul(4))));
+    let mut rows = found(controller, &part, asked.before()).await?;
+    let more = rows.len() > SHOWN;
+    rows.truncate(SHOWN);
+    let last = rows.last().filter(|_| more).map(|row| row.line);
     let trail = Trail {
-        rows,
         filtered: !part.is_empty(),
-        more,
-        read: READ,
+        newest: asked.before().map(|_| asked.query(None)),
+        older: last.map(|line| asked.query(Some(line))),
+        rows,
     };
     let filter = Filter { q: asked.q.clone() };
     Ok(vec![
         Fragment::new("filter", &filter),
         Fragment::new("trail", &trail),
     ])
+}
+
+/// The lines of the page, newest first, and one more where another page follows.
+async fn found(
+    controller: &Controller,
+    part: &str,
+    mut before: Option<i64>,
+) -> Result<Vec<Row>, ControlError> {
+    let mut found = Vec::new();
+    loop {
+        let read = controller.store().audit(READ, before).await?;
+        let whole = i64::try_from(read.len()).is_ok_and(|rows| rows < READ);
+        before = read.last().map(|line| line.line);
+        found.extend(read.iter().map(row).filter(|row| row.speaks_of(part)));
+        if whole || found.len() > SHOWN {
+            return Ok(found);
+        }
+    }
 }
 
 impl Row {
@@ -123,10 +139,12 @@ impl Row {
     }
 }
 
-fn row(record: &AuditRecord) -> Row {
+fn row(line: &AuditLine) -> Row {
+    let record = &line.record;
     let said = |name: &str| record.data.get(name).map(word).unwrap_or_default();
     let why = [said("why"), said("reason")];
     Row {
+        line: line.line,
         at: moment(record.at),
         actor: record.actor.clone(),
         action: record.action.clone(),

@@ -11,11 +11,11 @@ use askama::Template;
 use axum::Extension;
 use axum::extract::{Query, State};
 use chrono::Utc;
+use plans::id::MigrationId;
 use plans::state::migration::MigrationState;
 use serde::Deserialize;
-use std::collections::BTreeSet;
 
-/// Migrations that have ended are looked through as far back as this many; those that have not, all.
+/// Migrations that are read at once, until the page is full.
 const READ: i64 = 1_000;
 /// Rows of a page.
 const SHOWN: usize = 50;
@@ -131,10 +131,6 @@ impl Filter {
 #[template(path = "migrations/list.html")]
 struct List {
     rows: Vec<Listed>,
-    /// How many meet the filter.
-    count: usize,
-    /// Older ones that have ended were not looked at.
-    cut: bool,
     /// A filter is in force.
     filtered: bool,
     newest: Option<String>,
@@ -175,37 +171,41 @@ pub(super) async fn fragments(
 }
 
 async fn list(controller: &Controller, asked: &Asked) -> Result<List, ControlError> {
-    let states = States::parse(&asked.state)?;
-    let store = controller.store();
-    let (unfinished, newest) = (store.unfinished().await?, store.list(READ).await?);
-    let cut = i64::try_from(newest.len()).is_ok_and(|read| read >= READ);
-    let known: BTreeSet<&str> = newest.iter().map(|m| m.id.as_str()).collect();
-    let old = unfinished.iter().map(|snapshot| &snapshot.migration);
-    let old = old.filter(|m| !known.contains(m.id.as_str()));
-    let mut all: Vec<&Migration> = newest.iter().chain(old).collect();
-    all.retain(|m| states.has(m) && speaks_of(m, &asked.q));
-    all.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
-    let begin = all
-        .iter()
-        .position(|m| m.id.as_str() == asked.after)
-        .map_or(0, |index| index + 1);
-    let page: Vec<&Migration> = all.iter().skip(begin).take(SHOWN).copied().collect();
+    let mut page = found(controller, asked).await?;
+    let more = page.len() > SHOWN;
+    page.truncate(SHOWN);
     let now = Utc::now();
+    let unfinished = controller.store().unfinished().await?;
     let of_page = |id| page.iter().any(|m| &m.id == id);
     let open: Vec<Open> = unfinished
         .iter()
         .filter(|snapshot| of_page(&snapshot.migration.id))
         .map(|snapshot| Open::new(controller, snapshot, now))
         .collect();
-    let last = page.last().filter(|_| begin + page.len() < all.len());
+    let last = page.last().filter(|_| more);
     Ok(List {
-        count: all.len(),
-        cut,
         filtered: !asked.state.is_empty() || !asked.q.is_empty(),
-        newest: (begin > 0).then(|| asked.query("")),
+        newest: (!asked.after.is_empty()).then(|| asked.query("")),
         older: last.map(|m| asked.query(m.id.as_str())),
         rows: page.iter().map(|m| listed(m, &open)).collect(),
     })
+}
+
+/// Those of the page, newest first, and one more where another page follows.
+async fn found(controller: &Controller, asked: &Asked) -> Result<Vec<Migration>, ControlError> {
+    let states = States::parse(&asked.state)?;
+    let mut after = Some(MigrationId(asked.after.clone())).filter(|id| !id.as_str().is_empty());
+    let mut found = Vec::new();
+    loop {
+        let read = controller.store().list(READ, after.as_ref()).await?;
+        let whole = i64::try_from(read.len()).is_ok_and(|rows| rows < READ);
+        after = read.last().map(|m| m.id.clone());
+        let fitting = |m: &Migration| states.has(m) && speaks_of(m, &asked.q);
+        found.extend(read.into_iter().filter(fitting));
+        if whole || found.len() > SHOWN {
+            return Ok(found);
+        }
+    }
 }
 
 fn listed(m: &Migration, open: &[Open]) -> Listed {

@@ -42,7 +42,10 @@ pub(super) async fn fragments(
 ) -> Result<Vec<Fragment>, ControlError> {
     let now = Utc::now();
     let store = controller.store();
-    let (unfinished, all) = (store.unfinished().await?, store.operations(LIST).await?);
+    let (unfinished, all) = (
+        store.unfinished().await?,
+        store.operations(LIST, None).await?,
+    );
     let (agents, shards) = (store.agents().await?, store.shards().await?);
     let maps = store.maps().await?.into_iter();
     let maps: Vec<MarkedMap> = maps.map(|map| MarkedMap::new(map, &unfinished)).collect();

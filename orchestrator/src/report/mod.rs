@@ -102,9 +102,9 @@ impl Report {
                     .any(|part| part == id.as_str())
             })
         };
-        let mut orders = controller.store().audit(LINES).await?;
-        orders.retain(about);
-        orders.reverse();
+        let lines = controller.store().audit(LINES, None).await?;
+        let orders = lines.into_iter().rev().map(|line| line.record);
+        let orders = orders.filter(about).collect();
         Ok(Self {
             api_version: API_VERSION.to_owned(),
             kind: "Report".to_owned(),

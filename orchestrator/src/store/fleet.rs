@@ -158,3 +158,13 @@ pub struct AuditRecord {
     /// Details.
     pub data: Value,
 }
+
+/// A line of the audit trail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditLine {
+    /// Its number; later lines have larger ones.
+    pub line: i64,
+    /// What it says.
+    #[serde(flatten)]
+    pub record: AuditRecord,
+}

@@ -10,8 +10,8 @@ mod state;
 use super::leader::Own;
 use super::pieces::Owners;
 use super::{
-    AgentRecord, Answer, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event, Leader,
-    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
+    AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event,
+    Leader, MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
     SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
     TokenRecord, Unfinished,
 };
@@ -202,13 +202,16 @@ impl Store for MemoryStore {
         self.answer(|state| Ok(state.operation(id)))
     }
 
-    fn operations(&self, limit: i64) -> Answer<'_, Vec<Operation>> {
+    fn operations<'a>(
+        &'a self,
+        limit: i64,
+        after: Option<&'a MigrationId>,
+    ) -> Answer<'a, Vec<Operation>> {
         self.answer(|state| {
             let ids = state.operations.keys();
             let mut all: Vec<Operation> = ids.filter_map(|id| state.operation(id)).collect();
             all.sort_by_key(|operation| std::cmp::Reverse(operation.created_at));
-            all.truncate(usize::try_from(limit).unwrap_or_default());
-            Ok(all)
+            Ok(behind(all, limit, after, |operation| &operation.id))
         })
     }
 
@@ -226,7 +229,11 @@ impl Store for MemoryStore {
         })
     }
 
-    fn list(&self, limit: i64) -> Answer<'_, Vec<Migration>> {
+    fn list<'a>(
+        &'a self,
+        limit: i64,
+        after: Option<&'a MigrationId>,
+    ) -> Answer<'a, Vec<Migration>> {
         self.answer(|state| {
             let all = state.migrations.values();
             let mut all: Vec<Migration> = all.map(|s| s.migration.clone()).collect();
@@ -237,8 +244,7 @@ impl Store for MemoryStore {
                     m.ordinal,
                 )
             });
-            all.truncate(usize::try_from(limit).unwrap_or_default());
-            Ok(all)
+            Ok(behind(all, limit, after, |m| &m.id))
         })
     }
 
@@ -370,11 +376,17 @@ impl Store for MemoryStore {
         })
     }
 
-    fn audit(&self, limit: i64) -> Answer<'_, Vec<AuditRecord>> {
+    fn audit(&self, limit: i64, before: Option<i64>) -> Answer<'_, Vec<AuditLine>> {
         self.answer(|state| {
-            let newest = state.audit.iter().rev();
-            let limit = usize::try_from(limit).unwrap_or_default();
-            Ok(newest.take(limit).cloned().collect())
+            let lines = (1..).zip(&state.audit).map(|(line, record)| AuditLine {
+                line,
+                record: record.clone(),
+            });
+            let lines = lines.filter(|line| before.is_none_or(|before| line.line < before));
+            let mut lines: Vec<AuditLine> = lines.collect();
+            lines.reverse();
+            lines.truncate(usize::try_from(limit).unwrap_or_default());
+            Ok(lines)
         })
     }
 
@@ -469,6 +481,22 @@ impl Drop for MemorySealed {
 /// Oldest first, the moves of an operation in their order.
 fn order(m: &Migration) -> (DateTime<Utc>, MigrationId, i32) {
     (m.created_at, m.operation.clone(), m.ordinal)
+}
+
+/// Those behind `after`, which is in its place; nothing where it is not there.
+fn behind<T>(
+    all: Vec<T>,
+    limit: i64,
+    after: Option<&MigrationId>,
+    id: impl Fn(&T) -> &MigrationId,
+) -> Vec<T> {
+    let skip = match after {
+        None => Some(0),
+        Some(after) => all.iter().position(|one| id(one) == after).map(|at| at + 1),
+    };
+    let rows = all.into_iter().skip(skip.unwrap_or(usize::MAX));
+    rows.take(usize::try_from(limit).unwrap_or_default())
+        .collect()
 }
 
 fn same_object(a: &CleanupRecord, b: &CleanupRecord) -> bool {

@@ -17,7 +17,7 @@ mod records;
 
 pub use access::{SessionRecord, TokenRecord};
 pub use fleet::{
-    AuditRecord, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate,
+    AuditLine, AuditRecord, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate,
 };
 pub use leader::{Candidate, Leader, News, Term};
 pub use operation::{NewOperation, Operation};
@@ -218,8 +218,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// One operation with its migrations in the order of the moves.
     fn operation<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Operation>>;
 
-    /// The newest operations, newest first.
-    fn operations(&self, limit: i64) -> Answer<'_, Vec<Operation>>;
+    /// The newest operations, newest first; behind `after` the ones older than it.
+    fn operations<'a>(
+        &'a self,
+        limit: i64,
+        after: Option<&'a MigrationId>,
+    ) -> Answer<'a, Vec<Operation>>;
 
     /// One migration with its steps and lease, as one moment saw them.
     fn load<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Snapshot>>;
@@ -229,8 +233,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Figures of a running step may be those of the migration's last change where this handle leads.
     fn unfinished(&self) -> Answer<'_, Unfinished>;
 
-    /// The newest migrations, newest first, without steps.
-    fn list(&self, limit: i64) -> Answer<'_, Vec<Migration>>;
+    /// The newest migrations, newest first, without steps; behind `after` the ones that follow it.
+    fn list<'a>(&'a self, limit: i64, after: Option<&'a MigrationId>)
+    -> Answer<'a, Vec<Migration>>;
 
     /// Applies a change if the revision is still the one that it was made from; `false` if not.
     ///
@@ -301,8 +306,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Adds a line to the audit trail; durable when it returns.
     fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> Answer<'a, ()>;
 
-    /// The newest lines of the audit trail, newest first.
-    fn audit(&self, limit: i64) -> Answer<'_, Vec<AuditRecord>>;
+    /// The newest lines of the audit trail, newest first; those before line `before`, where one is named.
+    fn audit(&self, limit: i64, before: Option<i64>) -> Answer<'_, Vec<AuditLine>>;
 
     /// Keeps a token; durable when it returns. [`StoreError::Exists`] where one of its name is not revoked.
     fn add_token<'a>(&'a self, token: &'a TokenRecord) -> Answer<'a, ()>;

@@ -95,6 +95,65 @@ async fn a_long_list_is_read_page_by_page_while_others_are_added() {
     assert_eq!(seen, expected);
 }
 
+/// Every row of a list of the API, read by its links, so many at once.
+async fn followed(dashboard: &Dashboard, list: &str, limit: usize) -> Vec<serde_json::Value> {
+    let mut path = format!("/api/v1/{list}?limit={limit}");
+    let mut rows = Vec::new();
+    loop {
+        let answer = dashboard.get(&path).await;
+        assert_eq!(answer.status(), 200, "{path}");
+        let link = answer.headers().get("link").cloned();
+        let page: Vec<serde_json::Value> = answer.json().await.unwrap();
+        assert!(page.len() <= limit, "{path}");
+        rows.extend(page);
+        let Some(link) = link else { return rows };
+        let link = link.to_str().unwrap();
+        let next = link.strip_prefix('<').unwrap();
+        let (next, rest) = next.split_once('>').unwrap();
+        assert_eq!(rest, "; rel=\"next\"");
+        next.clone_into(&mut path);
+    }
+}
+
+#[tokio::test]
+async fn lists_of_the_api_are_read_by_their_links() {
+    let dashboard = three().await;
+    for number in 0..5 {
+        let name = format!("t{number}");
+        let fields = [("name", name.as_str()), ("role", "viewer")];
+        dashboard.post("/tokens", &fields).await;
+    }
+    let ids = |rows: Vec<serde_json::Value>| -> Vec<String> {
+        rows.iter()
+            .map(|row| row["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    for limit in [1, 2, 3, 7] {
+        let migrations = ids(followed(&dashboard, "migrations", limit).await);
+        assert_eq!(migrations, ["m3", "m2", "m1"], "{limit}");
+        let operations = ids(followed(&dashboard, "operations", limit).await);
+        assert_eq!(operations, ["m3", "m2", "m1"], "{limit}");
+        let audit = followed(&dashboard, "audit", limit).await;
+        let lines: Vec<i64> = audit
+            .iter()
+            .map(|row| row["line"].as_i64().unwrap())
+            .collect();
+        assert!(
+            lines.len() >= 5 && lines.is_sorted_by(|a, b| a > b),
+            "{lines:?}"
+        );
+    }
+    for (path, status) in [
+        ("migrations?after=m9", 404),
+        ("operations?after=m9", 404),
+        ("audit?after=odd", 422),
+        ("migrations?limit=odd", 422),
+    ] {
+        let answer = dashboard.get(&format!("/api/v1/{path}")).await;
+        assert_eq!(answer.status(), status, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn the_switch_says_who_has_the_keys_now_and_then() {
     let dashboard = Dashboard::with_migration(|snapshot| {
@@ -183,7 +242,7 @@ async fn the_page_of_agents_says_whom_each_works_for() {
 }
 
 #[tokio::test]
-async fn the_trail_is_searched_and_shown_whole_on_demand() {
+async fn the_trail_is_searched_and_read_page_by_page() {
     let dashboard = Dashboard::empty().await;
     assert!(
         dashboard
@@ -207,10 +266,11 @@ async fn the_trail_is_searched_and_shown_whole_on_demand() {
     for words in ["ada", "10.0.0.1", "&#60;because&#62;", "200", "/number/149"] {
         assert!(page.contains(words), "{words}: {page}");
     }
-    let more = page.split("id=\"more\" href=\"").nth(1).unwrap();
-    let more = more.split('"').next().unwrap();
-    assert_eq!(count(&dashboard.page(more).await), 150);
-    let found = dashboard.page("/audit?q=NUMBER/007&lines=odd").await;
+    let older = page.split("id=\"older\" href=\"").nth(1).unwrap();
+    let older = dashboard.page(older.split('"').next().unwrap()).await;
+    assert_eq!(count(&older), 50);
+    assert!(older.contains("/number/049") && !older.contains("id=\"older\""));
+    let found = dashboard.page("/audit?q=NUMBER/007&after=odd").await;
     assert_eq!(count(&found), 1);
     assert!(
         dashboard
@@ -295,6 +355,6 @@ async fn a_request_is_looked_at_while_it_is_typed() {
     let said = check(&split.replace("tenants\n", "nothing\n")).await;
     assert!(said.contains("there is no map nothing"), "{said}");
     assert!(check("  ").await.contains("></p>"));
-    let none = dashboard.store.audit(10).await.unwrap();
+    let none = dashboard.store.audit(10, None).await.unwrap();
     assert_eq!(none, [], "nothing is kept of it");
 }

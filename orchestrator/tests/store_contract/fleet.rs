@@ -2,7 +2,7 @@
 
 use super::{at, register, seeded};
 use crate::fixture::{keys, mapping};
-use orchestrator::store::{AuditRecord, NewShard, ShardUpdate, Store, StoreError};
+use orchestrator::store::{AuditLine, AuditRecord, NewShard, ShardUpdate, Store, StoreError};
 use plans::id::{MapName, MapVersion};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
@@ -126,5 +126,11 @@ async fn the_audit_trail_is_read_newest_first(store: &dyn Store) {
     for second in 0..3 {
         store.add_audit(&record(second)).await.unwrap();
     }
-    assert_eq!(store.audit(2).await.unwrap(), [record(2), record(1)]);
+    let lines = store.audit(2, None).await.unwrap();
+    let said = |lines: &[AuditLine]| -> Vec<AuditRecord> {
+        lines.iter().map(|line| line.record.clone()).collect()
+    };
+    assert_eq!(said(&lines), [record(2), record(1)]);
+    let older = store.audit(2, Some(lines[1].line)).await.unwrap();
+    assert_eq!(said(&older), [record(0)]);
 }

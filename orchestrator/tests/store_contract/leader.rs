@@ -383,17 +383,17 @@ async fn writes_that_overlap_do_not_outlast_their_term() {
         .map(|_| tokio::spawn(hammer(Arc::clone(&old))))
         .collect();
     until("written", || async {
-        (!old.audit(10).await.unwrap().is_empty()).then_some(())
+        (!old.audit(10, None).await.unwrap().is_empty()).then_some(())
     })
     .await;
     let limit = Duration::from_secs(60);
     let taken = tokio::time::timeout(limit, is_leader(&new, &candidate("new"))).await;
     assert!(taken.expect("writers hold nobody off"));
-    let count = new.audit(1_000_000).await.unwrap().len();
+    let count = new.audit(1_000_000, None).await.unwrap().len();
     for writer in writers {
         writer.await.unwrap();
     }
-    assert_eq!(new.audit(1_000_000).await.unwrap().len(), count);
+    assert_eq!(new.audit(1_000_000, None).await.unwrap().len(), count);
 }
 
 /// Writes until it is refused.

@@ -60,12 +60,23 @@ async fn each_move_becomes_a_migration(store: &dyn Store) {
         ..operation("op2", plan(store.incarnation(), 1, keys(None, Some(0))))
     };
     store.submit(&later).await.unwrap();
-    let operations = store.operations(2).await.unwrap();
+    let operations = store.operations(2, None).await.unwrap();
     let sizes = operations
         .iter()
         .map(|o| (o.id.as_str(), o.migrations.len()));
     assert_eq!(sizes.collect::<Vec<_>>(), [("op2", 1), ("op1", 2)]);
-    assert_eq!(store.list(2).await.unwrap()[1].id.as_str(), "op1x1");
+    assert_eq!(store.list(2, None).await.unwrap()[1].id.as_str(), "op1x1");
+    let behind = async |after: &str| {
+        let after = MigrationId::from(after);
+        let all = store.list(9, Some(&after)).await.unwrap();
+        all.iter().map(|m| m.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(behind("op2").await, ["op1x1", "op1x2"]);
+    assert_eq!(behind("op1x1").await, ["op1x2"]);
+    assert_eq!(behind("nobody").await, [""; 0]);
+    let older = store.operations(9, Some(&"op2".into())).await.unwrap();
+    assert_eq!(older.len(), 1);
+    assert_eq!(older[0].id.as_str(), "op1");
     assert!(store.operation(&"op1x1".into()).await.unwrap().is_none());
 }
 

@@ -108,6 +108,12 @@ impl About {
         self.answers_text(&["text/event-stream"])
     }
 
+    /// A list in pages: the link of an answer leads to the next one.
+    pub(in crate::api) fn pages(self) -> Self {
+        self.query("limit", "integer", "How many of them; 200 without it.")
+            .query("after", "string", "What the link to the next page says.")
+    }
+
     /// A parameter of the query, which may be left out.
     pub(in crate::api) fn query(
         mut self,

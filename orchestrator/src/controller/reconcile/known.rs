@@ -86,7 +86,7 @@ impl Controller {
         let (mut ended, before) = match kept {
             Some(kept) => kept,
             None => {
-                let all = self.inner.store.list(i64::MAX).await?;
+                let all = self.inner.store.list(i64::MAX, None).await?;
                 let ended = all.iter().filter(|m| m.finished_at.is_some());
                 let newest = ended.clone().take(REMEMBERED).map(|m| m.id.clone());
                 fleet

@@ -63,11 +63,19 @@ impl PgStore {
         snapshot(&mut transaction, id).await
     }
 
-    pub(super) async fn select_list(&self, limit: i64) -> Result<Vec<Migration>, StoreError> {
+    pub(super) async fn select_list(
+        &self,
+        limit: i64,
+        after: Option<&MigrationId>,
+    ) -> Result<Vec<Migration>, StoreError> {
         let rows: Vec<MigrationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
-            "{SELECT} order by m.created_at desc, m.operation, m.ordinal limit $1"
+            "{SELECT} where $2::text is null or exists (select from migration a where a.id = $2 \
+             and (m.created_at < a.created_at or m.created_at = a.created_at \
+             and (m.operation, m.ordinal) > (a.operation, a.ordinal))) \
+             order by m.created_at desc, m.operation, m.ordinal limit $1"
         )))
         .bind(limit)
+        .bind(after.map(MigrationId::as_str))
         .fetch_all(&self.pool)
         .await?;
         rows.into_iter().map(MigrationRow::record).collect()

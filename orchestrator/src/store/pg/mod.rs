@@ -23,8 +23,8 @@ mod shards;
 use super::leader::Own;
 use super::pieces::Owners;
 use super::{
-    AgentRecord, Answer, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event, Leader,
-    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
+    AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event,
+    Leader, MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
     SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
     TokenRecord, Unfinished,
 };
@@ -283,8 +283,12 @@ impl Store for PgStore {
         Box::pin(self.select_operation(id))
     }
 
-    fn operations(&self, limit: i64) -> Answer<'_, Vec<Operation>> {
-        Box::pin(self.select_operations(limit))
+    fn operations<'a>(
+        &'a self,
+        limit: i64,
+        after: Option<&'a MigrationId>,
+    ) -> Answer<'a, Vec<Operation>> {
+        Box::pin(self.select_operations(limit, after))
     }
 
     fn load<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Snapshot>> {
@@ -295,8 +299,12 @@ impl Store for PgStore {
         Box::pin(self.select_unfinished())
     }
 
-    fn list(&self, limit: i64) -> Answer<'_, Vec<Migration>> {
-        Box::pin(self.select_list(limit))
+    fn list<'a>(
+        &'a self,
+        limit: i64,
+        after: Option<&'a MigrationId>,
+    ) -> Answer<'a, Vec<Migration>> {
+        Box::pin(self.select_list(limit, after))
     }
 
     fn commit<'a>(&'a self, change: &'a Change) -> Answer<'a, bool> {
@@ -370,8 +378,8 @@ impl Store for PgStore {
         Box::pin(self.insert_audit(record))
     }
 
-    fn audit(&self, limit: i64) -> Answer<'_, Vec<AuditRecord>> {
-        Box::pin(self.select_audit(limit))
+    fn audit(&self, limit: i64, before: Option<i64>) -> Answer<'_, Vec<AuditLine>> {
+        Box::pin(self.select_audit(limit, before))
     }
 
     fn add_token<'a>(&'a self, token: &'a TokenRecord) -> Answer<'a, ()> {

@@ -43,12 +43,20 @@ impl PgStore {
         Ok(self.with_migrations(vec![row]).await?.pop())
     }
 
-    pub(super) async fn select_operations(&self, limit: i64) -> Result<Vec<Operation>, StoreError> {
-        let rows: Vec<OperationRow> =
-            sqlx::query_as("select * from operation order by created_at desc, id limit $1")
-                .bind(limit)
-                .fetch_all(&self.pool)
-                .await?;
+    pub(super) async fn select_operations(
+        &self,
+        limit: i64,
+        after: Option<&MigrationId>,
+    ) -> Result<Vec<Operation>, StoreError> {
+        let rows: Vec<OperationRow> = sqlx::query_as(
+            "select * from operation o where $2::text is null or exists (select from operation a where a.id = $2 \
+             and (o.created_at < a.created_at or o.created_at = a.created_at and o.id > a.id)) \
+             order by created_at desc, id limit $1",
+        )
+        .bind(limit)
+        .bind(after.map(MigrationId::as_str))
+        .fetch_all(&self.pool)
+        .await?;
         self.with_migrations(rows).await
     }
 

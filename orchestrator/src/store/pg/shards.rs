@@ -2,7 +2,7 @@
 
 use super::PgStore;
 use super::rows::{exists, missing};
-use crate::store::{AuditRecord, NewShard, ShardRecord, ShardUpdate, StoreError};
+use crate::store::{AuditLine, AuditRecord, NewShard, ShardRecord, ShardUpdate, StoreError};
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MigrationId, ShardName};
 use serde_json::Value;
@@ -37,6 +37,7 @@ impl From<ShardRow> for ShardRecord {
 
 #[derive(sqlx::FromRow)]
 struct AuditRow {
+    id: i64,
     at: DateTime<Utc>,
     actor: String,
     action: String,
@@ -155,21 +156,30 @@ impl PgStore {
         Ok(transaction.commit().await?)
     }
 
-    pub(super) async fn select_audit(&self, limit: i64) -> Result<Vec<AuditRecord>, StoreError> {
+    pub(super) async fn select_audit(
+        &self,
+        limit: i64,
+        before: Option<i64>,
+    ) -> Result<Vec<AuditLine>, StoreError> {
         let rows: Vec<AuditRow> = sqlx::query_as(
-            "select at, actor, action, object, data from audit order by id desc limit $1",
+            "select id, at, actor, action, object, data from audit \
+             where $2::bigint is null or id < $2 order by id desc limit $1",
         )
         .bind(limit)
+        .bind(before)
         .fetch_all(&self.pool)
         .await?;
-        let record = |row: AuditRow| AuditRecord {
-            at: row.at,
-            actor: row.actor,
-            action: row.action,
-            object: row.object,
-            data: row.data,
+        let line = |row: AuditRow| AuditLine {
+            line: row.id,
+            record: AuditRecord {
+                at: row.at,
+                actor: row.actor,
+                action: row.action,
+                object: row.object,
+                data: row.data,
+            },
         };
-        Ok(rows.into_iter().map(record).collect())
+        Ok(rows.into_iter().map(line).collect())
     }
 }
 

@@ -1,0 +1,74 @@
+//! Long lists in pages: so many rows, behind a cursor, and a link to the next page where there is one (RFC 8288).
+//!
+//! A cursor names the last row of a page, so that rows which are added meanwhile neither repeat nor hide any.
+
+use super::ApiError;
+use crate::controller::ControlError;
+use axum::Json;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+
+/// Rows of a page without a limit.
+const ROWS: i64 = 200;
+/// Most rows of a page.
+const MOST: i64 = 10_000;
+
+/// Which page is asked for.
+#[derive(Debug, Deserialize)]
+pub(super) struct Page {
+    limit: Option<i64>,
+    after: Option<String>,
+}
+
+impl Page {
+    /// Rows to read: one more than the page has, which tells whether another page follows.
+    pub(super) fn read(&self) -> i64 {
+        self.rows() + 1
+    }
+
+    /// What stands before the page.
+    pub(super) fn after(&self) -> Option<&str> {
+        self.after.as_deref()
+    }
+
+    /// The number that stands before the page.
+    pub(super) fn after_number(&self) -> Result<Option<i64>, ApiError> {
+        let number = self.after().map(str::parse).transpose();
+        number.map_err(|_| {
+            let what = "after is not what the link to the next page says".to_owned();
+            ControlError::Invalid { what }.into()
+        })
+    }
+
+    /// The page of `rows` as the answer of `path`; `cursor` names a row.
+    pub(super) fn answer<T: Serialize>(
+        &self,
+        path: &str,
+        mut rows: Vec<T>,
+        cursor: impl Fn(&T) -> String,
+    ) -> Response {
+        let most = usize::try_from(self.rows()).unwrap_or_default();
+        let more = rows.len() > most;
+        rows.truncate(most);
+        let last = rows.last().filter(|_| more).map(cursor);
+        let mut response = Json(rows).into_response();
+        if let Some(link) = last.and_then(|last| self.link(path, &last)) {
+            response.headers_mut().insert(header::LINK, link);
+        }
+        response
+    }
+
+    fn rows(&self) -> i64 {
+        self.limit.unwrap_or(ROWS).clamp(1, MOST)
+    }
+
+    fn link(&self, path: &str, last: &str) -> Option<HeaderValue> {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        if let Some(limit) = self.limit {
+            query.append_pair("limit", &limit.to_string());
+        }
+        let query = query.append_pair("after", last).finish();
+        HeaderValue::from_str(&format!("<{path}?{query}>; rel=\"next\"")).ok()
+    }
+}
