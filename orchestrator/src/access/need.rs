@@ -48,9 +48,8 @@ impl Need {
             | "/migrations/{id}/{command}"
             | "/operations/{id}/{command}" => Self::of_command(last),
             "/migrations/check" => Self::Draft,
-            "/migrations/new" | "/migrations/plan" | "/api/v1/plans" | "/api/v1/doctor" => {
-                Self::Operate
-            }
+            "/migrations/new" | "/migrations/plan" | "/doctor" | "/api/v1/plans"
+            | "/api/v1/doctor" => Self::Operate,
             "/api/v1/tokens" | "/tokens" | "/tokens/{name}/revoke" => Self::Administer,
             _ if reads => Self::of_reading(pattern),
             "/migrations"

@@ -151,7 +151,18 @@ fn row(line: &AuditLine) -> Row {
         object: record.object.clone(),
         from: said("from"),
         why: why.into_iter().find(|w| !w.is_empty()).unwrap_or_default(),
-        outcome: said("outcome"),
+        outcome: outcome(record.data.get("outcome")),
+    }
+}
+
+/// What became of an order: a status, or the code with which it was refused.
+fn outcome(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::Number(status)) if status.as_u64().is_some_and(|s| s < 400) => {
+            format!("done ({status})")
+        }
+        Some(refused) => format!("refused ({})", word(refused)),
     }
 }
 

@@ -8,6 +8,7 @@ mod agents;
 mod assets;
 mod audit;
 mod bars;
+mod doctor;
 pub(crate) mod figures;
 mod graph;
 mod live;
@@ -74,6 +75,7 @@ pub fn routes(controller: Controller) -> Router {
         .route("/maps/{name}", get(map::show))
         .route("/maps/{name}/diff", get(map::compare))
         .route("/agents", get(agents::show))
+        .route("/doctor", get(doctor::show).post(doctor::examine))
         .route("/audit", get(audit::show))
         .route("/tokens", get(tokens::show).post(tokens::create))
         .route(

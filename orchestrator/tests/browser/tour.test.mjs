@@ -77,6 +77,15 @@ test("the list is filtered, the filter stands in the address, and the agents say
   await look(page, "audit");
 });
 
+test("the doctor examines the shards of a map", async () => {
+  await page.click("nav a[href='/doctor']");
+  await page.selectOption("#what", "map tour");
+  await page.click("#examine");
+  await page.locator("#found h3", { hasText: "Shard tour-a" }).waitFor();
+  await page.locator("#found [role=status]", { hasText: "2 shards were examined" }).waitFor();
+  await look(page, "doctor");
+});
+
 test("a theme is chosen and kept", async () => {
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await page.emulateMedia({ colorScheme: "light" });

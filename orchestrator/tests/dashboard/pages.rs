@@ -263,7 +263,13 @@ async fn the_trail_is_searched_and_read_page_by_page() {
     let page = dashboard.page("/audit").await;
     let count = |page: &str| page.matches("POST /number/").count();
     assert_eq!(count(&page), 100);
-    for words in ["ada", "10.0.0.1", "&#60;because&#62;", "200", "/number/149"] {
+    for words in [
+        "ada",
+        "10.0.0.1",
+        "&#60;because&#62;",
+        "done (200)",
+        "/number/149",
+    ] {
         assert!(page.contains(words), "{words}: {page}");
     }
     let older = page.split("id=\"older\" href=\"").nth(1).unwrap();
@@ -336,6 +342,31 @@ async fn a_token_is_made_shown_once_and_taken_back_by_its_typed_name() {
     assert!(dashboard.page("/tokens").await.contains("revoked"));
     let audit = dashboard.page("/audit?q=she+left").await;
     assert!(audit.contains("token vera"), "{audit}");
+}
+
+#[tokio::test]
+async fn the_doctor_says_what_it_takes_where_nobody_can_look() {
+    let dashboard = Dashboard::with_map().await;
+    let page = dashboard.page("/doctor").await;
+    for words in [
+        "value=\"map tenants\"",
+        "value=\"shard b\"",
+        "shardwright doctor",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let refused = dashboard.post("/doctor", &[("what", "shard a")]).await;
+    assert!(refused.status().is_server_error() || refused.status().is_client_error());
+    let refused = refused.text().await.unwrap();
+    for words in [
+        "role=\"alert\"",
+        "shardwright doctor --shard a",
+        "value=\"shard a\" selected",
+    ] {
+        assert!(refused.contains(words), "{words}: {refused}");
+    }
+    let wrong = dashboard.post("/doctor", &[("what", "king a")]).await;
+    assert_eq!(wrong.status(), 422);
 }
 
 #[tokio::test]

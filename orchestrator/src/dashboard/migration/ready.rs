@@ -17,7 +17,8 @@ use plans::step::verify::Verified;
 #[derive(Template)]
 #[template(path = "migration/ready.html")]
 pub(super) struct Ready {
-    id: String,
+    /// The migration; none on the page of the switch itself.
+    id: Option<String>,
     items: Vec<Item>,
     ready: bool,
 }
@@ -30,6 +31,14 @@ struct Item {
 }
 
 impl Ready {
+    /// The same on the page of the switch, which does not lead to itself.
+    pub(super) fn on_switch(view: &MigrationView) -> Self {
+        Self {
+            id: None,
+            ..Self::new(view)
+        }
+    }
+
     pub(super) fn new(view: &MigrationView) -> Self {
         let before = matches!(
             view.summary.ownership,
@@ -43,7 +52,7 @@ impl Ready {
         };
         let ready = items.iter().all(|item| item.mark.tone == "good");
         Self {
-            id: view.summary.id.to_string(),
+            id: Some(view.summary.id.to_string()),
             items,
             ready,
         }

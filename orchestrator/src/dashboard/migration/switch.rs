@@ -51,7 +51,7 @@ pub(in crate::dashboard) async fn fragments(
     Ok(vec![
         Fragment::new("switch", &Head::new(&view, &attempts)),
         Fragment::new("orders", &Orders::of_switch(&snapshot, visitor)),
-        Fragment::new("ready", &Ready::new(&view)),
+        Fragment::new("ready", &Ready::on_switch(&view)),
         Fragment::new("windows", &Windows::new(&view)),
         Fragment::new("attempts", &attempts),
     ])

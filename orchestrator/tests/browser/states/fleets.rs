@@ -47,6 +47,8 @@ pub(super) async fn all() -> Vec<Shown> {
         .says(&["Make the plan"]),
         Shown::new("page: reference", Dashboard::empty().await, &["/api/docs"])
             .says(&["/api/v1/shards"]),
+        Shown::new("page: doctor", Dashboard::with_map().await, &["/doctor"])
+            .says(&["they change nothing"]),
         Shown::new("page: sign-in", Dashboard::empty().await, &["/sign-in"]).says(&["Your token"]),
     ];
     all.push(Shown {

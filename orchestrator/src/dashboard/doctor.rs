@@ -1,0 +1,193 @@
+//! What stands in the way of moves: agents examine the fleet, a shard, or the shards of a map, when they are asked to.
+
+use super::marks::{self, Mark};
+use super::page::{Page, PageError};
+use crate::access::Visitor;
+use crate::api::ApiError;
+use crate::controller::{ControlError, Controller, Diagnosis, DoctorAsk};
+use askama::Template;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Form};
+use plans::failure::Finding;
+use plans::id::{MapName, ShardName};
+use serde::Deserialize;
+
+#[derive(Template)]
+#[template(path = "doctor/page.html")]
+struct DoctorPage {
+    /// Shards and maps to choose from.
+    choices: Vec<Choice>,
+    found: Option<Found>,
+    wrong: Option<String>,
+    line: String,
+    csrf: String,
+}
+
+struct Choice {
+    value: String,
+    label: String,
+    chosen: bool,
+}
+
+/// What was found.
+struct Found {
+    summary: String,
+    groups: Vec<Group>,
+    failed: Vec<Unseen>,
+}
+
+/// The findings of a shard, the gravest first.
+struct Group {
+    title: String,
+    rows: Vec<(Mark, Finding)>,
+}
+
+/// A shard that could not be looked at.
+struct Unseen {
+    shards: String,
+    message: String,
+    hint: Option<String>,
+}
+
+/// The form.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    /// `shard NAME`, `map NAME`, or nothing for all of them.
+    what: String,
+}
+
+impl Asked {
+    fn ask(&self) -> Result<DoctorAsk, ControlError> {
+        let mut ask = DoctorAsk::default();
+        match self.what.split_once(' ') {
+            Some(("shard", name)) => ask.shard = Some(ShardName::from(name)),
+            Some(("map", name)) => ask.map = Some(MapName::from(name)),
+            None if self.what.is_empty() => {}
+            Some(_) | None => {
+                let what = format!("{:?} is neither a shard nor a map", self.what);
+                return Err(ControlError::Invalid { what });
+            }
+        }
+        Ok(ask)
+    }
+
+    fn line(&self) -> String {
+        match self.what.split_once(' ') {
+            Some((kind, name)) => format!("shardwright doctor --{kind} {name}"),
+            None => "shardwright doctor".to_owned(),
+        }
+    }
+}
+
+impl DoctorPage {
+    async fn new(
+        controller: &Controller,
+        asked: &Asked,
+        visitor: &Visitor,
+    ) -> Result<Self, ControlError> {
+        let store = controller.store();
+        let shards = store.shards().await?.into_iter();
+        let shards = shards.map(|shard| format!("shard {}", shard.name));
+        let maps = store.maps().await?.into_iter();
+        let maps = maps.map(|map| format!("map {}", map.name));
+        let choice = |value: String| Choice {
+            label: match value.as_str() {
+                "" => "every shard and map".to_owned(),
+                named => named.to_owned(),
+            },
+            chosen: value == asked.what,
+            value,
+        };
+        let all = std::iter::once(String::new()).chain(maps).chain(shards);
+        Ok(Self {
+            choices: all.map(choice).collect(),
+            found: None,
+            wrong: None,
+            line: asked.line(),
+            csrf: visitor.csrf.clone().unwrap_or_default(),
+        })
+    }
+
+    fn page(self, visitor: Visitor) -> Page {
+        Page::still("Doctor", &self, Some(visitor))
+    }
+}
+
+/// The form.
+pub(super) async fn show(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Page, PageError> {
+    let page = DoctorPage::new(&controller, &Asked::default(), &visitor).await?;
+    Ok(page.page(visitor))
+}
+
+/// Has agents look, and shows what they found.
+pub(super) async fn examine(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+    Form(asked): Form<Asked>,
+) -> Result<Response, PageError> {
+    let mut page = DoctorPage::new(&controller, &asked, &visitor).await?;
+    let examined = match asked.ask() {
+        Ok(ask) => controller.doctor(ask).await,
+        Err(error) => Err(error),
+    };
+    match examined {
+        Ok(diagnosis) => {
+            page.found = Some(found(diagnosis));
+            Ok(page.page(visitor).into_response())
+        }
+        Err(error) => {
+            let (status, problem) = ApiError::from(error).into_parts();
+            page.wrong = Some(match problem.hint {
+                Some(hint) => format!("{}; {hint}", problem.detail),
+                None => problem.detail,
+            });
+            Ok((status, page.page(visitor)).into_response())
+        }
+    }
+}
+
+fn found(diagnosis: Diagnosis) -> Found {
+    let summary = format!(
+        "{} refuse a move, {} may hurt, {} are worth knowing; {} shards were examined{}.",
+        diagnosis.refused,
+        diagnosis.warnings,
+        diagnosis.notes,
+        diagnosis.shards.len(),
+        match diagnosis.failed.len() {
+            0 => String::new(),
+            unseen => format!(", {unseen} could not be looked at"),
+        }
+    );
+    let shards = diagnosis.shards.into_iter();
+    let groups = shards.map(|shard| Group {
+        title: format!("Shard {}", shard.shard),
+        rows: rows(shard.findings),
+    });
+    let failed = diagnosis.failed.into_iter().map(|unseen| Unseen {
+        shards: unseen
+            .shards
+            .iter()
+            .map(ShardName::as_str)
+            .collect::<Vec<_>>()
+            .join(", "),
+        message: unseen.message,
+        hint: unseen.hint,
+    });
+    Found {
+        summary,
+        groups: groups.collect(),
+        failed: failed.collect(),
+    }
+}
+
+fn rows(findings: Vec<Finding>) -> Vec<(Mark, Finding)> {
+    let marked = findings.into_iter();
+    marked
+        .map(|finding| (marks::of_finding(finding.severity), finding))
+        .collect()
+}
