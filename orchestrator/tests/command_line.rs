@@ -419,3 +419,47 @@ async fn a_controller_that_dies_around_a_step_goes_on_with_it() {
         agent.take(next).await;
     }
 }
+
+#[tokio::test]
+async fn a_reader_that_goes_away_is_no_failure_and_a_full_disk_is_one() {
+    let server = Server::start().await;
+    let url = server.url.as_str();
+    for line in [
+        "shard list",
+        "list -o json",
+        "completions bash",
+        "doctor --explain SW0101",
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = program(url);
+        command
+            .args(line.split(' '))
+            .stdout(writer)
+            .stderr(Stdio::piped());
+        let output = command.spawn().unwrap().wait_with_output().await.unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), said.as_str()),
+            (Some(141), ""),
+            "{line}"
+        );
+
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let mut command = program(url);
+        command
+            .args(line.split(' '))
+            .stdout(full)
+            .stderr(Stdio::piped());
+        let output = command.spawn().unwrap().wait_with_output().await.unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert!(
+            said.starts_with("error: could not write the output: "),
+            "{said}"
+        );
+    }
+}

@@ -5,6 +5,7 @@ use super::consent::Consent;
 use super::error::{CliError, DEFECTS};
 use super::keys::pair;
 use super::output::{Output, json, table};
+use crate::cli::out::say;
 use crate::controller::{CleanupOrder, CleanupReport, Unregistered};
 use clap::Args;
 use plans::id::{MapName, ShardName};
@@ -57,7 +58,7 @@ impl Cleanup {
         let report: CleanupReport = client.post("/api/v1/fleet/cleanup", json(&order)?).await?;
         self.output.print(&report, text)?;
         for line in &report.failed {
-            eprintln!("not done: {line}");
+            say!("not done: {line}");
         }
         let open = |leftover: &Leftover| match leftover.verdict {
             Verdict::Remove | Verdict::Close => !order.apply,

@@ -3,6 +3,7 @@
 //! All of this is talk, on stderr; nothing here knows what is dangerous: the commands do.
 
 use super::error::CliError;
+use crate::cli::out::say;
 use clap::Args;
 use std::io::{BufRead, IsTerminal};
 
@@ -33,7 +34,7 @@ impl DryRun {
     /// Whether it is to be done; if not, says what would be.
     pub(super) fn goes_on(self, what: &str) -> bool {
         if self.dry_run {
-            eprintln!("dry run, nothing was changed. What would be done: {what}");
+            say!("dry run, nothing was changed. What would be done: {what}");
         }
         !self.dry_run
     }
@@ -61,7 +62,7 @@ impl Consent {
                 "nothing was changed: there is no terminal to type {name} on; --yes goes on without asking"
             )));
         }
-        eprint!("{what}\nType {name} to go on: ");
+        super::out::tell(format_args!("{what}\nType {name} to go on: "));
         is_typed(name, std::io::stdin().lock()).map(|()| true)
     }
 }

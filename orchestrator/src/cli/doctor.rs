@@ -4,6 +4,7 @@ use super::client::Client;
 use super::error::{CliError, DEFECTS, REFUSED};
 use super::files::read;
 use super::output::{Output, json};
+use crate::cli::out::say;
 use crate::controller::{Diagnosis, DoctorAsk};
 use clap::Args;
 use plans::doctor::{count, find};
@@ -36,7 +37,7 @@ impl Doctor {
         if let Some(code) = &self.explain {
             let row =
                 find(code).ok_or_else(|| CliError::Usage(format!("there is no code {code}")))?;
-            print!("{}", row.chapter());
+            super::out::print(row.chapter());
             return Ok(0);
         }
         let ask = DoctorAsk {
@@ -48,13 +49,13 @@ impl Doctor {
         self.output.print(&found, text)?;
         for failed in &found.failed {
             let names: Vec<_> = failed.shards.iter().map(ToString::to_string).collect();
-            eprintln!(
+            say!(
                 "not examined: shard {}: {}",
                 names.join(" and "),
                 failed.message
             );
             if let Some(hint) = &failed.hint {
-                eprintln!("    {hint}");
+                say!("    {hint}");
             }
         }
         Ok(match (found.refused, found.failed.is_empty()) {

@@ -35,7 +35,7 @@ pub(super) fn write_or_print(path: Option<&Path>, text: &str) -> Result<(), CliE
     match path {
         Some(path) => write(path, text),
         None => {
-            print!("{text}");
+            super::out::print(text);
             Ok(())
         }
     }

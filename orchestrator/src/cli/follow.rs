@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use super::error::{CliError, INTERRUPTED};
+use crate::cli::out::say;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -31,7 +32,7 @@ pub(super) async fn detachable(
         ended = following => ended,
         pressed = tokio::signal::ctrl_c() => {
             pressed?;
-            eprintln!("{id} keeps running; follow it again with: shardwright watch {id}");
+            say!("{id} keeps running; follow it again with: shardwright watch {id}");
             Ok(INTERRUPTED)
         }
     }

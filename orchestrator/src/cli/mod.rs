@@ -1,6 +1,7 @@
 //! The command line: one file per noun, data on stdout, talk on stderr.
 //!
 //! Every command but `serve` is one or two calls of the API; nothing here decides.
+#![deny(clippy::print_stdout)]
 
 mod agent;
 mod cleanup;
@@ -16,6 +17,7 @@ mod map;
 mod migration;
 mod operation;
 mod order;
+mod out;
 mod output;
 mod pages;
 mod plan;
@@ -49,6 +51,7 @@ Exit codes:
   9   a check found defects
   64  wrong usage; consent is missing where nobody can be asked (say --yes)
   130 interrupted; what was followed goes on
+  141 nobody reads the output any more
 
 Output: -o table, wide, json, jsonl, yaml or name, or SHARDWRIGHT_OUTPUT; data on stdout, talk on stderr
 (for `plan` use --output, because its -o names the plan's file).";

@@ -3,6 +3,7 @@
 use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
 use super::output::{Table, or_dash, table};
+use crate::cli::out::say;
 use crate::controller::operations::OperationState;
 use crate::view::{MoveView, OperationView};
 use plans::request::Hold;
@@ -50,25 +51,27 @@ pub(super) fn end(view: &OperationView, until: &[OperationState]) -> Option<u8> 
 pub(super) fn tell_end(view: &OperationView) {
     match view.state {
         OperationState::Waiting => {
-            eprintln!("waiting for approval: shardwright approve {}", view.id);
+            say!("waiting for approval: shardwright approve {}", view.id);
         }
         OperationState::Flipped => {
-            eprintln!("end the hold: shardwright finish {} (or rollback)", view.id);
+            say!("end the hold: shardwright finish {} (or rollback)", view.id);
         }
-        OperationState::Paused => eprintln!("then: shardwright resume {}", view.id),
+        OperationState::Paused => say!("then: shardwright resume {}", view.id),
         OperationState::Failed => {
             for moved in &view.moves {
                 if let Some(failure) = &moved.migration.failure {
-                    eprintln!(
+                    say!(
                         "failed: {}: {} ({})",
-                        moved.migration.id, failure.message, failure.code
+                        moved.migration.id,
+                        failure.message,
+                        failure.code
                     );
                     if let Some(hint) = &failure.hint {
-                        eprintln!("hint: {hint}");
+                        say!("hint: {hint}");
                     }
                 }
             }
-            eprintln!("then: shardwright resume {}", view.id);
+            say!("then: shardwright resume {}", view.id);
         }
         OperationState::Planned
         | OperationState::Running

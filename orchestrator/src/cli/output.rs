@@ -8,6 +8,7 @@ pub(super) use table::{Table, or_dash, table};
 
 use super::error::CliError;
 use super::files::yaml;
+use crate::cli::out::say;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
@@ -96,9 +97,9 @@ impl Output {
     ) -> Result<u8, CliError> {
         let printed = self.render(value, text)?;
         if printed.is_empty() && self.format == Format::Name && !things(value)?.is_empty() {
-            eprintln!("nothing of this has a name: choose another form with -o");
+            say!("nothing of this has a name: choose another form with -o");
         }
-        print!("{printed}");
+        super::out::print(printed);
         Ok(0)
     }
 

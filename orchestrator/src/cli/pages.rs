@@ -25,12 +25,9 @@ pub(super) struct Man {
 impl Completions {
     pub(super) fn print(&self) -> u8 {
         let mut command = Cli::command();
-        clap_complete::generate(
-            self.shell,
-            &mut command,
-            "shardwright",
-            &mut std::io::stdout(),
-        );
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut command, "shardwright", &mut script);
+        super::out::print(script);
         0
     }
 }

@@ -4,6 +4,7 @@ use super::client::Client;
 use super::consent::Consent;
 use super::error::{CliError, DEFECTS};
 use super::output::{Output, json, table};
+use crate::cli::out::say;
 use crate::controller::{FleetReport, ReconcileOrder};
 use clap::Args;
 use plans::id::ShardName;
@@ -45,11 +46,11 @@ impl Reconcile {
         self.output.print(&report, text)?;
         for look in &report.shards {
             if let Some(failure) = &look.failure {
-                eprintln!("not looked at: shard {}: {failure}", look.shard);
+                say!("not looked at: shard {}: {failure}", look.shard);
             }
         }
         for finding in &report.findings {
-            eprintln!("shard {}: {}", finding.shard, finding.hint);
+            say!("shard {}: {}", finding.shard, finding.hint);
         }
         let seen = report.shards.iter().all(|look| look.failure.is_none());
         let clean = seen && report.findings.is_empty();

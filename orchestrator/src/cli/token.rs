@@ -7,6 +7,7 @@ use super::keys::pair;
 use super::output::{Output, Table, json, or_dash};
 use crate::access::{NewToken, Role};
 use crate::api::Issued;
+use crate::cli::out::say;
 use crate::store::TokenRecord;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
@@ -90,7 +91,7 @@ impl Create {
             days: self.days,
         };
         let issued: Issued = client.post("/api/v1/tokens", json(&new)?).await?;
-        eprintln!("keep it now: it is not shown again");
+        say!("keep it now: it is not shown again");
         self.output
             .print(&issued, |issued| format!("{}\n", issued.token))
     }

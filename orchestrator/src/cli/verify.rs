@@ -116,7 +116,7 @@ impl Verify {
             }
             let state = view.summary.state;
             if state == MigrationState::Failed || view.summary.finished_at.is_some() {
-                eprint!("{}", show_text(&view));
+                super::out::tell(format_args!("{}", show_text(&view)));
                 return Err(CliError::Ended {
                     id: self.id.clone(),
                     state: state.to_string(),

@@ -6,6 +6,7 @@ use super::follow::{detachable, follow, of_migration, of_operation};
 use super::migration::state;
 use super::operation;
 use super::output::Output;
+use crate::cli::out::say;
 use crate::controller::operations::OperationState;
 use crate::dual_write;
 use crate::view::{MigrationView, OperationView, StepView};
@@ -110,16 +111,18 @@ fn tell_end(view: &MigrationView) {
         .filter(|_| m.state == MigrationState::Waiting);
     match approval {
         Some(what) if view.cancel.is_some() => {
-            eprintln!("waiting for {what}: shardwright approve-cancel {}", m.id);
+            say!("waiting for {what}: shardwright approve-cancel {}", m.id);
         }
-        Some(what) => eprintln!("waiting for {what}: shardwright approve {}", m.id),
-        None if holds(view) && m.state == MigrationState::RolledBack => eprintln!(
+        Some(what) => say!("waiting for {what}: shardwright approve {}", m.id),
+        None if holds(view) && m.state == MigrationState::RolledBack => say!(
             "the map names {} again; drop the copy: shardwright finish {} (or approve, for another cutover)",
-            m.source, m.id
+            m.source,
+            m.id
         ),
-        None if holds(view) => eprintln!(
+        None if holds(view) => say!(
             "the map names {}; end the hold: shardwright finish {} (or rollback)",
-            m.target, m.id
+            m.target,
+            m.id
         ),
         None => tell_failure(view),
     }
@@ -129,11 +132,11 @@ fn tell_end(view: &MigrationView) {
 pub(super) fn tell_failure(view: &MigrationView) {
     let m = &view.summary;
     let Some(failure) = &m.failure else { return };
-    eprintln!("failed: {} ({})", failure.message, failure.code);
+    say!("failed: {} ({})", failure.message, failure.code);
     if let Some(hint) = &failure.hint {
-        eprintln!("hint: {hint}");
+        say!("hint: {hint}");
     }
-    eprintln!("then: shardwright resume {}", m.id);
+    say!("then: shardwright resume {}", m.id);
 }
 
 /// Where views are shown.
@@ -159,7 +162,7 @@ impl Lines {
         // A view that came as JSON can be written as such.
         let Ok(line) = change else { return };
         if line != self.last {
-            print!("{line}");
+            super::out::print(&line);
             self.last = line;
         }
     }

@@ -4,6 +4,7 @@ use crate::cli::client::Client;
 use crate::cli::consent::Consent;
 use crate::cli::error::{CliError, DEFECTS};
 use crate::cli::files::{read, write, yaml};
+use crate::cli::out::say;
 use crate::cli::output::{Output, json, table};
 use crate::controller::{MapCheck, MendOutcome};
 use clap::Args;
@@ -45,16 +46,17 @@ impl Check {
         let check: MapCheck = client.post(&path, String::new()).await?;
         if let Some(path) = &self.request {
             write(path, &yaml(&check.request)?)?;
-            eprintln!("mend with: shardwright map mend {}", path.display());
+            say!("mend with: shardwright map mend {}", path.display());
         }
         self.output.print(&check, check_text)?;
         for part in &check.failed {
-            eprintln!("not looked at: shard {}: {}", part.shard, part.message);
+            say!("not looked at: shard {}: {}", part.shard, part.message);
         }
         if !check.failed.is_empty() {
-            eprintln!(
+            say!(
                 "go on with: shardwright map check {} --resume {}",
-                check.map, check.token
+                check.map,
+                check.token
             );
         }
         let clean = check.failed.is_empty() && check.defects.is_empty();

@@ -4,6 +4,7 @@ use super::{fetch, text};
 use crate::cli::client::Client;
 use crate::cli::error::CliError;
 use crate::cli::files::{write_or_print, yaml};
+use crate::cli::out::say;
 use crate::cli::output::Output;
 use clap::{Args, ValueEnum};
 use plans::shard_map::{Difference, ExportForm, ShardMap, export};
@@ -94,7 +95,7 @@ impl Revert {
             .map_err(|error| CliError::Refused(error.to_string()))?;
         write_or_print(self.out.as_deref(), &yaml(&request)?)?;
         if let Some(path) = &self.out {
-            eprintln!("plan it with: shardwright plan {}", path.display());
+            say!("plan it with: shardwright plan {}", path.display());
         }
         Ok(0)
     }

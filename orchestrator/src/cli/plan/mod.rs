@@ -10,6 +10,7 @@ use super::consent::DryRun;
 use super::error::CliError;
 use super::files::{read, write, write_or_print, yaml};
 use super::output::{LongOutput, Output, json};
+use crate::cli::out::say;
 use crate::view::OperationView;
 use clap::Args;
 use flags::{Flags, Operation};
@@ -85,7 +86,7 @@ impl Print {
         }
         Output::from(self.output).print(&plan, plans::render::plan_text)?;
         if let Some(path) = &self.out {
-            eprintln!("submit it with: shardwright apply {}", path.display());
+            say!("submit it with: shardwright apply {}", path.display());
         }
         Ok(0)
     }
@@ -102,7 +103,7 @@ impl Apply {
         }
         let path = format!("/api/v1/operations?queue={}", self.queue);
         let view: OperationView = client.post(&path, text).await?;
-        eprintln!("follow it with: shardwright watch {}", view.id);
+        say!("follow it with: shardwright watch {}", view.id);
         self.output.print(&view, |view| format!("{}\n", view.id))
     }
 }
@@ -115,7 +116,7 @@ fn tell_findings(error: &CliError) {
     for finding in &problem.findings {
         let code = Some(&finding.sw).filter(|sw| !sw.is_empty());
         let code = code.unwrap_or(&finding.code);
-        eprintln!("refused: {code}: {}: {}", finding.object, finding.problem);
-        eprintln!("    {}", finding.remedy);
+        say!("refused: {code}: {}: {}", finding.object, finding.problem);
+        say!("    {}", finding.remedy);
     }
 }
