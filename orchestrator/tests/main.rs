@@ -7,6 +7,7 @@ mod access;
 mod api;
 mod attempts;
 mod command_line;
+mod contexts;
 mod controllers;
 mod examinations;
 mod fixture;

@@ -6,7 +6,9 @@
 mod agent;
 mod cleanup;
 mod client;
+mod config;
 mod consent;
+mod context;
 mod demo;
 mod doctor;
 mod error;
@@ -34,10 +36,9 @@ mod watch;
 
 pub use error::{CliError, USAGE};
 
-use caller::{Caller, Identity};
+use caller::Caller;
 use clap::{Parser, Subcommand};
 use client::Client;
-use std::path::PathBuf;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -60,20 +61,8 @@ Output: -o table, wide, json, jsonl, yaml or name, or SHARDWRIGHT_OUTPUT; data o
 #[derive(Debug, Parser)]
 #[command(name = "shardwright", version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub struct Cli {
-    /// Where the controller is; of several, separated by commas, whichever leads is found.
-    #[arg(
-        long,
-        global = true,
-        env = "SHARDWRIGHT_CONTROLLER",
-        default_value = "http://127.0.0.1:7432"
-    )]
-    controller: String,
-    /// The file of your token, where the controller asks for one.
-    #[arg(long, global = true, env = "SHARDWRIGHT_TOKEN_FILE")]
-    token_file: Option<PathBuf>,
-    /// PEM file of the authorities that vouch for the controller; without it those of the system.
-    #[arg(long, global = true, env = "SHARDWRIGHT_CA_FILE")]
-    ca_file: Option<PathBuf>,
+    #[command(flatten)]
+    options: config::Options,
     #[command(subcommand)]
     command: Command,
 }
@@ -101,6 +90,9 @@ enum Command {
     /// Tokens of people, applications and agents: create, list, revoke.
     #[command(subcommand)]
     Token(token::Token),
+    /// Controllers that have a name: list, show, use, set, remove.
+    #[command(subcommand)]
+    Context(context::Context),
     /// Agents: list.
     #[command(subcommand)]
     Agent(agent::Agent),
@@ -125,27 +117,27 @@ impl Cli {
     /// # Errors
     /// [`CliError`], which knows its exit code.
     pub async fn run(self) -> Result<u8, CliError> {
-        let identity = Identity {
-            token_file: self.token_file,
-            ca_file: self.ca_file,
+        let client = || {
+            let (controller, identity) = self.options.resolve()?;
+            Ok::<_, CliError>(Client::new(&controller, Caller::new(&identity)?))
         };
-        let client = Client::new(&self.controller, Caller::new(&identity)?);
         match self.command {
             Command::Serve(serve) => serve.run().await,
             Command::Demo(demo) => demo.run().await,
             Command::Torture(torture) => torture.run().await,
-            Command::Shard(shard) => shard.run(&client).await,
-            Command::Map(map) => map.run(&client).await,
-            Command::Plan(plan) => plan.run(&client).await,
-            Command::Apply(apply) => apply.run(&client).await,
-            Command::Doctor(doctor) => doctor.run(&client).await,
-            Command::Token(token) => token.run(&client).await,
-            Command::Agent(agent) => agent.run(&client).await,
-            Command::Cleanup(cleanup) => cleanup.run(&client).await,
-            Command::Reconcile(reconcile) => reconcile.run(&client).await,
+            Command::Shard(shard) => shard.run(&client()?).await,
+            Command::Map(map) => map.run(&client()?).await,
+            Command::Plan(plan) => plan.run(&client()?).await,
+            Command::Apply(apply) => apply.run(&client()?).await,
+            Command::Doctor(doctor) => doctor.run(&client()?).await,
+            Command::Token(token) => token.run(&client()?).await,
+            Command::Agent(agent) => agent.run(&client()?).await,
+            Command::Cleanup(cleanup) => cleanup.run(&client()?).await,
+            Command::Reconcile(reconcile) => reconcile.run(&client()?).await,
             Command::Completions(completions) => Ok(completions.print()),
             Command::Man(man) => man.write(),
-            Command::Migration(verb) | Command::Verb(verb) => verb.run(&client).await,
+            Command::Context(context) => context.run(&self.options),
+            Command::Migration(verb) | Command::Verb(verb) => verb.run(&client()?).await,
         }
     }
 }

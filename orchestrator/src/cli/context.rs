@@ -1,0 +1,120 @@
+//! `shardwright context`: controllers that have a name.
+
+use super::config::{Config, Options, Setting};
+use super::error::CliError;
+use super::output::{Output, Table, or_dash};
+use crate::cli::out::say;
+use clap::Subcommand;
+use serde::Serialize;
+
+/// Contexts.
+#[derive(Debug, Subcommand)]
+pub(super) enum Context {
+    /// List the contexts of the config file.
+    List {
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Which controller is asked, by which token, and where each of these settings comes from.
+    Show {
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Use a context from now on, where none is named.
+    Use {
+        /// Its name.
+        name: String,
+    },
+    /// Make or change a context, of --controller, --token-file and --ca-file.
+    Set {
+        /// Its name.
+        name: String,
+    },
+    /// Forget a context; its files stay.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// A line of the list.
+#[derive(Debug, Serialize)]
+struct Line {
+    name: String,
+    current: bool,
+    #[serde(flatten)]
+    context: super::config::Context,
+}
+
+impl Context {
+    pub(super) fn run(self, options: &Options) -> Result<u8, CliError> {
+        match self {
+            Self::List { output } => {
+                let config = Config::read()?;
+                let lines = config.contexts.into_iter().map(|(name, context)| Line {
+                    current: config.current.as_ref() == Some(&name),
+                    name,
+                    context,
+                });
+                output.print(&lines.collect::<Vec<_>>(), |lines| list_text(lines))
+            }
+            Self::Show { output } => {
+                output.print(&options.settings()?, |settings| show_text(settings))
+            }
+            Self::Use { name } => change(|config| {
+                config.context(&name)?;
+                config.current = Some(name);
+                Ok(())
+            }),
+            Self::Set { name } => change(|config| {
+                let context = options.context_over(config.contexts.get(&name))?;
+                config.current.get_or_insert_with(|| name.clone());
+                config.contexts.insert(name, context);
+                Ok(())
+            }),
+            Self::Remove { name } => change(|config| {
+                config.context(&name)?;
+                config.contexts.remove(&name);
+                config.current.take_if(|current| *current == name);
+                Ok(())
+            }),
+        }
+    }
+}
+
+fn change(edit: impl FnOnce(&mut Config) -> Result<(), CliError>) -> Result<u8, CliError> {
+    let mut config = Config::read()?;
+    edit(&mut config)?;
+    let path = config.write()?;
+    say!("written to {}", path.display());
+    Ok(0)
+}
+
+fn list_text(lines: &[Line]) -> Table {
+    let shown = |path: &std::path::PathBuf| path.display().to_string();
+    let row = |line: &Line| {
+        vec![
+            if line.current { "*" } else { "" }.to_owned(),
+            line.name.clone(),
+            line.context.controller.clone(),
+            or_dash(line.context.token_file.as_ref().map(shown).as_ref()),
+            or_dash(line.context.ca_file.as_ref().map(shown).as_ref()),
+        ]
+    };
+    let head = ["", "NAME", "CONTROLLER", "TOKEN FILE", "CA FILE"];
+    Table::new(&head, lines.iter().map(row).collect())
+}
+
+fn show_text(settings: &[Setting]) -> Table {
+    let row = |setting: &Setting| {
+        vec![
+            setting.name.to_owned(),
+            or_dash(setting.value.as_ref()),
+            setting.origin.clone(),
+        ]
+    };
+    Table::new(
+        &["SETTING", "VALUE", "FROM"],
+        settings.iter().map(row).collect(),
+    )
+}
