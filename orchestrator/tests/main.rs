@@ -17,6 +17,7 @@ mod inspections;
 mod lifecycle;
 mod limits;
 mod maps;
+mod once;
 mod operations;
 mod protected;
 mod reconcile;

@@ -35,6 +35,7 @@ macro_rules! contract {
 }
 
 mod access;
+mod answers;
 mod fleet;
 mod leader;
 mod maps;

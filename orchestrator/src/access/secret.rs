@@ -35,7 +35,7 @@ impl Secret {
     /// What a form must carry that was sent to the browser with this cookie; it does not tell the cookie.
     #[must_use]
     pub fn csrf(&self) -> String {
-        hex(&Digest::of(&["form", &self.0]).0)
+        hex(&Digest::of(&["form", self.0.as_str()]).0)
     }
 
     /// The secret itself, for its holder.
@@ -56,11 +56,12 @@ impl fmt::Debug for Secret {
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    fn of(parts: &[&str]) -> Self {
+    /// Of several parts, each with its length.
+    pub(crate) fn of(parts: &[impl AsRef<[u8]>]) -> Self {
         let mut hasher = Sha256::new();
-        for part in parts {
+        for part in parts.iter().map(AsRef::as_ref) {
             hasher.update(part.len().to_le_bytes());
-            hasher.update(part.as_bytes());
+            hasher.update(part);
         }
         Self(hasher.finalize().into())
     }

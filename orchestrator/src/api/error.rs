@@ -1,5 +1,6 @@
 //! The only place that knows HTTP status codes: errors as RFC 9457 problems.
 
+pub(super) mod keyed;
 mod refused;
 
 pub(crate) use refused::Refused;

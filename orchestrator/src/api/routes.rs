@@ -3,7 +3,7 @@
 use super::openapi::{About, Described};
 use super::{
     BODY_LIMIT, Health, Issued, Located, Ordered, agents, doctor, fleet, health, inspections,
-    leader, maps, migrations, operations, plan, shards, tokens, verify,
+    leader, maps, migrations, once, operations, plan, shards, tokens, verify,
 };
 use crate::access::NewToken;
 use crate::controller::{
@@ -46,6 +46,10 @@ pub fn routes(controller: Controller) -> Router {
         .into_parts()
         .0
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(axum::middleware::from_fn_with_state(
+            once::Orders::new(controller.clone()),
+            once::answer,
+        ))
         .layer(axum::middleware::from_fn_with_state(
             controller.clone(),
             leader::redirect,

@@ -3,25 +3,57 @@
 //! Of several controllers the first that can be reached is asked; a follower sends on what only the leader answers.
 
 use super::error::CliError;
-use crate::api::Problem;
+use crate::api::{IDEMPOTENCY_HEADER, Problem, UNDER_WAY};
 use caller::Caller;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// How often an order is sent whose connection is lost, and how long is waited before it is sent again.
+const TRIES: u32 = 4;
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// The controllers behind some URLs.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     urls: Vec<String>,
     caller: Caller,
+    keys: Arc<Keys>,
+}
+
+/// The keys of the orders of this command: one for each, which stays the same when it is sent again.
+#[derive(Debug)]
+struct Keys {
+    given: Option<String>,
+    used: AtomicU32,
+}
+
+impl Keys {
+    fn next(&self) -> String {
+        let number = self.used.fetch_add(1, Ordering::Relaxed);
+        match (&self.given, number) {
+            (Some(key), 0) => key.clone(),
+            (Some(key), number) => format!("{key}-{number}"),
+            (None, _) => uuid::Uuid::now_v7().to_string(),
+        }
+    }
 }
 
 impl Client {
     /// Controllers at `urls`, separated by commas; nothing is sent yet.
-    pub(super) fn new(urls: &str, caller: Caller) -> Self {
+    ///
+    /// `key` is the key of the first order; without one each has a random one.
+    pub(super) fn new(urls: &str, caller: Caller, key: Option<String>) -> Self {
         let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         Self {
             urls: urls.map(str::to_owned).collect(),
             caller,
+            keys: Arc::new(Keys {
+                given: key,
+                used: AtomicU32::new(0),
+            }),
         }
     }
 
@@ -74,12 +106,39 @@ impl Client {
         self.send(Method::GET, path, accept).await
     }
 
-    /// The first answer; another controller is asked only where nothing can have been done.
+    /// The first answer. An order with a key is sent again where its connection was lost: it is not done twice.
     async fn send(
         &self,
         method: Method,
         path: &str,
         fill: impl Fn(RequestBuilder) -> RequestBuilder,
+    ) -> Result<Response, CliError> {
+        if !takes_key(&method, path) {
+            return self.send_once(&method, path, &fill).await;
+        }
+        let key = self.keys.next();
+        let fill = |request: RequestBuilder| fill(request).header(IDEMPOTENCY_HEADER, &key);
+        for _ in 1..TRIES {
+            let sent = self.send_once(&method, path, &fill).await;
+            let again = match &sent {
+                Err(CliError::Unreachable { .. }) => true,
+                Err(CliError::Problem(problem)) => problem.code == UNDER_WAY,
+                Ok(_) | Err(_) => false,
+            };
+            if !again {
+                return sent;
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+        self.send_once(&method, path, &fill).await
+    }
+
+    /// The first answer; another controller is asked only where nothing can have been done.
+    async fn send_once(
+        &self,
+        method: &Method,
+        path: &str,
+        fill: &impl Fn(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, CliError> {
         let mut last = CliError::Usage("no controller is named".to_owned());
         for url in &self.urls {
@@ -113,6 +172,30 @@ impl Client {
             url,
             reason: error.to_string(),
         })
+    }
+}
+
+/// Whether what is asked at this path is an order that may have a key.
+fn takes_key(method: &Method, path: &str) -> bool {
+    let path = path.split('?').next().unwrap_or_default();
+    let pattern = crate::api::document()["paths"]
+        .as_object()
+        .and_then(|paths| {
+            let mut patterns = paths.keys();
+            patterns.find(|pattern| meets(pattern, path))
+        });
+    pattern.is_some_and(|pattern| crate::api::takes_key(method.as_str(), pattern))
+}
+
+/// Whether the path is one of the pattern, whose `{parts}` may be anything.
+fn meets(pattern: &str, path: &str) -> bool {
+    let (mut wanted, mut parts) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (wanted.next(), parts.next()) {
+            (None, None) => return true,
+            (Some(wanted), Some(part)) if wanted == part || wanted.starts_with('{') => {}
+            (Some(_) | None, _) => return false,
+        }
     }
 }
 

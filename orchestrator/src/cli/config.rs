@@ -35,6 +35,9 @@ pub(super) struct Options {
     /// The context of the config file to use, whatever the environment says; also `SHARDWRIGHT_CONTEXT`.
     #[arg(long, global = true, value_name = "NAME")]
     context: Option<String>,
+    /// Key of the order: with the same key it is answered as before and not carried out again; random without it.
+    #[arg(long, global = true, value_name = "KEY")]
+    pub(super) idempotency_key: Option<String>,
 }
 
 /// A controller that has a name.

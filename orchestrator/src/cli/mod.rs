@@ -119,7 +119,11 @@ impl Cli {
     pub async fn run(self) -> Result<u8, CliError> {
         let client = || {
             let (controller, identity) = self.options.resolve()?;
-            Ok::<_, CliError>(Client::new(&controller, Caller::new(&identity)?))
+            Ok::<_, CliError>(Client::new(
+                &controller,
+                Caller::new(&identity)?,
+                self.options.idempotency_key.clone(),
+            ))
         };
         match self.command {
             Command::Serve(serve) => serve.run().await,

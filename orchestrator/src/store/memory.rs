@@ -7,13 +7,14 @@ mod fleet;
 mod leader;
 mod state;
 
+use super::answer::KEPT_FOR;
 use super::leader::Own;
 use super::pieces::Owners;
 use super::{
-    AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event,
-    Leader, MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
-    SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
-    TokenRecord, Unfinished,
+    AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change, CleanupRecord,
+    EarlierOrder, Event, KeptAnswer, KeyedOrder, Leader, MapVersionRecord, Migration, NewOperation,
+    NewShard, News, Operation, Reading, Sealed, SessionRecord, SettingsRecord, ShardRecord,
+    ShardUpdate, Snapshot, Store, StoreError, Term, TokenRecord, Unfinished,
 };
 use crate::access::Digest;
 use chrono::{DateTime, Utc};
@@ -421,6 +422,38 @@ impl Store for MemoryStore {
     fn end_session(&self, digest: Digest) -> Answer<'_, ()> {
         self.write(|state| {
             state.sessions.remove(&digest);
+            Ok(())
+        })
+    }
+
+    fn begin_order<'a>(&'a self, order: &'a KeyedOrder) -> Answer<'a, Option<EarlierOrder>> {
+        self.write(|state| {
+            let oldest = order.at - KEPT_FOR;
+            state.orders.retain(|_, (begun, _)| *begun >= oldest);
+            if let Some((_, earlier)) = state.orders.get(&order.key) {
+                return Ok(Some(earlier.clone()));
+            }
+            let begun = EarlierOrder {
+                fingerprint: order.fingerprint,
+                answer: None,
+            };
+            state.orders.insert(order.key, (order.at, begun));
+            Ok(None)
+        })
+    }
+
+    fn keep_answer<'a>(&'a self, key: Digest, answer: &'a KeptAnswer) -> Answer<'a, ()> {
+        self.write(|state| {
+            if let Some((_, order)) = state.orders.get_mut(&key) {
+                order.answer = Some(answer.clone());
+            }
+            Ok(())
+        })
+    }
+
+    fn forget_order(&self, key: Digest) -> Answer<'_, ()> {
+        self.write(|state| {
+            state.orders.remove(&key);
             Ok(())
         })
     }

@@ -6,6 +6,7 @@
 //! Absent: decisions. The store refuses only what would break a stated invariant.
 
 mod access;
+mod answer;
 mod fleet;
 mod leader;
 pub mod memory;
@@ -16,6 +17,7 @@ mod reading;
 mod records;
 
 pub use access::{SessionRecord, TokenRecord};
+pub use answer::{EarlierOrder, KeptAnswer, KeyedOrder};
 pub use fleet::{
     AuditLine, AuditRecord, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate,
 };
@@ -331,6 +333,16 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Forgets a session, if it is there.
     fn end_session(&self, digest: Digest) -> Answer<'_, ()>;
+
+    /// Notes that an order with a key begins, and forgets those of more than a day before; what is known of the one
+    /// that came before with the same key, which stays as it is.
+    fn begin_order<'a>(&'a self, order: &'a KeyedOrder) -> Answer<'a, Option<EarlierOrder>>;
+
+    /// Keeps what was answered to an order with a key.
+    fn keep_answer<'a>(&'a self, key: Digest, answer: &'a KeptAnswer) -> Answer<'a, ()>;
+
+    /// Forgets an order with a key: it changed nothing.
+    fn forget_order(&self, key: Digest) -> Answer<'_, ()>;
 }
 
 /// A migration whose row is locked for the flip; dropping it changes nothing and unlocks.

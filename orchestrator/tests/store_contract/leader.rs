@@ -1,6 +1,7 @@
 //! Terms: who leads, and that nobody writes under a term that is over.
 
 use super::access::{session, token};
+use super::answers::{answer, order};
 use super::{at, change, register, seeded, submit};
 use crate::fixture::{Database, candidate, fleeting, keys, lead, map, mapping, until};
 use orchestrator::store::memory::MemoryStore;
@@ -97,6 +98,9 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
         "add_token" => store.add_token(&token("ada")).await,
         "revoke_token" => store.revoke_token("ada", "op", at(2)).await.map(drop),
         "add_session" => store.add_session(&session(1)).await,
+        "begin_order" => store.begin_order(&order(1, 1)).await.map(drop),
+        "keep_answer" => store.keep_answer(order(1, 1).key, &answer()).await,
+        "forget_order" => store.forget_order(order(1, 1).key).await,
         "end_session" => store.end_session(session(1).digest).await,
         other => write_fleet(store, other).await,
     }

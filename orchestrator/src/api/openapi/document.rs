@@ -3,6 +3,7 @@
 use super::About;
 use super::about::Body;
 use crate::access::Need;
+use crate::api::once::takes_key;
 use crate::api::{ACTOR_HEADER, Problem};
 use crate::controller::Command;
 use schemars::generate::SchemaSettings;
@@ -136,6 +137,15 @@ fn tag(path: &str) -> &str {
     parts.find(|part| !part.is_empty()).unwrap_or("probes")
 }
 
+/// The key of an order that may come again.
+fn key() -> Value {
+    json!({
+        "name": "idempotency-key", "in": "header", "required": false,
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+        "description": "With the same key the same order is answered as before and not carried out again, for 24 hours.",
+    })
+}
+
 fn parameters(method: &str, path: &str, about: &About) -> Vec<Value> {
     let in_path = path.split('/').filter_map(|part| {
         let name = part.strip_prefix('{')?.strip_suffix('}')?;
@@ -165,5 +175,6 @@ fn parameters(method: &str, path: &str, about: &About) -> Vec<Value> {
         })
     });
     let all = in_path.chain(in_query).chain(in_head);
-    all.chain(guarded).collect()
+    let keyed = takes_key(&method.to_uppercase(), path).then(key);
+    all.chain(guarded).chain(keyed).collect()
 }

@@ -3,9 +3,9 @@
 use super::missing;
 use crate::access::Digest;
 use crate::store::{
-    AgentRecord, AuditRecord, Beat, Change, CleanupRecord, Event, Leader, MapVersionRecord,
-    Migration, NewEvent, NewOperation, Operation, Reading, SessionRecord, SettingsRecord,
-    ShardRecord, Snapshot, Step, StoreError, TokenRecord,
+    AgentRecord, AuditRecord, Beat, Change, CleanupRecord, EarlierOrder, Event, Leader,
+    MapVersionRecord, Migration, NewEvent, NewOperation, Operation, Reading, SessionRecord,
+    SettingsRecord, ShardRecord, Snapshot, Step, StoreError, TokenRecord,
 };
 use chrono::{DateTime, Utc};
 use plans::id::{AgentName, InstanceId, MapName, MigrationId, ShardName};
@@ -29,6 +29,8 @@ pub(super) struct State {
     pub(super) audit: Vec<AuditRecord>,
     pub(super) tokens: Vec<TokenRecord>,
     pub(super) sessions: BTreeMap<Digest, SessionRecord>,
+    /// Orders with a key, and when each began.
+    pub(super) orders: BTreeMap<Digest, (DateTime<Utc>, EarlierOrder)>,
     pub(super) servers: BTreeMap<i32, ServerSeen>,
     /// Sealed migrations with their maps, which are held too.
     pub(super) sealed: BTreeMap<MigrationId, MapName>,

@@ -6,6 +6,7 @@
 
 mod access;
 mod agents;
+mod answers;
 mod dsn;
 mod known;
 mod leader;
@@ -23,10 +24,10 @@ mod shards;
 use super::leader::Own;
 use super::pieces::Owners;
 use super::{
-    AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event,
-    Leader, MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
-    SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
-    TokenRecord, Unfinished,
+    AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change, CleanupRecord,
+    EarlierOrder, Event, KeptAnswer, KeyedOrder, Leader, MapVersionRecord, Migration, NewOperation,
+    NewShard, News, Operation, Reading, Sealed, SessionRecord, SettingsRecord, ShardRecord,
+    ShardUpdate, Snapshot, Store, StoreError, Term, TokenRecord, Unfinished,
 };
 use crate::access::Digest;
 use chrono::{DateTime, Utc};
@@ -409,5 +410,17 @@ impl Store for PgStore {
 
     fn end_session(&self, digest: Digest) -> Answer<'_, ()> {
         Box::pin(self.delete_session(digest))
+    }
+
+    fn begin_order<'a>(&'a self, order: &'a KeyedOrder) -> Answer<'a, Option<EarlierOrder>> {
+        Box::pin(self.insert_order(order))
+    }
+
+    fn keep_answer<'a>(&'a self, key: Digest, answer: &'a KeptAnswer) -> Answer<'a, ()> {
+        Box::pin(self.update_answer(key, answer))
+    }
+
+    fn forget_order(&self, key: Digest) -> Answer<'_, ()> {
+        Box::pin(self.delete_order(key))
     }
 }
