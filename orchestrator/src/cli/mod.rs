@@ -29,6 +29,7 @@ mod serve;
 mod set;
 mod shard;
 mod token;
+mod top;
 mod torture;
 mod verify;
 mod wait;
@@ -93,6 +94,8 @@ enum Command {
     /// Controllers that have a name: list, show, use, set, remove.
     #[command(subcommand)]
     Context(context::Context),
+    /// Watch all migrations on one screen, what waits for somebody first.
+    Top(top::Top),
     /// Agents: list.
     #[command(subcommand)]
     Agent(agent::Agent),
@@ -135,6 +138,7 @@ impl Cli {
             Command::Apply(apply) => apply.run(&client()?).await,
             Command::Doctor(doctor) => doctor.run(&client()?).await,
             Command::Token(token) => token.run(&client()?).await,
+            Command::Top(top) => top.run(&client()?).await,
             Command::Agent(agent) => agent.run(&client()?).await,
             Command::Cleanup(cleanup) => cleanup.run(&client()?).await,
             Command::Reconcile(reconcile) => reconcile.run(&client()?).await,

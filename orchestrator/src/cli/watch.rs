@@ -260,7 +260,7 @@ fn headline(view: &MigrationView) -> String {
             }
         }
     }
-    parts.extend(view.waits.first().map(ToString::to_string));
+    parts.extend(view.waits.iter().map(ToString::to_string));
     if let Some(stream) = &view.stream {
         let lag = bytes(stream.lag_bytes);
         parts.push(format!(

@@ -1,0 +1,98 @@
+//! `shardwright top`: the fleet's migrations on one screen, what waits for somebody first, until `q` is typed.
+//!
+//! Where stdout is no terminal, one picture is printed and the command ends.
+
+mod frame;
+mod screen;
+
+use super::client::Client;
+use super::error::CliError;
+use crate::api::Health;
+use crate::store::AgentRecord;
+use crate::view::{MigrationView, Summary};
+use clap::Args;
+use console::{Key, Term};
+use frame::{Seen, Sort, frame};
+use futures::stream::{StreamExt, TryStreamExt};
+use screen::{Keys, Screen};
+use std::time::Duration;
+
+/// Migrations that are looked at, the newest of those that have not ended.
+const LOOKED_AT: usize = 60;
+/// Requests at a time.
+const AT_ONCE: usize = 8;
+/// What one picture shows where it is printed.
+const WIDTH: usize = 160;
+const HEIGHT: usize = 500;
+
+/// Watch all migrations.
+#[derive(Debug, Args)]
+pub(super) struct Top {
+    /// Between two looks.
+    #[arg(long, default_value = "2s", value_name = "DURATION", value_parser = humantime::parse_duration)]
+    every: Duration,
+    /// What comes first of those that wait for nobody.
+    #[arg(long, value_enum, default_value_t)]
+    sort: Sort,
+}
+
+impl Top {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        let term = Term::stdout();
+        if !term.is_term() {
+            let seen = look(client).await?;
+            super::out::print(frame(&seen, self.sort, (WIDTH, HEIGHT)).join("\n") + "\n");
+            return Ok(0);
+        }
+        self.show(client, term).await
+    }
+
+    async fn show(self, client: &Client, term: Term) -> Result<u8, CliError> {
+        let mut seen = look(client).await?;
+        let mut sort = self.sort;
+        let mut screen = Screen::open(term)?;
+        let mut keys = Keys::listen();
+        let mut ticks = tokio::time::interval(self.every);
+        ticks.reset();
+        loop {
+            screen.draw(|size| frame(&seen, sort, size))?;
+            tokio::select! {
+                key = keys.next() => match key {
+                    Some(Key::Char('q') | Key::Escape | Key::CtrlC) | None => return Ok(0),
+                    Some(Key::Char('s')) => sort = sort.next(),
+                    Some(_) => {}
+                },
+                _ = ticks.tick() => match look(client).await {
+                    Ok(fresh) => seen = fresh,
+                    // What was seen stays, with what is wrong above it.
+                    Err(error) => seen.stale = Some(error.to_string()),
+                },
+            }
+        }
+    }
+}
+
+async fn look(client: &Client) -> Result<Seen, CliError> {
+    let health: Health = client.get("/api/v1/health").await?;
+    let all: Vec<Summary> = client.get("/api/v1/migrations?limit=1000").await?;
+    let agents: Vec<AgentRecord> = client.get("/api/v1/agents").await?;
+    let open = all.iter().filter(|m| m.finished_at.is_none());
+    let hidden = open.clone().count().saturating_sub(LOOKED_AT);
+    let looked: Vec<_> = open
+        .take(LOOKED_AT)
+        .map(|m| async move {
+            let path = format!("/api/v1/migrations/{}", m.id);
+            client.get::<MigrationView>(&path).await
+        })
+        .collect();
+    let looked = futures::stream::iter(looked).buffered(AT_ONCE);
+    Ok(Seen {
+        health,
+        at: chrono::Utc::now(),
+        migrations: looked.try_collect().await?,
+        hidden,
+        ended: all.iter().filter(|m| m.finished_at.is_some()).count(),
+        agents,
+        stale: None,
+    })
+}

@@ -1,0 +1,218 @@
+//! One picture: who leads, what waits for somebody, what goes on, and the agents, in so many columns and rows.
+
+use crate::api::Health;
+use crate::cli::output::Table;
+use crate::dashboard::figures::{count, seconds};
+use crate::store::AgentRecord;
+use crate::view::{MigrationView, StepView, Wait, WaitKind};
+use chrono::{DateTime, TimeDelta, Utc};
+use clap::ValueEnum;
+use plans::render::bytes;
+use plans::state::step::StepState;
+use std::cmp::Reverse;
+
+/// An agent speaks every second; after this long it is missed.
+const SILENT: TimeDelta = TimeDelta::seconds(10);
+
+/// What was seen at once.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) health: Health,
+    pub(super) at: DateTime<Utc>,
+    /// Those that have not ended, newest first.
+    pub(super) migrations: Vec<MigrationView>,
+    /// Older ones that were not looked at.
+    pub(super) hidden: usize,
+    pub(super) ended: usize,
+    pub(super) agents: Vec<AgentRecord>,
+    /// Why nothing newer was seen.
+    pub(super) stale: Option<String>,
+}
+
+/// What comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum Sort {
+    /// The newest.
+    #[default]
+    Newest,
+    /// Those that are done last.
+    Left,
+    /// Those that are the farthest behind.
+    Lag,
+}
+
+impl Sort {
+    pub(super) fn next(self) -> Self {
+        match self {
+            Self::Newest => Self::Left,
+            Self::Left => Self::Lag,
+            Self::Lag => Self::Newest,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Newest => "newest first",
+            Self::Left => "longest left first",
+            Self::Lag => "farthest behind first",
+        }
+    }
+}
+
+/// The lines of the picture, none wider than `columns`, not more than `rows`.
+pub(super) fn frame(seen: &Seen, sort: Sort, (columns, rows): (usize, usize)) -> Vec<String> {
+    let mut lines = vec![head(seen, sort)];
+    lines.extend(
+        seen.stale
+            .as_ref()
+            .map(|why| format!("! not seen since: {why}")),
+    );
+    let (asks, rest): (Vec<_>, Vec<_>) = seen.migrations.iter().partition(|m| asks(m).is_some());
+    if !asks.is_empty() {
+        lines.push(String::new());
+        lines.push("WAITS FOR SOMEBODY".to_owned());
+        lines.extend(asks.iter().map(|m| attention(m)));
+    }
+    lines.push(String::new());
+    if seen.migrations.is_empty() {
+        lines.push(format!("nothing goes on; {} have ended", seen.ended));
+    } else {
+        let mut order: Vec<&MigrationView> = asks.into_iter().chain(rest).collect();
+        arrange(&mut order, sort);
+        lines.extend(table(&order));
+    }
+    if seen.hidden > 0 {
+        lines.push(format!("and {} older ones: shardwright list", seen.hidden));
+    }
+    lines.push(String::new());
+    lines.push(agents(seen));
+    lines.truncate(rows);
+    lines.iter().map(|line| cut(line, columns)).collect()
+}
+
+fn head(seen: &Seen, sort: Sort) -> String {
+    let health = &seen.health;
+    let leader = match &health.leader {
+        Some(leader) => format!("{leader} leads"),
+        None => "no controller leads".to_owned(),
+    };
+    let at = seen.at.format("%H:%M:%S");
+    let open = seen.migrations.len() + seen.hidden;
+    format!(
+        "shardwright {} · {at} UTC · {leader} · {open} under way · {} · q leaves, s sorts",
+        health.version,
+        sort.name()
+    )
+}
+
+/// What only a person can end.
+fn asks(view: &MigrationView) -> Option<&Wait> {
+    view.waits.iter().find(|wait| {
+        matches!(
+            wait.kind,
+            WaitKind::Approval
+                | WaitKind::Cancel
+                | WaitKind::Paused
+                | WaitKind::Failed
+                | WaitKind::Finish
+        )
+    })
+}
+
+fn attention(view: &MigrationView) -> String {
+    let m = &view.summary;
+    let wait = asks(view).map(ToString::to_string).unwrap_or_default();
+    format!("! {} {} → {} {}: {wait}", m.id, m.source, m.target, m.state)
+}
+
+fn step(view: &MigrationView) -> Option<&StepView> {
+    let over = |state| matches!(state, StepState::Done | StepState::Skipped);
+    view.steps.iter().find(|step| !over(step.state))
+}
+
+fn left(view: &MigrationView) -> Option<f64> {
+    step(view)?.progress.as_ref()?.eta_seconds
+}
+
+fn arrange(order: &mut [&MigrationView], sort: Sort) {
+    match sort {
+        Sort::Newest => order.sort_by_key(|m| Reverse(m.summary.created_at)),
+        Sort::Left => {
+            order.sort_by(|a, b| left(b).unwrap_or(-1.0).total_cmp(&left(a).unwrap_or(-1.0)))
+        }
+        Sort::Lag => {
+            order.sort_by_key(|m| Reverse(m.stream.as_ref().map_or(-1, |stream| stream.lag_ms)));
+        }
+    }
+}
+
+fn table(order: &[&MigrationView]) -> Vec<String> {
+    let head = [
+        "ID",
+        "FROM → TO",
+        "STATE",
+        "STEP",
+        "DONE",
+        "RATE",
+        "LEFT",
+        "LAG",
+        "WAITS FOR",
+    ];
+    let rows = order.iter().map(|view| row(view)).collect();
+    let text = Table::new(&head, rows).text(true, true);
+    text.lines().map(str::to_owned).collect()
+}
+
+fn row(view: &MigrationView) -> Vec<String> {
+    let m = &view.summary;
+    let step = step(view);
+    let progress = step.and_then(|step| step.progress.as_ref());
+    let tables = progress.map_or(&[][..], |p| p.tables.as_slice());
+    let (done, total) = tables.iter().fold((0, 0), |(done, total), table| {
+        (done + table.rows_done, total + table.rows_total)
+    });
+    let share = (total > 0).then(|| format!("{} %", done.clamp(0, total) * 100 / total));
+    let rate = progress.filter(|p| p.rows_per_second > 0.0);
+    let rate = rate.map(|p| format!("{} rows/s", count(p.rows_per_second as i64)));
+    let lag = view.stream.as_ref();
+    let lag = lag.map(|stream| format!("{} ms, {}", stream.lag_ms, bytes(stream.lag_bytes)));
+    let dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    vec![
+        m.id.to_string(),
+        format!("{} → {}", m.source, m.target),
+        m.state.to_string(),
+        dash(step.map(|step| step.id.to_string())),
+        dash(share),
+        dash(rate),
+        dash(left(view).map(seconds)),
+        dash(lag),
+        dash(view.waits.first().map(|wait| wait.what.clone())),
+    ]
+}
+
+fn agents(seen: &Seen) -> String {
+    let (heard, silent): (Vec<&AgentRecord>, Vec<&AgentRecord>) = seen
+        .agents
+        .iter()
+        .partition(|agent| seen.at - agent.last_seen < SILENT);
+    let names = |agents: &[&AgentRecord]| {
+        let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
+        names.join(", ")
+    };
+    match (heard.is_empty(), silent.is_empty()) {
+        (true, true) => "no agent has spoken: shardwright-agent --name NAME".to_owned(),
+        (false, true) => format!("agents: {}", names(&heard)),
+        (true, false) => format!("! no agent can be heard; silent: {}", names(&silent)),
+        (false, false) => format!("agents: {}; silent: {}", names(&heard), names(&silent)),
+    }
+}
+
+/// The line without control characters, cut where the screen ends.
+fn cut(line: &str, columns: usize) -> String {
+    let printable = line.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let line: String = printable.collect();
+    if console::measure_text_width(&line) <= columns {
+        return line;
+    }
+    console::truncate_str(&line, columns, "…").into_owned()
+}
