@@ -20,6 +20,7 @@ mod operations;
 mod protected;
 mod reconcile;
 mod report;
+mod sql_views;
 mod store_contract;
 mod store_tls;
 mod verify;
