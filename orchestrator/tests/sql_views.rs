@@ -91,7 +91,8 @@ async fn hold(server: &Server, pool: &PgPool, id: &MigrationId) -> (Value, Value
     }
     assert_eq!(seen["owned"], api["owner"]["live"] == true, "{seen}");
     for step in api["steps"].as_array().unwrap() {
-        let text = "select to_jsonb(v) from shardwright.step_status v where migration = $1 and step = $2";
+        let text =
+            "select to_jsonb(v) from shardwright.step_status v where migration = $1 and step = $2";
         let (seen,): (Value,) = sqlx::query_as(text)
             .bind(id.as_str())
             .bind(step["id"].as_str().unwrap())
@@ -129,7 +130,10 @@ async fn the_views_say_what_the_api_says_from_start_to_end() {
         (&json!("copy"), &json!("running"))
     );
     let tables = api["steps"][3]["progress"]["tables"].as_array().unwrap();
-    let rows: i64 = tables.iter().map(|t| t["rows_done"].as_i64().unwrap()).sum();
+    let rows: i64 = tables
+        .iter()
+        .map(|t| t["rows_done"].as_i64().unwrap())
+        .sum();
     assert_eq!(seen["rows_done"], json!(rows));
     assert_eq!(seen["rows_expected"], json!(200));
     assert_eq!(seen["progress"], json!(0.3));
@@ -138,7 +142,9 @@ async fn the_views_say_what_the_api_says_from_start_to_end() {
     assert_eq!(seen["lag"], "00:00:01.5");
 
     let cause = failure(RetryClass::None);
-    agent.report(&copy, Outcome::Failed { failure: cause }).await;
+    agent
+        .report(&copy, Outcome::Failed { failure: cause })
+        .await;
     server.in_state(&id, "failed").await;
     let (_, seen) = hold(&server, &pool, &id).await;
     assert_eq!(seen["error_code"], "test.failed");
@@ -161,7 +167,9 @@ async fn the_views_say_what_the_api_says_from_start_to_end() {
     server.in_state(&id, "unwound").await;
     let (_, seen) = hold(&server, &pool, &id).await;
     assert_eq!(seen["phase"], Value::Null);
-    let events = server.json(&format!("/api/v1/migrations/{id}/events")).await;
+    let events = server
+        .json(&format!("/api/v1/migrations/{id}/events"))
+        .await;
     let last = events.as_array().unwrap().last().unwrap();
     assert_eq!(moment(&seen["updated_at"]), moment(&last["at"]));
 }
@@ -175,11 +183,17 @@ async fn the_views_count_shards_maps_and_agents() {
     let begun = agent.next().await;
     assert_eq!(step_name(&begun), "preflight");
     let from = row(&pool, "shard_status", ("shard", "a")).await;
-    assert_eq!((&from["mappings"], &from["moving_from"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        (&from["mappings"], &from["moving_from"]),
+        (&json!(1), &json!(1))
+    );
     let to = row(&pool, "shard_status", ("shard", "b")).await;
     assert_eq!((&to["mappings"], &to["moving_to"]), (&json!(0), &json!(1)));
     let map = row(&pool, "map_status", ("map", "tenants")).await;
-    assert_eq!((&map["version"], &map["migrations"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        (&map["version"], &map["migrations"]),
+        (&json!(1), &json!(1))
+    );
     let agent = row(&pool, "agent_status", ("agent", "x")).await;
     assert_eq!(agent["migrations"], 1, "{id}");
 }
@@ -207,7 +221,13 @@ async fn a_role_with_the_documented_grants_reads_the_views_and_no_secret() {
             .await
             .unwrap();
     }
-    let views = ["migration_status", "step_status", "shard_status", "map_status", "agent_status"];
+    let views = [
+        "migration_status",
+        "step_status",
+        "shard_status",
+        "map_status",
+        "agent_status",
+    ];
     for view in views {
         let text = format!("select to_jsonb(v)::text from shardwright.{view} v");
         let rows: Vec<(String,)> = sqlx::query_as(sqlx::AssertSqlSafe(text))
@@ -219,10 +239,21 @@ async fn a_role_with_the_documented_grants_reads_the_views_and_no_secret() {
             assert!(!text.contains("host=") && !text.contains("${env"), "{text}");
         }
     }
-    let closed = ["migration", "step", "shard", "token", "session", "event", "audit", "operation"];
+    let closed = [
+        "migration",
+        "step",
+        "shard",
+        "token",
+        "session",
+        "event",
+        "audit",
+        "operation",
+    ];
     for table in closed {
         let text = format!("select from shardwright.{table}");
-        let refused = sqlx::query(sqlx::AssertSqlSafe(text)).execute(&mut *session).await;
+        let refused = sqlx::query(sqlx::AssertSqlSafe(text))
+            .execute(&mut *session)
+            .await;
         let code = refused.unwrap_err();
         let code = code.as_database_error().and_then(|e| e.code());
         assert_eq!(code.as_deref(), Some("42501"), "{table}");

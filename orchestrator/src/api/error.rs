@@ -281,6 +281,16 @@ impl From<ControlError> for ApiError {
             E::MovedOffline { map, from, to, .. } => new(S::CONFLICT, "migration.offline").hint(
                 format!("plan a move back: shardwright plan move {map} --from {to} --to {from}"),
             ),
+            E::OwnApproval { .. } => new(S::FORBIDDEN, "approval.own")
+                .hint("let somebody else approve it, with a token of their own"),
+            E::ApprovedAlready { .. } => new(S::CONFLICT, "approval.given")
+                .hint("let somebody else approve it, with a token of their own"),
+            E::TooFewApprovals { needed, .. } => new(S::UNPROCESSABLE_ENTITY, "approval.too_few")
+                .hint(format!(
+                    "plan again; a request may say `approvals: {needed}`, and not `cutover: automatic`"
+                )),
+            E::NobodyIsKnown { .. } => new(S::UNPROCESSABLE_ENTITY, "approval.unknown")
+                .hint("start the controller with --tokens, or plan with `approvals: 1`"),
             E::NoWayBack { .. } => new(S::CONFLICT, "rollback.impossible")
                 .hint("the target keeps the keys: finish, or plan a move back once this is mended"),
             E::RulesBroken { .. } => new(S::UNPROCESSABLE_ENTITY, "rules.broken")

@@ -5,6 +5,7 @@
 mod door;
 
 use super::error::CliError;
+use crate::access::Rule;
 use crate::api;
 use crate::controller::{Controller, Settings};
 use crate::store::pg::PgStore;
@@ -41,6 +42,11 @@ pub(super) struct Serve {
     /// copy can take writes that it should not for this long. 0: never.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     reconcile_every: u64,
+    /// How many people approve each cutover at least (1 to 5); from 2 on nobody approves what he has submitted.
+    /// Asks everybody for a token.
+    #[arg(long, value_name = "NUMBER", env = "SHARDWRIGHT_APPROVALS", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=5))]
+    approvals: u32,
     #[command(flatten)]
     door: Door,
     /// Log lines as JSON.
@@ -52,6 +58,10 @@ impl Serve {
     pub(super) async fn run(self) -> Result<u8, CliError> {
         start_log(self.log_json);
         fail_point::check()?;
+        if self.approvals > 1 && self.door.rule() == Rule::Open {
+            let what = "--approvals needs tokens, by which those who approve are known: add --tokens or --admin-token-file";
+            return Err(CliError::Usage(what.to_owned()));
+        }
         let tls = self.door.check(self.listen, self.advertise.as_deref())?;
         let listener = api::listen(self.listen, self.door.rule()).await?;
         let (dsn, private) = match self.store {
@@ -68,6 +78,7 @@ impl Serve {
             rule: self.door.rule(),
             admin: self.door.admin()?,
             read_only: self.door.read_only,
+            approvals: self.approvals,
             ..Settings::default()
         };
         let controller = Controller::new(store, settings);

@@ -2,8 +2,9 @@
 
 use super::decide::needs_approval;
 use super::draft::Draft;
-use super::{ControlError, Controller};
+use super::{ControlError, Controller, approvals};
 use crate::store::{HoldEnd, Migration, Snapshot};
+use crate::view::approval_of;
 use plans::failure::Failure;
 use plans::id::{MigrationId, StepId};
 use plans::names::Direction;
@@ -292,11 +293,22 @@ pub(super) fn obey_ahead(
     let m = &draft.snapshot().migration;
     let due = m.state == MigrationState::Waiting;
     if command != Command::Approve || due {
-        return obey(draft, command, data);
+        return match obey(draft, command, data) {
+            // Others of the operation may still wait for this word.
+            Err(ControlError::ApprovedAlready { .. }) => Ok(None),
+            other => other,
+        };
     }
     let before = matches!(m.ownership, Ownership::Ready | Ownership::Fencing);
     if m.approved || !before || m.plan.options.cutover == Cutover::Automatic {
         return Ok(None);
+    }
+    match approvals::give(draft, &data) {
+        Ok(true) => {}
+        Ok(false) => return Ok(Some(())),
+        // Others of the operation may still wait for this word.
+        Err(ControlError::ApprovedAlready { .. }) => return Ok(None),
+        Err(error) => return Err(error),
     }
     draft.migration().approved = true;
     draft.note(
@@ -320,10 +332,15 @@ pub(super) fn obey(
         Command::Approve => {
             let m = &draft.snapshot().migration;
             if m.ownership == Ownership::RolledBack {
-                return end_hold(draft, HoldEnd::Again, data);
+                return again(draft, data);
             }
             if m.state != MigrationState::Waiting || m.cancel.is_some() {
                 return Ok(None);
+            }
+            if !approvals::give(draft, &data)? {
+                let m = draft.migration();
+                m.waiting_for = Some(approval_of(m));
+                return Ok(Some(()));
             }
             draft.migration().approved = true;
             Ok(draft.migrate(MigrationEvent::Approved, data).ok())
@@ -405,6 +422,19 @@ fn abort(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
     m.failure = None;
     m.renew = true;
     Ok(Some(()))
+}
+
+/// After a roll back: the cutover once more, once enough people want it.
+fn again(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
+    let mut tried = Draft::new(draft.snapshot().clone(), draft.actor(), draft.now);
+    if end_hold(&mut tried, HoldEnd::Again, data.clone())?.is_none() {
+        return Ok(None);
+    }
+    if approvals::give(draft, &data)? {
+        end_hold(draft, HoldEnd::Again, data)
+    } else {
+        Ok(Some(()))
+    }
 }
 
 fn end_hold(draft: &mut Draft, end: HoldEnd, data: Value) -> Result<Option<()>, ControlError> {

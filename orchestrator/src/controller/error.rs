@@ -228,6 +228,42 @@ pub enum ControlError {
         /// Its version.
         version: MapVersion,
     },
+    /// Where more than one has to approve, who submitted the operation does not.
+    #[error(
+        "{by} submitted migration {migration}, and it asks for the approval of {needed} others"
+    )]
+    OwnApproval {
+        /// The migration.
+        migration: MigrationId,
+        /// Who.
+        by: String,
+        /// How many have to approve it.
+        needed: u32,
+    },
+    /// Nobody's word counts twice.
+    #[error("{by} has approved the cutover of migration {migration} already")]
+    ApprovedAlready {
+        /// The migration.
+        migration: MigrationId,
+        /// Who.
+        by: String,
+    },
+    /// A plan that asks for fewer approvals than this controller does.
+    #[error(
+        "the plan asks for {asked}, and this controller for {needed} approvals of each cutover"
+    )]
+    TooFewApprovals {
+        /// In words.
+        asked: String,
+        /// The controller's.
+        needed: u32,
+    },
+    /// Without tokens nobody knows who approves.
+    #[error("the plan asks for {asked} approvals, and this controller asks nobody for a token")]
+    NobodyIsKnown {
+        /// The plan's.
+        asked: u32,
+    },
     /// The change lost against others again and again.
     #[error("migration {migration} is changing too fast")]
     Contended {

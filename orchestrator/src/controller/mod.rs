@@ -6,6 +6,7 @@
 //! Every change: load, draft, compare-and-set; on a lost race again.
 
 mod admission;
+mod approvals;
 mod board;
 mod cancel;
 mod check;
@@ -99,6 +100,8 @@ pub struct Settings {
     pub admin: Option<Digest>,
     /// Nobody may change anything through this process; agents go on.
     pub read_only: bool,
+    /// How many people approve a cutover at least.
+    pub approvals: u32,
 }
 
 impl Default for Settings {
@@ -116,6 +119,7 @@ impl Default for Settings {
             rule: Rule::default(),
             admin: None,
             read_only: false,
+            approvals: 1,
         }
     }
 }

@@ -92,7 +92,7 @@ impl Controller {
         let looks = looks.map(|look| self.survey(look, settings.clone(), &map, &shards));
         let looks = futures::stream::iter(looks.collect::<Vec<_>>());
         let surveys: Vec<Survey> = looks.buffered(AT_ONCE).try_collect().await?;
-        Ok(planner::plan(&request, &map, outline, &surveys)?)
+        self.with_approvals(planner::plan(&request, &map, outline, &surveys)?)
     }
 
     /// The moves of a request, after a look at the loads where it asks for one.

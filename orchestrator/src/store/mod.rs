@@ -23,8 +23,8 @@ pub use leader::{Candidate, Leader, News, Term};
 pub use operation::{NewOperation, Operation};
 pub use reading::{Reading, StreamReading};
 pub use records::{
-    AgentRecord, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, Migration, NewEvent,
-    Owner, Snapshot, Step,
+    AgentRecord, Approval, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, Migration,
+    NewEvent, Owner, Snapshot, Step,
 };
 
 use crate::access::Digest;

@@ -85,6 +85,7 @@ impl NewOperation {
             renew: true,
             owner: None,
             approved: false,
+            approvals: Vec::new(),
             hold_end: None,
             waiting_for: None,
             since: Some(self.at),

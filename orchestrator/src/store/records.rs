@@ -59,6 +59,18 @@ impl HoldEnd {
     }
 }
 
+/// Somebody's word for a cutover that asks for more than one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Approval {
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
 /// Writers that keep a cutover from starting, and whether they may be ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CancelAsk {
@@ -107,6 +119,8 @@ pub struct Migration {
     pub owner: Option<Owner>,
     /// The cutover was approved.
     pub approved: bool,
+    /// Who approved it so far, where more than one has to.
+    pub approvals: Vec<Approval>,
     /// How the hold was ended.
     pub hold_end: Option<HoldEnd>,
     /// What it waits for.

@@ -10,10 +10,15 @@ use plans::request::Mode;
 /// `asks` are the writers that it asks leave to cancel; `back` says that it was rolled back.
 #[must_use]
 pub fn effect(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bool) -> String {
-    match plan.mode {
+    let effect = match plan.mode {
         Mode::Online => online(command, plan, asks, back),
         Mode::Offline => offline(command, plan, asks, back),
+    };
+    if command == Command::Approve && plan.options.approvals > 1 {
+        let needed = plan.options.approvals;
+        return format!("Counts as one of {needed} approvals; with the last of them: {effect}");
     }
+    effect
 }
 
 /// What an order does to every migration of an operation that can take it.

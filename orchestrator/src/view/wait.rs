@@ -1,6 +1,7 @@
 //! What a migration waits for, or is slowed by: the one answer that pages, command line and API give.
 
 use super::{MigrationView, StepView};
+use crate::store::{Approval, Migration};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::render::bytes;
 use plans::state::migration::MigrationState;
@@ -96,6 +97,36 @@ impl fmt::Display for Wait {
     }
 }
 
+/// How many more people have to approve, of `needed`.
+#[must_use]
+pub fn approvals_left(needed: u32, given: &[Approval]) -> u32 {
+    needed.saturating_sub(u32::try_from(given.len()).unwrap_or(u32::MAX))
+}
+
+/// The approval that a migration waits for, in words.
+pub(crate) fn approval_of(m: &Migration) -> String {
+    approval(m.plan.options.approvals, &m.approvals)
+}
+
+fn approval(needed: u32, given: &[Approval]) -> String {
+    let what = "approval of the cutover";
+    if needed <= 1 {
+        return what.to_owned();
+    }
+    let by: Vec<String> = given
+        .iter()
+        .map(|one| format!("{} at {}", one.by, one.at.format("%Y-%m-%d %H:%M:%S UTC")))
+        .collect();
+    match approvals_left(needed, given) {
+        left if by.is_empty() => format!("{left} approvals of the cutover"),
+        1 => format!("one more {what}; given by {}", by.join(", ")),
+        left => format!(
+            "{left} more approvals of the cutover; given by {}",
+            by.join(", ")
+        ),
+    }
+}
+
 /// Every reason, what only a person can end first; figures of locks are of the moment `told`.
 pub(super) fn of(
     view: &MigrationView,
@@ -181,15 +212,21 @@ fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
                 order("approve-cancel"),
             ),
             Some(what) => wait(WaitKind::Queue, what, None, None),
-            None if holds(view) => wait(
-                WaitKind::Finish,
-                "somebody who ends the hold; until then the way back is open".to_owned(),
-                None,
-                order("finish"),
-            ),
+            None if holds(view) => wait(WaitKind::Finish, hold(view), None, order("finish")),
             None => None,
         },
     }
+}
+
+/// What only the operator's word ends.
+fn hold(view: &MigrationView) -> String {
+    let what = "somebody who ends the hold; until then the way back is open";
+    let again = view.summary.state == MigrationState::RolledBack && !view.approvals.is_empty();
+    if !again {
+        return what.to_owned();
+    }
+    let more = approval(view.plan.options.approvals, &view.approvals);
+    format!("{what}, and another cutover waits for {more}")
 }
 
 fn writers(view: &MigrationView) -> Option<String> {
