@@ -11,7 +11,7 @@ pub use wait::{Wait, WaitKind, approvals_left};
 
 use crate::controller::Figures;
 use crate::controller::decide::hold_limit;
-use crate::store::{Approval, CancelAsk, HoldEnd, Migration, Snapshot, Step};
+use crate::store::{Approval, CancelAsk, HoldEnd, HookAsk, Migration, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
 use plans::id::{
@@ -112,6 +112,9 @@ pub struct MigrationView {
     /// Writers in the way of the cutover that the operator is asked about.
     #[serde(default)]
     pub cancel: Option<CancelAsk>,
+    /// Hooks that are asked before its next phase.
+    #[serde(default)]
+    pub hook: Option<HookAsk>,
     /// What it may take of its shards.
     #[serde(default)]
     pub limits: Option<Limits>,
@@ -227,6 +230,7 @@ impl MigrationView {
             hold_end: m.hold_end,
             hold_ends_at: hold_limit(snapshot),
             cancel: m.cancel.clone(),
+            hook: m.hook.clone(),
             limits: Some(m.limits()),
             steps: snapshot
                 .steps

@@ -12,6 +12,7 @@ mod examinations;
 mod fixture;
 mod followers;
 mod fuzzed;
+mod hooks;
 mod inspections;
 mod lifecycle;
 mod limits;

@@ -36,6 +36,7 @@ macro_rules! contract {
 
 mod access;
 mod fleet;
+mod hooks;
 mod leader;
 mod maps;
 mod operations;

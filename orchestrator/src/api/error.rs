@@ -285,6 +285,8 @@ impl From<ControlError> for ApiError {
                 .hint("let somebody else approve it, with a token of their own"),
             E::ApprovedAlready { .. } => new(S::CONFLICT, "approval.given")
                 .hint("let somebody else approve it, with a token of their own"),
+            E::NoReason { .. } => new(S::UNPROCESSABLE_ENTITY, "order.reason")
+                .hint("say why: --reason TEXT, or the field `reason`"),
             E::TooFewApprovals { needed, .. } => new(S::UNPROCESSABLE_ENTITY, "approval.too_few")
                 .hint(format!(
                     "plan again; a request may say `approvals: {needed}`, and not `cutover: automatic`"

@@ -11,6 +11,7 @@ mod doctor;
 mod error;
 mod files;
 mod follow;
+mod hook;
 mod keys;
 mod map;
 mod migration;
@@ -105,6 +106,9 @@ enum Command {
     Cleanup(cleanup::Cleanup),
     /// Look at every shard now, compare it with the map, and mend a store that is older than the fleet.
     Reconcile(reconcile::Reconcile),
+    /// Hooks that a controller calls: list, test.
+    #[command(subcommand)]
+    Hook(hook::Verb),
     /// Print completions for a shell.
     Completions(pages::Completions),
     /// Write man pages, one for each command.
@@ -140,6 +144,7 @@ impl Cli {
             Command::Agent(agent) => agent.run(&client).await,
             Command::Cleanup(cleanup) => cleanup.run(&client).await,
             Command::Reconcile(reconcile) => reconcile.run(&client).await,
+            Command::Hook(verb) => verb.run().await,
             Command::Completions(completions) => Ok(completions.print()),
             Command::Man(man) => man.write(),
             Command::Migration(verb) | Command::Verb(verb) => verb.run(&client).await,

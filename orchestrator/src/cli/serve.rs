@@ -8,6 +8,7 @@ use super::error::CliError;
 use crate::access::Rule;
 use crate::api;
 use crate::controller::{Controller, Settings};
+use crate::hooks::Hooks;
 use crate::store::pg::PgStore;
 use clap::Args;
 use cluster::Cluster;
@@ -47,6 +48,9 @@ pub(super) struct Serve {
     #[arg(long, value_name = "NUMBER", env = "SHARDWRIGHT_APPROVALS", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=5))]
     approvals: u32,
+    /// File of hooks: what is asked before phases of migrations, and told of them (docs/hooks.md).
+    #[arg(long, value_name = "FILE", env = "SHARDWRIGHT_HOOKS")]
+    hooks: Option<PathBuf>,
     #[command(flatten)]
     door: Door,
     /// Log lines as JSON.
@@ -63,6 +67,7 @@ impl Serve {
             return Err(CliError::Usage(what.to_owned()));
         }
         let tls = self.door.check(self.listen, self.advertise.as_deref())?;
+        let hooks = self.hooks.as_deref().map(Hooks::read).transpose()?;
         let listener = api::listen(self.listen, self.door.rule()).await?;
         let (dsn, private) = match self.store {
             Some(dsn) => (dsn, None),
@@ -82,6 +87,7 @@ impl Serve {
             ..Settings::default()
         };
         let controller = Controller::new(store, settings);
+        controller.hook(hooks.unwrap_or_default());
         if let Some(url) = &self.advertise {
             controller.advertise(url);
         }

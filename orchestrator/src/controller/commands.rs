@@ -24,6 +24,8 @@ pub enum Command {
     Approve,
     /// Let the agent end the writers that it named, which keep the cutover from starting.
     ApproveCancel,
+    /// Go on without the hooks that hold it up.
+    Overrule,
     /// Stop at the next safe point.
     Pause,
     /// Go on after a pause or a failure.
@@ -40,9 +42,10 @@ pub enum Command {
 
 impl Command {
     /// Every order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Approve,
         Self::ApproveCancel,
+        Self::Overrule,
         Self::Pause,
         Self::Resume,
         Self::Retry,
@@ -57,6 +60,7 @@ impl Command {
         match self {
             Self::Approve => "approve",
             Self::ApproveCancel => "approve-cancel",
+            Self::Overrule => "overrule",
             Self::Pause => "pause",
             Self::Resume => "resume",
             Self::Retry => "retry",
@@ -107,6 +111,7 @@ impl Command {
             }
             Self::Approve => "a migration is approved while it is waiting for it",
             Self::ApproveCancel => "it asks for no leave to cancel a writer",
+            Self::Overrule => "no hook holds it up",
             Self::Pause if m.started_at.is_none() => {
                 "it has not begun: abort takes it back at once"
             }
@@ -346,6 +351,7 @@ pub(super) fn obey(
             Ok(draft.migrate(MigrationEvent::Approved, data).ok())
         }
         Command::ApproveCancel => super::cancel::approve(draft, &data),
+        Command::Overrule => super::hooks::overrule(draft, &data),
         Command::Pause => Ok(draft.migrate(MigrationEvent::Paused, data).ok()),
         Command::Resume => resume(draft, data),
         Command::Retry if draft.snapshot().migration.state == MigrationState::Failed => {
@@ -391,11 +397,12 @@ fn hasten(draft: &mut Draft, data: &Value) -> Result<Option<()>, ControlError> {
     if draft.snapshot().migration.state == MigrationState::Paused {
         return Ok(None);
     }
+    let asked = super::hooks::ask_again(draft);
     let resting = resting(draft);
     for id in &resting {
         draft.step(id, StepEvent::Retried, data.clone())?;
     }
-    Ok((!resting.is_empty()).then_some(()))
+    Ok((asked || !resting.is_empty()).then_some(()))
 }
 
 /// Steps that failed or wait out a pause.

@@ -248,6 +248,12 @@ pub enum ControlError {
         /// Who.
         by: String,
     },
+    /// An order that somebody has to be able to explain later.
+    #[error("overrule says no reason why migration {migration} goes on without its hooks")]
+    NoReason {
+        /// The migration.
+        migration: MigrationId,
+    },
     /// A plan that asks for fewer approvals than this controller does.
     #[error(
         "the plan asks for {asked}, and this controller for {needed} approvals of each cutover"

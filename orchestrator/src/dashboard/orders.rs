@@ -56,6 +56,7 @@ impl Order {
             (Command::Approve, "operation") => "Approve the cutovers",
             (Command::Approve, _) => "Approve the cutover",
             (Command::ApproveCancel, _) => "Cancel the writers",
+            (Command::Overrule, _) => "Overrule the hook",
             (Command::Pause, _) => "Pause",
             (Command::Resume, _) => "Resume",
             (Command::Retry, _) => "Retry now",
@@ -103,6 +104,7 @@ fn is_grave(command: Command) -> bool {
             | Command::Rollback
             | Command::Finish
             | Command::ApproveCancel
+            | Command::Overrule
     )
 }
 

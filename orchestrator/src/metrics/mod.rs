@@ -35,6 +35,7 @@ pub(crate) struct Observed {
     requests: Family<Labels, Counter>,
     request_seconds: Histograms,
     refused: Family<Labels, Counter>,
+    hooks: Family<Labels, Counter>,
 }
 
 impl Default for Observed {
@@ -48,7 +49,7 @@ impl Default for Observed {
         let request_seconds = Histograms::new_with_constructor(|| {
             Histogram::new(exponential_buckets(0.0005, 4.0, 9))
         });
-        let (requests, refused) = (Family::default(), Family::default());
+        let (requests, refused, hooks) = (Family::default(), Family::default(), Family::default());
         registry.register(
             "step_duration_seconds",
             "How long attempts of steps took, by kind and by what came of them",
@@ -74,8 +75,14 @@ impl Default for Observed {
             "Requests refused at the door, by why",
             refused.clone(),
         );
+        registry.register(
+            "hook_calls",
+            "Calls of hooks, by what they answered",
+            hooks.clone(),
+        );
         Self {
             registry,
+            hooks,
             steps,
             windows,
             requests,
@@ -137,6 +144,12 @@ impl Observed {
             .inc();
     }
 
+    /// A hook was called.
+    pub(crate) fn hook(&self, name: &str, answer: &str) {
+        let labels = vec![("hook", name.to_owned()), ("answer", answer.to_owned())];
+        self.hooks.get_or_create(&labels).inc();
+    }
+
     /// Everything, with the gauges of `now`.
     pub(crate) fn text(&self, now: &Registry) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
@@ -180,6 +193,7 @@ mod tests {
         );
         observed.request("GET", "/", 200, Some(Duration::from_millis(1)));
         observed.refusal("token.missing");
+        observed.hook("freeze", "no");
         let text = observed.text(&Registry::default()).unwrap_or_default();
         let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
         let families = families.filter_map(|line| line.split_once(' '));

@@ -4,14 +4,15 @@
 
 mod access;
 mod fleet;
+mod hooks;
 mod leader;
 mod state;
 
 use super::leader::Own;
 use super::pieces::Owners;
 use super::{
-    AgentRecord, Answer, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event, Leader,
-    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
+    AgentRecord, Answer, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event, HookCursor,
+    Leader, MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
     SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
     TokenRecord, Unfinished,
 };
@@ -288,6 +289,21 @@ impl Store for MemoryStore {
             let limit = usize::try_from(limit).unwrap_or_default();
             Ok(later.take(limit).cloned().collect())
         })
+    }
+
+    fn add_hook<'a>(&'a self, hook: &'a str, _: DateTime<Utc>) -> Answer<'a, ()> {
+        self.write(|state| {
+            state.add_hook(hook);
+            Ok(())
+        })
+    }
+
+    fn hook_behind<'a>(&'a self, hook: &'a str) -> Answer<'a, Vec<HookCursor>> {
+        self.answer(|state| Ok(state.hook_behind(hook)))
+    }
+
+    fn tell_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> Answer<'a, ()> {
+        self.write(|state| state.tell_hook(hook, cursor))
     }
 
     fn add_cleanup<'a>(

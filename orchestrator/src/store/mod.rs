@@ -23,8 +23,8 @@ pub use leader::{Candidate, Leader, News, Term};
 pub use operation::{NewOperation, Operation};
 pub use reading::{Reading, StreamReading};
 pub use records::{
-    AgentRecord, Approval, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, Migration,
-    NewEvent, Owner, Snapshot, Step,
+    AgentRecord, Approval, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, HookAsk,
+    HookCursor, HookSaid, Migration, NewEvent, Owner, Snapshot, Step,
 };
 
 use crate::access::Digest;
@@ -262,6 +262,16 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Events of a migration after `after`, oldest first.
     fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>>;
+
+    /// Begins to keep how far this hook is told; the first time it is told of nothing that has happened already.
+    fn add_hook<'a>(&'a self, hook: &'a str, at: DateTime<Utc>) -> Answer<'a, ()>;
+
+    /// Migrations that have changed since this hook was told of them, oldest first: how far it was told, and the
+    /// revision that they have now.
+    fn hook_behind<'a>(&'a self, hook: &'a str) -> Answer<'a, Vec<HookCursor>>;
+
+    /// Keeps how far this hook was told; durable when it returns.
+    fn tell_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> Answer<'a, ()>;
 
     /// Writes cleanup records; durable when it returns, so that the objects may be created then.
     fn add_cleanup<'a>(

@@ -90,6 +90,7 @@ impl NewOperation {
             waiting_for: None,
             since: Some(self.at),
             cancel: None,
+            hook: None,
             limits: None,
             failure: None,
             map_version_before: plan.map_version,

@@ -31,6 +31,7 @@ pub fn effect_on_all(command: Command) -> &'static str {
         Command::ApproveCancel => {
             "Ends the writers that keep cutovers from starting, each of those that were named."
         }
+        Command::Overrule => "Each move that a hook holds up goes on without it.",
         Command::Pause => {
             "Each move stops at its next safe point and keeps everything that was done."
         }
@@ -63,6 +64,9 @@ fn online(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: boo
                 "Ends the transactions of server process {} and rolls them back, so that the cutover can begin.",
                 pids.join(", ")
             )
+        }
+        Command::Overrule => {
+            "Goes on without the hooks that hold it up, until it is paused or fails.".to_owned()
         }
         Command::Pause => {
             "Stops at the next safe point and keeps everything that was done.".to_owned()
@@ -104,7 +108,11 @@ fn offline(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bo
         Command::Finish => {
             format!("Deletes the old rows, which nobody reads any more, from {source}.")
         }
-        Command::Resume | Command::Retry | Command::Rollback | Command::ApproveCancel => {
+        Command::Resume
+        | Command::Retry
+        | Command::Rollback
+        | Command::ApproveCancel
+        | Command::Overrule => {
             online(command, plan, asks, back)
         }
     }

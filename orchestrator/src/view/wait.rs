@@ -20,6 +20,8 @@ pub enum WaitKind {
     Approval,
     /// Somebody has to let writers be ended.
     Cancel,
+    /// A hook says no, or nothing.
+    Hook,
     /// Other migrations, the fleet, or hours come first.
     Queue,
     /// Somebody has paused it.
@@ -49,6 +51,7 @@ impl WaitKind {
         match self {
             Self::Approval => "approval",
             Self::Cancel => "cancel",
+            Self::Hook => "hook",
             Self::Queue => "queue",
             Self::Paused => "paused",
             Self::Failed => "failed",
@@ -141,6 +144,7 @@ pub(super) fn of(
     if rests(m.state) {
         return all;
     }
+    all.extend(hook(view));
     all.extend(retry(view));
     let held = all
         .iter()
@@ -244,6 +248,32 @@ fn holds(view: &MigrationView) -> bool {
     view.steps.iter().any(|step| holds(&step))
         && view.hold_end.is_none()
         && view.hold_ends_at.is_none()
+}
+
+fn hook(view: &MigrationView) -> Option<Wait> {
+    let ask = view.hook.as_ref().filter(|ask| ask.holds())?;
+    let phase = ask.phase.what();
+    let what = match &ask.said {
+        None => format!("the hooks that are asked before {phase}"),
+        Some(said) if said.veto => format!(
+            "hook {}, which is asked before {phase} and says: {}",
+            said.hook, said.reason
+        ),
+        Some(said) => format!(
+            "an answer of hook {} before {phase}: {}",
+            said.hook, said.reason
+        ),
+    };
+    Some(Wait {
+        kind: WaitKind::Hook,
+        what,
+        since: Some(ask.asked_at),
+        held_by: ask.said.as_ref().map(|said| format!("hook {}", said.hook)),
+        remedy: Some(format!(
+            "shardwright overrule {} --reason TEXT",
+            view.summary.id
+        )),
+    })
 }
 
 fn retry(view: &MigrationView) -> Option<Wait> {

@@ -30,6 +30,8 @@ pub(super) struct State {
     pub(super) tokens: Vec<TokenRecord>,
     pub(super) sessions: BTreeMap<Digest, SessionRecord>,
     pub(super) servers: BTreeMap<i32, ServerSeen>,
+    /// Of each hook how far it was told of which migration: event and revision.
+    pub(super) hooks: BTreeMap<String, BTreeMap<MigrationId, (i64, i64)>>,
     /// Sealed migrations with their maps, which are held too.
     pub(super) sealed: BTreeMap<MigrationId, MapName>,
 }

@@ -7,6 +7,7 @@
 mod access;
 mod agents;
 mod dsn;
+mod hooks;
 mod known;
 mod leader;
 mod mappings;
@@ -23,8 +24,8 @@ mod shards;
 use super::leader::Own;
 use super::pieces::Owners;
 use super::{
-    AgentRecord, Answer, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event, Leader,
-    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
+    AgentRecord, Answer, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event, HookCursor,
+    Leader, MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
     SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
     TokenRecord, Unfinished,
 };
@@ -322,6 +323,18 @@ impl Store for PgStore {
 
     fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>> {
         Box::pin(self.select_events(id, after, limit))
+    }
+
+    fn add_hook<'a>(&'a self, hook: &'a str, at: DateTime<Utc>) -> Answer<'a, ()> {
+        Box::pin(self.insert_hook(hook, at))
+    }
+
+    fn hook_behind<'a>(&'a self, hook: &'a str) -> Answer<'a, Vec<HookCursor>> {
+        Box::pin(self.select_behind(hook))
+    }
+
+    fn tell_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> Answer<'a, ()> {
+        Box::pin(self.upsert_cursor(hook, cursor))
     }
 
     fn add_cleanup<'a>(

@@ -1,7 +1,7 @@
 //! Rows as SQL returns them, and their way into records.
 
 use crate::store::{
-    Approval, CancelAsk, CleanupRecord, Event, HoldEnd, Migration, Operation, Owner, Snapshot,
+    Approval, CancelAsk, CleanupRecord, Event, HoldEnd, HookAsk, Migration, Operation, Owner, Snapshot,
     Step, StoreError,
 };
 use chrono::{DateTime, Utc};
@@ -47,6 +47,7 @@ pub(super) struct MigrationRow {
     finished_at: Option<DateTime<Utc>>,
     revision: i64,
     approvals: Json<Vec<Approval>>,
+    hook: Option<Json<HookAsk>>,
     until: Option<DateTime<Utc>>,
 }
 
@@ -158,6 +159,7 @@ impl MigrationRow {
             waiting_for: self.waiting_for,
             since: self.since,
             cancel: self.cancel.map(|json| json.0),
+            hook: self.hook.map(|json| json.0),
             limits: self.limits.map(|json| json.0),
             failure: self.failure.map(|json| json.0),
             map_version_before: MapVersion(self.map_version_before),
