@@ -177,7 +177,11 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
 /// What a cutover that nobody has to approve waits for outside of the migration's hours.
 ///
 /// One that was begun goes on at any time: it may have left keys closed.
-pub(super) fn outside_hours(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<String> {
+pub(super) fn outside_hours(
+    snapshot: &Snapshot,
+    step: &Step,
+    now: DateTime<Utc>,
+) -> Option<String> {
     let m = &snapshot.migration;
     let begins = step.kind == StepKind::Cutover
         && step.state == StepState::Pending

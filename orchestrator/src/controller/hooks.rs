@@ -254,7 +254,9 @@ fn settle(draft: &mut Draft, asked: &HookAsk, said: Option<&HookSaid>, again: Ti
     let same = |ask: &&mut HookAsk| {
         (ask.phase, ask.asked_at) == (asked.phase, asked.asked_at) && ask.holds()
     };
-    let Some(ask) = known.filter(same) else { return };
+    let Some(ask) = known.filter(same) else {
+        return;
+    };
     let phase = ask.phase;
     let Some(said) = said else {
         ask.allowed = true;
@@ -266,7 +268,11 @@ fn settle(draft: &mut Draft, asked: &HookAsk, said: Option<&HookSaid>, again: Ti
     ask.said = Some(said.clone());
     ask.next_at = now + again;
     if new {
-        let kind = if said.veto { "hook.vetoed" } else { "hook.silent" };
+        let kind = if said.veto {
+            "hook.vetoed"
+        } else {
+            "hook.silent"
+        };
         let data = json!({ "phase": phase, "hook": said.hook, "reason": said.reason });
         draft.note(kind, None, data);
     }

@@ -74,7 +74,10 @@ async fn post(
     let mut request = http
         .post(url)
         .header("content-type", "application/json")
-        .header("user-agent", concat!("shardwright/", env!("CARGO_PKG_VERSION")))
+        .header(
+            "user-agent",
+            concat!("shardwright/", env!("CARGO_PKG_VERSION")),
+        )
         .header("webhook-id", &message.id)
         .header("webhook-timestamp", timestamp);
     if let Some(secret) = &hook.secret {
@@ -95,8 +98,8 @@ async fn post(
     }
     text.truncate(LONGEST_ANSWER);
     let said: Said = serde_json::from_slice(&text).unwrap_or_default();
-    let refuses = said.allow == Some(false)
-        || matches!(status, StatusCode::FORBIDDEN | StatusCode::CONFLICT);
+    let refuses =
+        said.allow == Some(false) || matches!(status, StatusCode::FORBIDDEN | StatusCode::CONFLICT);
     if refuses {
         let reason = said.reason.map(String::into_bytes).unwrap_or(text);
         return Ok(Answer::No(reason_of(&reason)));
@@ -122,9 +125,15 @@ async fn run(hook: &Hook, message: &Message, body: &str) -> Result<Answer, Strin
     let (program, arguments) = hook.command.split_first().ok_or("it has no program")?;
     let mut command = Command::new(program);
     command.args(arguments).env_clear();
-    command.envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.envs(
+        KEPT.iter()
+            .filter_map(|name| Some((name, std::env::var_os(name)?))),
+    );
     command.envs(variables(message));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     // Given up, or the lead is lost: nothing of it goes on.
     let child = command.kill_on_drop(true).spawn();
     let mut child = child.map_err(|error| format!("the program was not started: {error}"))?;
@@ -167,7 +176,10 @@ async fn first<R: tokio::io::AsyncRead + Unpin>(from: Option<R>) -> Vec<u8> {
 fn variables(message: &Message) -> Vec<(&'static str, String)> {
     let of = |pointer: &str| {
         let value = message.migration.pointer(pointer);
-        value.and_then(|value| value.as_str()).unwrap_or_default().to_owned()
+        value
+            .and_then(|value| value.as_str())
+            .unwrap_or_default()
+            .to_owned()
     };
     vec![
         ("SHARDWRIGHT_HOOK", message.hook.clone()),
@@ -186,7 +198,11 @@ fn variables(message: &Message) -> Vec<(&'static str, String)> {
 fn reason_of(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let words: Vec<&str> = text.split_whitespace().collect();
-    let plain = words.join(" ").chars().filter(|c| !c.is_control()).collect::<String>();
+    let plain = words
+        .join(" ")
+        .chars()
+        .filter(|c| !c.is_control())
+        .collect::<String>();
     let short: String = plain.chars().take(LONGEST_REASON).collect();
     if short.is_empty() {
         return "it gives no reason".to_owned();
@@ -200,8 +216,14 @@ mod tests {
 
     #[test]
     fn a_reason_is_short_and_on_one_line() {
-        assert_eq!(reason_of(b" freeze\n\tuntil\x1b[31m Monday \0"), "freeze until[31m Monday");
-        assert_eq!(reason_of("é".repeat(900).as_bytes()).chars().count(), LONGEST_REASON);
+        assert_eq!(
+            reason_of(b" freeze\n\tuntil\x1b[31m Monday \0"),
+            "freeze until[31m Monday"
+        );
+        assert_eq!(
+            reason_of("é".repeat(900).as_bytes()).chars().count(),
+            LONGEST_REASON
+        );
         assert_eq!(reason_of(b"\n"), "it gives no reason");
     }
 }

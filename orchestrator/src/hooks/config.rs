@@ -132,8 +132,9 @@ impl Reference {
         let text = match self {
             Self::File(path) => std::fs::read_to_string(path)
                 .map_err(|error| format!("{self} could not be read: {error}"))?,
-            Self::Env(name) => std::env::var(name)
-                .map_err(|_| format!("{self} is not set, or is not text"))?,
+            Self::Env(name) => {
+                std::env::var(name).map_err(|_| format!("{self} is not set, or is not text"))?
+            }
         };
         let text = text.strip_suffix('\n').unwrap_or(&text);
         let text = text.strip_suffix('\r').unwrap_or(text);
@@ -272,7 +273,9 @@ impl Hook {
             add(format!("there is no program {program}"));
         }
         match &self.secret {
-            Some(_) if self.url.is_none() => add("`secret` signs what is posted to a `url`".to_owned()),
+            Some(_) if self.url.is_none() => {
+                add("`secret` signs what is posted to a `url`".to_owned())
+            }
             Some(reference) => {
                 if let Err(why) = reference.read() {
                     add(why);
@@ -334,7 +337,10 @@ mod tests {
         }
         let said = read("hooks:\n- {name: c, on: [failed], url: 'http://x', secret: hunter2}\n");
         let said = said.unwrap_err();
-        assert!(said.contains("${file:PATH}") && !said.contains("hunter2"), "{said}");
+        assert!(
+            said.contains("${file:PATH}") && !said.contains("hunter2"),
+            "{said}"
+        );
         let said = read("hooks:\n- {name: c, on: [befor_cutover], url: 'http://x'}\n").unwrap_err();
         assert!(said.contains("before_cutover"), "{said}");
     }

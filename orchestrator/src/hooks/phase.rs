@@ -198,10 +198,7 @@ mod tests {
     #[test]
     fn nobody_is_asked_once_keys_are_closed_to_writes() {
         let offline = |step| Phase::at(step, Mode::Offline);
-        assert_eq!(
-            offline(StepKind::SetReadOnly),
-            Some(Phase::BeforeCutover)
-        );
+        assert_eq!(offline(StepKind::SetReadOnly), Some(Phase::BeforeCutover));
         for step in plans::step::OFFLINE.into_iter().skip(3) {
             let asked = offline(step);
             assert!(asked.is_none() || step == StepKind::DropOld, "{step:?}");

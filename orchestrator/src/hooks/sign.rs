@@ -27,7 +27,10 @@ pub(super) fn signature(
     let mac = Hmac::<Sha256>::new_from_slice(&key);
     let mut mac = mac.map_err(|_| "the secret has no usable length".to_owned())?;
     mac.update(format!("{id}.{timestamp}.{body}").as_bytes());
-    Ok(format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes())))
+    Ok(format!(
+        "v1,{}",
+        STANDARD.encode(mac.finalize().into_bytes())
+    ))
 }
 
 #[cfg(test)]

@@ -112,8 +112,6 @@ fn offline(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bo
         | Command::Retry
         | Command::Rollback
         | Command::ApproveCancel
-        | Command::Overrule => {
-            online(command, plan, asks, back)
-        }
+        | Command::Overrule => online(command, plan, asks, back),
     }
 }

@@ -37,7 +37,9 @@ async fn ready(agent: &Agent) {
 
 /// The lines of the journal about hooks, without `hook.`.
 async fn journal(server: &Server, id: &MigrationId) -> Vec<String> {
-    let events = server.json(&format!("/api/v1/migrations/{id}/events")).await;
+    let events = server
+        .json(&format!("/api/v1/migrations/{id}/events"))
+        .await;
     let kinds = events.as_array().unwrap().iter();
     let kinds = kinds.filter_map(|event| event["kind"].as_str().unwrap().strip_prefix("hook."));
     kinds.map(str::to_owned).collect()
@@ -92,7 +94,11 @@ async fn a_veto_leaves_a_migration_before_the_fence_until_the_hook_allows_it() {
 #[tokio::test]
 async fn a_hook_that_does_not_answer_is_overruled_by_a_person_with_a_reason() {
     let ear = Ear::new(Say::Nothing).await;
-    let server = server(&hook(&ear.url, ", timeout_s: 1, attempts: 2, again_s: 86400")).await;
+    let server = server(&hook(
+        &ear.url,
+        ", timeout_s: 1, attempts: 2, again_s: 86400",
+    ))
+    .await;
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "cutover: automatic").await;
     ready(&agent).await;
@@ -122,7 +128,9 @@ async fn a_hook_that_does_not_answer_is_overruled_by_a_person_with_a_reason() {
         .await;
     let cutover = agent.run_to("cutover").await;
     agent.flip(&cutover, Direction::Forward).await;
-    let events = server.json(&format!("/api/v1/migrations/{id}/events")).await;
+    let events = server
+        .json(&format!("/api/v1/migrations/{id}/events"))
+        .await;
     let mut events = events.as_array().unwrap().iter();
     let line = events.find(|event| event["kind"] == "hook.overruled");
     let line = line.unwrap();

@@ -40,5 +40,8 @@ async fn a_hook_that_is_known_keeps_its_place(store: &dyn Store) {
     store.add_hook("other", at(2)).await.unwrap();
     assert_eq!(store.hook_behind("other").await.unwrap(), []);
     let unknown = store.tell_hook("lost", &cursor("m1", 1, 1)).await;
-    assert!(matches!(unknown, Err(StoreError::Missing { .. })), "{unknown:?}");
+    assert!(
+        matches!(unknown, Err(StoreError::Missing { .. })),
+        "{unknown:?}"
+    );
 }

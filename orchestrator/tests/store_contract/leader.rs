@@ -6,7 +6,8 @@ use crate::fixture::{Database, candidate, fleeting, keys, lead, map, mapping, un
 use orchestrator::store::memory::MemoryStore;
 use orchestrator::store::pg::PgStore;
 use orchestrator::store::{
-    AuditRecord, CleanupRecord, HookCursor, NewShard, SettingsRecord, ShardUpdate, Store, StoreError, Term,
+    AuditRecord, CleanupRecord, HookCursor, NewShard, SettingsRecord, ShardUpdate, Store,
+    StoreError, Term,
 };
 use plans::id::{MapVersion, MigrationId};
 use plans::inspection::inventory::ServerSeen;

@@ -1,8 +1,8 @@
 //! Rows as SQL returns them, and their way into records.
 
 use crate::store::{
-    Approval, CancelAsk, CleanupRecord, Event, HoldEnd, HookAsk, Migration, Operation, Owner, Snapshot,
-    Step, StoreError,
+    Approval, CancelAsk, CleanupRecord, Event, HoldEnd, HookAsk, Migration, Operation, Owner,
+    Snapshot, Step, StoreError,
 };
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
