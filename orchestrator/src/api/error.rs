@@ -4,6 +4,7 @@ mod refused;
 
 pub(crate) use refused::Refused;
 
+use super::health::Check;
 use crate::controller::ControlError;
 use crate::store::StoreError;
 use axum::Json;
@@ -39,6 +40,9 @@ pub struct Problem {
     /// Column of a malformed document, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
+    /// What this controller needs, and how it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
     /// What must be mended before a plan is made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
@@ -67,8 +71,19 @@ impl ApiError {
             hint: None,
             line: None,
             column: None,
+            checks: Vec::new(),
             findings: Vec::new(),
         }))
+    }
+
+    /// Something that the controller needs is not as it must be.
+    pub(super) fn not_ready(checks: Vec<Check>) -> Self {
+        let wrong = checks.iter().filter(|check| !check.ok);
+        let wrong: Vec<String> = wrong.map(|c| format!("{}: {}", c.name, c.detail)).collect();
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        let mut problem = Self::new(status, "controller.not_ready", wrong.join("; "));
+        problem.0.checks = checks;
+        problem
     }
 
     /// The body is larger than `limit` bytes.

@@ -26,13 +26,14 @@ mod shards;
 mod stream;
 mod tls;
 mod tokens;
+mod trace;
 mod verify;
 
 pub(crate) use admit::{COOKIE, Door, address, cookie};
 pub(crate) use error::Refused;
 pub use error::{ApiError, Problem};
 pub(crate) use error::{INLINE_PASSWORD, UNREADABLE_DSN};
-pub use health::Health;
+pub use health::{Check, Health, Readiness};
 pub(crate) use leader::hand_on;
 pub use maps::Located;
 pub use routes::{document, routes};
@@ -79,6 +80,7 @@ pub fn guarded(routes: Router, controller: &Controller, address: SocketAddr) -> 
             Arc::new(guard::Ours::new(address.port(), url)),
             guard::check,
         ))
+        .layer(axum::middleware::from_fn(trace::trace))
 }
 
 /// Why the server was not started.

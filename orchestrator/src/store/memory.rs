@@ -12,9 +12,9 @@ use super::leader::Own;
 use super::pieces::Owners;
 use super::{
     AgentRecord, Answer, AuditRecord, Beat, Candidate, Change, CleanupRecord, Event, HookCursor,
-    Leader, MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Sealed,
-    SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term,
-    TokenRecord, Unfinished,
+    Leader, MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading,
+    SchemaVersion, Sealed, SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot,
+    Store, StoreError, Term, TokenRecord, Unfinished,
 };
 use crate::access::Digest;
 use chrono::{DateTime, Utc};
@@ -93,6 +93,10 @@ impl Store for MemoryStore {
 
     fn ping(&self) -> Answer<'_, ()> {
         self.answer(|_| Ok(()))
+    }
+
+    fn schema(&self) -> Answer<'_, SchemaVersion> {
+        self.answer(|_| Ok(SchemaVersion { found: 1, known: 1 }))
     }
 
     fn stand<'a>(&'a self, candidate: &'a Candidate) -> Answer<'a, Leader> {

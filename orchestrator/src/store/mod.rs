@@ -35,6 +35,15 @@ use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 use std::sync::Arc;
 
+/// Versions of the store's schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchemaVersion {
+    /// The one that is there.
+    pub found: i64,
+    /// The one that this program is for.
+    pub known: i64,
+}
+
 /// The answer of a store.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -133,6 +142,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Answers when the store can be used.
     fn ping(&self) -> Answer<'_, ()>;
+
+    /// Which version the schema has, and which one this program is for.
+    fn schema(&self) -> Answer<'_, SchemaVersion>;
 
     /// Renews the lease of the handle that leads, or takes over where nobody leads any more; says who leads now.
     ///

@@ -21,6 +21,7 @@ use std::time::Duration;
 const OTHERS: &[&str] = &[
     "incarnation",
     "ping",
+    "schema",
     "stand",
     "term",
     "stand_down",
