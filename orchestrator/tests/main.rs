@@ -21,6 +21,7 @@ mod operations;
 mod protected;
 mod reconcile;
 mod report;
+mod service;
 mod sql_views;
 mod store_contract;
 mod store_tls;
