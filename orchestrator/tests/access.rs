@@ -4,9 +4,11 @@ mod approvals;
 mod hostile;
 mod locked;
 
-use crate::fixture::{Server, until};
+use crate::fixture::{Server, request, surveyed, until};
 use locked::{Browser, Locked, code, is_api, is_open};
 use orchestrator::access::{Role, Rule};
+use plans::plan::TargetState;
+use plans::wire::Report;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -172,6 +174,30 @@ async fn an_agent_touches_only_shards_with_its_labels_under_its_own_name() {
     assert_eq!(work.status(), 200);
     let work: Value = work.json().await.unwrap();
     assert!(work.to_string().contains(id), "{work}");
+}
+
+#[tokio::test]
+async fn an_agent_tells_nothing_about_shards_without_its_labels() {
+    let locked = Locked::start().await;
+    let eu = json!({"region": "eu"});
+    let near = locked.token("near", Role::Agent, &eu).await;
+    let far = locked.token("far", Role::Agent, &json!({})).await;
+    let agent = locked.server.agent("far", "f1").with_token(&far);
+    let plan = locked.ask(&locked.admin, Method::POST, "/api/v1/plans");
+    let planned = plan.body(request("")).send();
+    let told = async {
+        let task = agent.asked().await;
+        let result = Ok(surveyed("f1", TargetState::New));
+        let id = task.id.clone();
+        let report = serde_json::to_value(Report::Inspected { id, result }).unwrap();
+        let refused = locked.post(&near, "/api/v1/agents/report", &report).await;
+        assert_eq!(code(refused).await, (403, "agent.labels".to_owned()));
+        // Nothing was heard: whoever may look is still waited for.
+        let taken = locked.post(&far, "/api/v1/agents/report", &report).await;
+        assert_eq!(taken.status(), 200);
+    };
+    let (planned, ()) = tokio::join!(planned, told);
+    assert_eq!(planned.unwrap().status(), 200);
 }
 
 #[tokio::test]

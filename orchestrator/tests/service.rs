@@ -211,3 +211,45 @@ fn the_units_of_deploy_wait_for_what_the_programs_tell() {
         assert!(text.contains("\nWatchdogSec="), "{unit}");
     }
 }
+
+/// The spans of a request reach a collector, as the standard's protocol has them.
+#[cfg(feature = "otel")]
+#[tokio::test]
+async fn spans_are_sent_to_the_collector_that_the_environment_names() {
+    use axum::body::Bytes;
+    let (told, mut heard) = tokio::sync::mpsc::unbounded_channel::<Bytes>();
+    let take = move |body: Bytes| {
+        let _ = told.send(body);
+        std::future::ready(axum::http::StatusCode::OK)
+    };
+    let app = axum::Router::new().route("/v1/traces", axum::routing::post(take));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let collector = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    let database = Database::new().await;
+    let manager = Manager::new();
+    let address = free_address().to_string();
+    let mut serve = crate::fixture::program("");
+    serve.args(["serve", "--listen", &address, "--store", &database.dsn]);
+    serve.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector);
+    let mut child = manager.start(serve);
+    manager.told("READY=1").await;
+    let http = caller::client(reqwest::redirect::Policy::none(), None).unwrap();
+    let asked = http.get(format!("http://{address}/api/v1/health"));
+    let asked = asked.header("x-request-id", "asked-by-a-test");
+    assert!(asked.send().await.unwrap().status().is_success());
+    assert!(end(&mut child).await.success());
+    let mut all = Vec::new();
+    while let Ok(body) = heard.try_recv() {
+        all.extend_from_slice(&body);
+    }
+    let text = String::from_utf8_lossy(&all);
+    for part in [
+        "service.name",
+        "shardwright",
+        "http.request",
+        "asked-by-a-test",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}

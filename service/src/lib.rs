@@ -2,3 +2,5 @@
 
 pub mod log;
 pub mod notify;
+#[cfg(feature = "otel")]
+mod spans;

@@ -263,7 +263,9 @@ impl From<ControlError> for ApiError {
             E::NotRunning { .. } => new(S::CONFLICT, "step.not_running"),
             E::Protocol { .. } => new(S::CONFLICT, "agent.protocol").hint(SAME_VERSION),
             E::OtherAgent { .. } => new(S::FORBIDDEN, "agent.name").hint(OWN_TOKEN),
-            E::OutOfReach { .. } => new(S::FORBIDDEN, "agent.labels").hint(OTHER_LABELS),
+            E::OutOfReach { .. } | E::UnseenByToken { .. } => {
+                new(S::FORBIDDEN, "agent.labels").hint(OTHER_LABELS)
+            }
             E::InlinePassword { .. } => new(S::UNPROCESSABLE_ENTITY, INLINE_PASSWORD).hint(
                 "write password=${file:/path} or password=${env:NAME}; the agents resolve it",
             ),

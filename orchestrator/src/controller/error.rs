@@ -94,6 +94,12 @@ pub enum ControlError {
         /// The shard.
         shard: ShardName,
     },
+    /// An agent's token is bound to labels that a shard does not carry about which the agent tells something.
+    #[error("shard {shard} is out of this token's reach: it does not carry its labels")]
+    UnseenByToken {
+        /// The shard.
+        shard: ShardName,
+    },
     /// The connection string holds a password.
     #[error("the connection string of shard {shard} holds a password")]
     InlinePassword {
