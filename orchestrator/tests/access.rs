@@ -4,10 +4,10 @@ mod approvals;
 mod hostile;
 mod locked;
 
-use crate::fixture::{Server, request, surveyed, until};
+use crate::fixture::{Server, failure, until};
 use locked::{Browser, Locked, code, is_api, is_open};
 use orchestrator::access::{Role, Rule};
-use plans::plan::TargetState;
+use plans::failure::RetryClass;
 use plans::wire::Report;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -183,21 +183,28 @@ async fn an_agent_tells_nothing_about_shards_without_its_labels() {
     let near = locked.token("near", Role::Agent, &eu).await;
     let far = locked.token("far", Role::Agent, &json!({})).await;
     let agent = locked.server.agent("far", "f1").with_token(&far);
-    let plan = locked.ask(&locked.admin, Method::POST, "/api/v1/plans");
-    let planned = plan.body(request("")).send();
+    let examined = locked.ask(&locked.admin, Method::POST, "/api/v1/doctor");
+    let examined = examined.body("{}").send();
     let told = async {
-        let task = agent.asked().await;
-        let result = Ok(surveyed("f1", TargetState::New));
-        let id = task.id.clone();
-        let report = serde_json::to_value(Report::Inspected { id, result }).unwrap();
-        let refused = locked.post(&near, "/api/v1/agents/report", &report).await;
-        assert_eq!(code(refused).await, (403, "agent.labels".to_owned()));
-        // Nothing was heard: whoever may look is still waited for.
-        let taken = locked.post(&far, "/api/v1/agents/report", &report).await;
-        assert_eq!(taken.status(), 200);
+        loop {
+            let task = agent.asked().await;
+            let result = Err(failure(RetryClass::None));
+            let id = task.id.clone();
+            let report = serde_json::to_value(Report::Inspected { id, result }).unwrap();
+            let refused = locked.post(&near, "/api/v1/agents/report", &report).await;
+            assert_eq!(code(refused).await, (403, "agent.labels".to_owned()));
+            // Nothing was heard: whoever may look is still waited for.
+            let taken = locked.post(&far, "/api/v1/agents/report", &report).await;
+            assert_eq!(taken.status(), 200);
+        }
     };
-    let (planned, ()) = tokio::join!(planned, told);
-    assert_eq!(planned.unwrap().status(), 200);
+    let examined = tokio::select! {
+        examined = examined => examined.unwrap(),
+        () = told => unreachable!("looks for ever"),
+    };
+    assert_eq!(examined.status(), 200);
+    let said: Value = examined.json().await.unwrap();
+    assert!(said.to_string().contains("it failed"), "{said}");
 }
 
 #[tokio::test]
