@@ -19,7 +19,6 @@ pub enum Format {
 /// Writes what `filter` lets through from now on; of the program called `name`.
 ///
 /// What is returned is kept as long as the program runs.
-#[must_use]
 pub fn start(name: &'static str, filter: EnvFilter, format: Format) -> Started {
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(format == Format::Text && std::io::stderr().is_terminal())

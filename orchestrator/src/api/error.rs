@@ -5,7 +5,7 @@ mod refused;
 pub(crate) use refused::Refused;
 
 use super::health::Check;
-use crate::controller::ControlError;
+use crate::controller::{ControlError, WordError};
 use crate::store::StoreError;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -298,18 +298,7 @@ impl From<ControlError> for ApiError {
             E::MovedOffline { map, from, to, .. } => new(S::CONFLICT, "migration.offline").hint(
                 format!("plan a move back: shardwright plan move {map} --from {to} --to {from}"),
             ),
-            E::OwnApproval { .. } => new(S::FORBIDDEN, "approval.own")
-                .hint("let somebody else approve it, with a token of their own"),
-            E::ApprovedAlready { .. } => new(S::CONFLICT, "approval.given")
-                .hint("let somebody else approve it, with a token of their own"),
-            E::NoReason { .. } => new(S::UNPROCESSABLE_ENTITY, "order.reason")
-                .hint("say why: --reason TEXT, or the field `reason`"),
-            E::TooFewApprovals { needed, .. } => new(S::UNPROCESSABLE_ENTITY, "approval.too_few")
-                .hint(format!(
-                    "plan again; a request may say `approvals: {needed}`, and not `cutover: automatic`"
-                )),
-            E::NobodyIsKnown { .. } => new(S::UNPROCESSABLE_ENTITY, "approval.unknown")
-                .hint("start the controller with --tokens, or plan with `approvals: 1`"),
+            E::Word(error) => word(&error),
             E::NoWayBack { .. } => new(S::CONFLICT, "rollback.impossible")
                 .hint("the target keeps the keys: finish, or plan a move back once this is mended"),
             E::RulesBroken { .. } => new(S::UNPROCESSABLE_ENTITY, "rules.broken")
@@ -326,6 +315,33 @@ impl From<ControlError> for ApiError {
             E::Injected(_) => new(S::INTERNAL_SERVER_ERROR, "fail_point"),
         }
     }
+}
+
+fn word(error: &WordError) -> ApiError {
+    use StatusCode as S;
+    let another = "let somebody else approve it, with a token of their own".to_owned();
+    let (status, code, hint) = match error {
+        WordError::Own { .. } => (S::FORBIDDEN, "approval.own", another),
+        WordError::Given { .. } => (S::CONFLICT, "approval.given", another),
+        WordError::NoReason { .. } => (
+            S::UNPROCESSABLE_ENTITY,
+            "order.reason",
+            "say why: --reason TEXT, or the field `reason`".to_owned(),
+        ),
+        WordError::TooFew { needed, .. } => (
+            S::UNPROCESSABLE_ENTITY,
+            "approval.too_few",
+            format!(
+                "plan again; a request may say `approvals: {needed}`, and not `cutover: automatic`"
+            ),
+        ),
+        WordError::NobodyIsKnown { .. } => (
+            S::UNPROCESSABLE_ENTITY,
+            "approval.unknown",
+            "start the controller with --tokens, or plan with `approvals: 1`".to_owned(),
+        ),
+    };
+    ApiError::new(status, code, error.to_string()).hint(hint)
 }
 
 fn request(error: &RequestError) -> ApiError {

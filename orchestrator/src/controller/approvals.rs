@@ -5,7 +5,7 @@
 //! that is done again or a plan that follows a changed table takes them away. Once there are enough, they stay.
 
 use super::draft::Draft;
-use super::{ControlError, Controller};
+use super::{ControlError, Controller, WordError};
 use crate::access::Rule;
 use crate::store::{Approval, Migration};
 use crate::view::approvals_left;
@@ -23,14 +23,15 @@ pub(super) fn give(draft: &mut Draft, data: &Value) -> Result<bool, ControlError
     let (by, at) = (draft.actor().to_owned(), draft.now);
     let migration = m.id.clone();
     if by == m.submitted_by {
-        return Err(ControlError::OwnApproval {
+        return Err(WordError::Own {
             migration,
             by,
             needed,
-        });
+        }
+        .into());
     }
     if m.approvals.iter().any(|given| given.by == by) {
-        return Err(ControlError::ApprovedAlready { migration, by });
+        return Err(WordError::Given { migration, by }.into());
     }
     let reason = data.get("reason").and_then(Value::as_str);
     let m = draft.migration();
@@ -80,15 +81,15 @@ impl Controller {
         let (needed, options) = (self.inner.settings.approvals, &plan.options);
         if needed > 1 && options.cutover == Cutover::Automatic {
             let asked = "none".to_owned();
-            return Err(ControlError::TooFewApprovals { asked, needed });
+            return Err(WordError::TooFew { asked, needed }.into());
         }
         if options.approvals < needed {
             let asked = options.approvals.to_string();
-            return Err(ControlError::TooFewApprovals { asked, needed });
+            return Err(WordError::TooFew { asked, needed }.into());
         }
         if options.approvals > 1 && self.rule() == Rule::Open {
             let asked = options.approvals;
-            return Err(ControlError::NobodyIsKnown { asked });
+            return Err(WordError::NobodyIsKnown { asked }.into());
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::decide::needs_approval;
 use super::draft::Draft;
-use super::{ControlError, Controller, approvals};
+use super::{ControlError, Controller, WordError, approvals};
 use crate::store::{HoldEnd, Migration, Snapshot};
 use crate::view::approval_of;
 use plans::failure::Failure;
@@ -300,7 +300,7 @@ pub(super) fn obey_ahead(
     if command != Command::Approve || due {
         return match obey(draft, command, data) {
             // Others of the operation may still wait for this word.
-            Err(ControlError::ApprovedAlready { .. }) => Ok(None),
+            Err(ControlError::Word(WordError::Given { .. })) => Ok(None),
             other => other,
         };
     }
@@ -312,7 +312,7 @@ pub(super) fn obey_ahead(
         Ok(true) => {}
         Ok(false) => return Ok(Some(())),
         // Others of the operation may still wait for this word.
-        Err(ControlError::ApprovedAlready { .. }) => return Ok(None),
+        Err(ControlError::Word(WordError::Given { .. })) => return Ok(None),
         Err(error) => return Err(error),
     }
     draft.migration().approved = true;

@@ -234,11 +234,28 @@ pub enum ControlError {
         /// Its version.
         version: MapVersion,
     },
+    /// Somebody's word that does not count.
+    #[error(transparent)]
+    Word(#[from] WordError),
+    /// The change lost against others again and again.
+    #[error("migration {migration} is changing too fast")]
+    Contended {
+        /// The migration.
+        migration: MigrationId,
+    },
+    /// A fail point was armed.
+    #[error(transparent)]
+    Injected(#[from] fail_point::Injected),
+}
+
+/// Why somebody's word does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WordError {
     /// Where more than one has to approve, who submitted the operation does not.
     #[error(
         "{by} submitted migration {migration}, and it asks for the approval of {needed} others"
     )]
-    OwnApproval {
+    Own {
         /// The migration.
         migration: MigrationId,
         /// Who.
@@ -248,7 +265,7 @@ pub enum ControlError {
     },
     /// Nobody's word counts twice.
     #[error("{by} has approved the cutover of migration {migration} already")]
-    ApprovedAlready {
+    Given {
         /// The migration.
         migration: MigrationId,
         /// Who.
@@ -264,7 +281,7 @@ pub enum ControlError {
     #[error(
         "the plan asks for {asked}, and this controller for {needed} approvals of each cutover"
     )]
-    TooFewApprovals {
+    TooFew {
         /// In words.
         asked: String,
         /// The controller's.
@@ -276,15 +293,6 @@ pub enum ControlError {
         /// The plan's.
         asked: u32,
     },
-    /// The change lost against others again and again.
-    #[error("migration {migration} is changing too fast")]
-    Contended {
-        /// The migration.
-        migration: MigrationId,
-    },
-    /// A fail point was armed.
-    #[error(transparent)]
-    Injected(#[from] fail_point::Injected),
 }
 
 impl ControlError {

@@ -7,7 +7,7 @@
 
 use super::decide::{needs_approval, next_step, outside_hours};
 use super::draft::Draft;
-use super::{ControlError, Controller, IDLE, clock};
+use super::{ControlError, Controller, IDLE, WordError, clock};
 use crate::hooks::{Answer, Hook, Hooks, Message, Phase, call};
 use crate::store::{HookAsk, HookSaid, Snapshot};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -70,18 +70,40 @@ fn is_at(snapshot: &Snapshot, phase: Phase) -> bool {
     !stopped && at == Some(phase)
 }
 
+/// What becomes of the question to the hooks.
+#[derive(Debug, PartialEq, Eq)]
+enum Turn {
+    /// It stays as it is.
+    Keep,
+    /// They are asked before this phase.
+    Ask(Phase),
+    /// Nothing is asked any more.
+    Forget,
+}
+
+fn turn(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> Turn {
+    let known = snapshot.migration.hook.as_ref();
+    if known.is_none() && !hooks.asks() {
+        return Turn::Keep;
+    }
+    let wanted = next_phase(snapshot, now);
+    let wanted = wanted.filter(|phase| hooks.on(*phase).next().is_some());
+    match (known, wanted) {
+        (Some(ask), Some(phase)) if ask.phase == phase => Turn::Keep,
+        (_, Some(phase)) => Turn::Ask(phase),
+        (Some(ask), None) if ask.overruled_by.is_some() && is_at(snapshot, ask.phase) => Turn::Keep,
+        (Some(_), None) => Turn::Forget,
+        (None, None) => Turn::Keep,
+    }
+}
+
 /// Has the hooks asked that the next phase needs, and forgets those of another one.
 pub(super) fn arm(draft: &mut Draft, hooks: &Hooks) {
     let now = draft.now;
-    let known = draft.snapshot().migration.hook.clone();
-    if known.is_none() && !hooks.asks() {
-        return;
-    }
-    let wanted = next_phase(draft.snapshot(), now);
-    let wanted = wanted.filter(|phase| hooks.on(*phase).next().is_some());
-    match (known, wanted) {
-        (Some(ask), Some(phase)) if ask.phase == phase => {}
-        (_, Some(phase)) => {
+    match turn(draft.snapshot(), hooks, now) {
+        Turn::Keep => {}
+        Turn::Forget => draft.migration().hook = None,
+        Turn::Ask(phase) => {
             draft.migration().hook = Some(HookAsk {
                 phase,
                 asked_at: now,
@@ -92,24 +114,12 @@ pub(super) fn arm(draft: &mut Draft, hooks: &Hooks) {
             });
             draft.note("hook.asked", None, json!({ "phase": phase }));
         }
-        (Some(ask), None) => {
-            let stays = ask.overruled_by.is_some() && is_at(draft.snapshot(), ask.phase);
-            if !stays {
-                draft.migration().hook = None;
-            }
-        }
-        (None, None) => {}
     }
 }
 
 /// Whether hooks would have to be asked although nothing has changed: a pause is over, or the file is another one.
 pub(super) fn is_stale(snapshot: &Snapshot, hooks: &Hooks) -> bool {
-    if snapshot.migration.hook.is_none() && !hooks.asks() {
-        return false;
-    }
-    let mut draft = Draft::new(snapshot.clone(), "controller", clock());
-    arm(&mut draft, hooks);
-    draft.snapshot().migration.hook != snapshot.migration.hook
+    turn(snapshot, hooks, clock()) != Turn::Keep
 }
 
 /// The operator goes on without them; `None`: nobody holds it up.
@@ -123,7 +133,7 @@ pub(super) fn overrule(draft: &mut Draft, data: &Value) -> Result<Option<()>, Co
     if let Some(reason) = data.get("reason")
         && reason.as_str().is_none_or(|text| text.trim().is_empty())
     {
-        return Err(ControlError::NoReason { migration });
+        return Err(WordError::NoReason { migration }.into());
     }
     ask.overruled_by = Some(actor);
     let (phase, said) = (ask.phase, ask.said.clone());

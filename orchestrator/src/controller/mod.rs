@@ -49,7 +49,7 @@ pub use commands::Command;
 pub use counters::{ClientCount, ClientReport};
 pub use directory::DirectoryAsk;
 pub use doctor::{Diagnosis, DoctorAsk, MoveExamined, Unexamined};
-pub use error::ControlError;
+pub use error::{ControlError, WordError};
 pub use heartbeat::Figures;
 pub use leader::Role;
 pub use limits::{LatencyReport, LimitOrder};

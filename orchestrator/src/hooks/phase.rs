@@ -27,7 +27,7 @@ pub enum Phase {
     AfterCopy,
     /// It waits for somebody's word.
     Waiting,
-    /// A hook said no.
+    /// A hook that was asked says no, or nothing.
     Vetoed,
     /// The map names the target.
     AfterCutover,
@@ -170,7 +170,7 @@ impl Phase {
             ("migration.flipped", _) => Some(Self::AfterCutover),
             ("migration.rolled_back", _) => Some(Self::RolledBack),
             ("migration.completed", _) => Some(Self::Completed),
-            ("hook.vetoed", _) => Some(Self::Vetoed),
+            ("hook.vetoed" | "hook.silent", _) => Some(Self::Vetoed),
             ("step.completed", Some("copy")) => Some(Self::AfterCopy),
             _ => None,
         }

@@ -76,6 +76,14 @@ async fn a_veto_leaves_a_migration_before_the_fence_until_the_hook_allows_it() {
     let remedy = format!("shardwright overrule {id} --reason TEXT");
     assert_eq!(wait(&view, "remedy"), remedy);
     nothing_begins(&server, &agent, &id).await;
+    let pool = server.database.pool().await;
+    let (kind,): (String,) =
+        sqlx::query_as("select waits_kind from shardwright.migration_status where id = $1")
+            .bind(id.as_str())
+            .fetch_one(&pool)
+            .await
+            .unwrap();
+    assert_eq!(kind, "hook");
     let asked = &ear.heard()[0];
     let message = asked.json();
     assert_eq!(message["phase"], "before_cutover");
