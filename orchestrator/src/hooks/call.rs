@@ -197,13 +197,9 @@ fn variables(message: &Message) -> Vec<(&'static str, String)> {
 /// Text of somebody else's as a reason: short, on one line, without control characters.
 fn reason_of(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let plain = words
-        .join(" ")
-        .chars()
-        .filter(|c| !c.is_control())
-        .collect::<String>();
-    let short: String = plain.chars().take(LONGEST_REASON).collect();
+    let plain = text.replace(|c: char| c.is_control(), " ");
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    let short: String = words.join(" ").chars().take(LONGEST_REASON).collect();
     if short.is_empty() {
         return "it gives no reason".to_owned();
     }
@@ -218,7 +214,7 @@ mod tests {
     fn a_reason_is_short_and_on_one_line() {
         assert_eq!(
             reason_of(b" freeze\n\tuntil\x1b[31m Monday \0"),
-            "freeze until[31m Monday"
+            "freeze until [31m Monday"
         );
         assert_eq!(
             reason_of("é".repeat(900).as_bytes()).chars().count(),

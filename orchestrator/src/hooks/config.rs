@@ -187,7 +187,8 @@ impl Hooks {
         let read: Result<File, _> = serde_saphyr::from_str(&text);
         let file = read.map_err(|error| HooksError::Malformed {
             path: path.to_owned(),
-            message: error.to_string(),
+            // Lines of the file may have a secret in them that was written where none belongs.
+            message: error.without_snippet().to_string(),
         })?;
         let mut problems: Vec<String> = file.hooks.iter().flat_map(Hook::problems).collect();
         let mut names = BTreeSet::new();
