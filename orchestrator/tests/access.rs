@@ -83,7 +83,13 @@ async fn an_operator_runs_a_migration_and_an_approver_decides_about_its_cutover(
     let operator = locked.token("oleg", Role::Operator, &json!({})).await;
     let approver = locked.token("pia", Role::Approver, &json!({})).await;
     let of = |command: &str| format!("/api/v1/migrations/{}/{command}", locked.migration);
-    for command in ["approve", "rollback", "finish", "approve-cancel"] {
+    for command in [
+        "approve",
+        "rollback",
+        "finish",
+        "approve-cancel",
+        "overrule",
+    ] {
         let asked = locked.post(&operator, &of(command), &json!({})).await;
         assert_eq!(
             code(asked).await,

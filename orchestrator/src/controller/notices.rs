@@ -21,6 +21,9 @@ const AFTER_ERROR: Duration = Duration::from_millis(500);
 /// Changes are gathered for so long.
 const GATHER: Duration = Duration::from_millis(100);
 
+/// Lines behind which a journal does not grow.
+const ENDS: [&str; 2] = ["migration.completed", "migration.unwound"];
+
 /// Revisions whose lines a hook was all told of, which the store need not know yet.
 type Told = BTreeMap<MigrationId, HookCursor>;
 
@@ -33,10 +36,17 @@ impl Controller {
 
     async fn keep_told(&self, hook: &Hook) {
         let mut changes = self.inner.changes.subscribe();
-        let mut told = Told::new();
+        let (mut known, mut told) = (false, Told::new());
         loop {
             changes.borrow_and_update();
-            match self.tell_all(hook, &mut told).await {
+            let done = async {
+                if !known {
+                    self.store().add_hook(&hook.name, clock()).await?;
+                    known = true;
+                }
+                self.tell_all(hook, &mut told).await
+            };
+            match done.await {
                 Ok(()) => {
                     // The sender lives as long as the controller.
                     let _ = changes.changed().await;
@@ -52,11 +62,7 @@ impl Controller {
 
     /// Tells everything that the hook was not told of.
     async fn tell_all(&self, hook: &Hook, told: &mut Told) -> Result<(), ControlError> {
-        let store = self.store();
-        if told.is_empty() {
-            store.add_hook(&hook.name, clock()).await?;
-        }
-        for mut behind in store.hook_behind(&hook.name).await? {
+        for mut behind in self.store().hook_behind(&hook.name).await? {
             if let Some(known) = told.get(&behind.migration) {
                 if known.revision == behind.revision {
                     continue;
@@ -72,32 +78,35 @@ impl Controller {
     /// Tells of one migration; how far it was told then.
     async fn tell_of(&self, hook: &Hook, behind: HookCursor) -> Result<HookCursor, ControlError> {
         let store = self.store();
-        // Read behind the revision, so that it has all lines of it.
-        let snapshot = self.load(&behind.migration).await?;
-        let ended = snapshot.migration.finished_at.is_some();
-        let (mut cursor, revision) = (behind, snapshot.migration.revision);
-        cursor.revision = 0;
-        let mut kept = cursor.seq;
+        // Lines are read after the revision, so that all lines of it are among them.
+        let revision = behind.revision;
+        let mut cursor = behind;
+        let (mut keep, mut snapshot) = (false, None);
         loop {
             let events = store.events(&cursor.migration, cursor.seq, LINES).await?;
-            let Some(last) = events.last().map(|event| event.seq) else {
+            if events.is_empty() {
                 break;
-            };
-            for event in events {
-                let phase = Phase::of(&event).filter(|phase| hook.on.contains(phase));
-                cursor.seq = event.seq;
-                if let Some(phase) = phase {
-                    let message = Message::tell(&hook.name, phase, &event, &snapshot);
-                    self.tell(hook, &message, &snapshot).await;
-                    store.tell_hook(&hook.name, &cursor).await?;
-                    kept = cursor.seq;
-                }
             }
-            cursor.seq = last;
+            for event in events {
+                cursor.seq = event.seq;
+                keep |= ENDS.contains(&event.kind.as_str());
+                let Some(phase) = Phase::of(&event).filter(|phase| hook.on.contains(phase)) else {
+                    continue;
+                };
+                let snapshot = match &mut snapshot {
+                    Some(known) => known,
+                    none => none.insert(self.load(&cursor.migration).await?),
+                };
+                let message = Message::tell(&hook.name, phase, &event, snapshot);
+                self.tell(hook, &message, snapshot).await;
+                cursor.revision = 0;
+                store.tell_hook(&hook.name, &cursor).await?;
+                keep = true;
+            }
         }
         cursor.revision = revision;
-        // What is none of its is passed over again by the next leader; of an ended one nobody reads it again.
-        if ended || kept == cursor.seq {
+        // Lines that are none of its are passed over again by the next leader, unless nobody writes any more.
+        if keep {
             store.tell_hook(&hook.name, &cursor).await?;
         }
         Ok(cursor)

@@ -150,12 +150,17 @@ async fn a_hook_that_does_not_answer_is_overruled_by_a_person_with_a_reason() {
 
 #[tokio::test]
 async fn a_pause_takes_an_overruling_back() {
-    let ear = Ear::new(FREEZE).await;
+    let ear = Ear::new(Say::Status(
+        200,
+        "{\"allow\": false, \"reason\": \"not yet\"}",
+    ))
+    .await;
     let server = server(&hook(&ear.url, ", again_s: 86400")).await;
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "cutover: automatic").await;
     ready(&agent).await;
-    held(&server, &id).await;
+    let view = held(&server, &id).await;
+    assert!(wait(&view, "what").ends_with("says: not yet"), "{view}");
     assert_eq!(server.command(&id, "overrule").await.status(), 200);
     assert_eq!(server.command(&id, "pause").await.status(), 200);
     assert_eq!(server.view(&id).await["hook"], Value::Null);
