@@ -136,14 +136,21 @@ impl Manager {
         command.kill_on_drop(true).spawn().unwrap()
     }
 
+    /// The next message.
+    async fn next(&self) -> String {
+        let mut bytes = [0; 4096];
+        let limit = Duration::from_secs(60);
+        let read = tokio::time::timeout(limit, self.socket.recv(&mut bytes));
+        let read = read.await.expect("nothing is told").unwrap();
+        String::from_utf8_lossy(&bytes[..read]).into_owned()
+    }
+
     /// The next line that begins so.
     async fn told(&self, wanted: &str) -> String {
         let limit = Duration::from_secs(60);
         let told = async {
-            let mut bytes = [0; 4096];
             loop {
-                let read = self.socket.recv(&mut bytes).await.unwrap();
-                let text = String::from_utf8_lossy(&bytes[..read]).into_owned();
+                let text = self.next().await;
                 if let Some(line) = text.lines().find(|line| line.starts_with(wanted)) {
                     return line.to_owned();
                 }
@@ -163,13 +170,15 @@ async fn end(child: &mut Child) -> std::process::ExitStatus {
 
 #[tokio::test]
 async fn a_controller_tells_the_service_manager_when_it_is_ready_alive_and_stopping() {
-    let database = Database::new().await;
     let manager = Manager::new();
     let address = free_address().to_string();
+    let folder = std::env::temp_dir().join(format!("serve-{}", uuid::Uuid::new_v4().simple()));
     let mut serve = crate::fixture::program("");
-    serve.args(["serve", "--listen", &address, "--store", &database.dsn]);
+    serve.args(["serve", "--listen", &address, "--data-dir"]);
+    serve.arg(&folder);
     let mut child = manager.start(serve);
-    manager.told("READY=1").await;
+    // The private server, which knows this protocol too, says nothing before.
+    assert_eq!(manager.next().await, "READY=1\nSTATUS=stands for the lead");
     assert_eq!(
         manager.told("STATUS=leads").await,
         "STATUS=leads under term 1"
@@ -177,10 +186,10 @@ async fn a_controller_tells_the_service_manager_when_it_is_ready_alive_and_stopp
     for _ in 0..3 {
         manager.told("WATCHDOG=1").await;
     }
-    let pid = child.id().unwrap();
     let ended = end(&mut child);
     let (status, _) = tokio::join!(ended, manager.told("STOPPING=1"));
-    assert!(status.success(), "{pid}: {status}");
+    assert!(status.success(), "{status}");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[tokio::test]
