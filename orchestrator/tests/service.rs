@@ -126,6 +126,9 @@ impl Manager {
         let name = format!("notify-{}", uuid::Uuid::new_v4().simple());
         let path = std::env::temp_dir().join(name);
         let socket = UnixDatagram::bind(&path).unwrap();
+        // As the service manager's own: other accounts may write to it.
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(&path, open).unwrap();
         Self { socket, path }
     }
 
