@@ -316,17 +316,7 @@ impl Store for MemoryStore {
         records: &'a [CleanupRecord],
     ) -> Answer<'a, ()> {
         self.write(|state| {
-            let kept = state.cleanup.entry(id.clone()).or_default();
-            for record in records {
-                let fresh = CleanupRecord {
-                    done_at: None,
-                    ..record.clone()
-                };
-                match kept.iter_mut().find(|old| same_object(old, record)) {
-                    Some(old) => *old = fresh,
-                    None => kept.push(fresh),
-                }
-            }
+            state.add_cleanup(id, records);
             Ok(())
         })
     }
@@ -338,11 +328,7 @@ impl Store for MemoryStore {
         at: DateTime<Utc>,
     ) -> Answer<'a, ()> {
         self.write(|state| {
-            for kept in state.cleanup.get_mut(id).into_iter().flatten() {
-                if records.iter().any(|record| same_object(kept, record)) {
-                    kept.done_at = kept.done_at.or(Some(at));
-                }
-            }
+            state.finish_cleanup(id, records, at);
             Ok(())
         })
     }
@@ -489,10 +475,6 @@ impl Drop for MemorySealed {
 /// Oldest first, the moves of an operation in their order.
 fn order(m: &Migration) -> (DateTime<Utc>, MigrationId, i32) {
     (m.created_at, m.operation.clone(), m.ordinal)
-}
-
-fn same_object(a: &CleanupRecord, b: &CleanupRecord) -> bool {
-    (&a.shard, &a.kind, &a.name) == (&b.shard, &b.kind, &b.name)
 }
 
 fn exists(what: &'static str, name: &str) -> StoreError {

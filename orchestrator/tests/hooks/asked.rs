@@ -110,6 +110,8 @@ async fn a_hook_that_does_not_answer_is_overruled_by_a_person_with_a_reason() {
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "cutover: automatic").await;
     ready(&agent).await;
+    // Whoever claims at once gets nothing either: it is asked before anybody knows that the cutover is next.
+    nothing_begins(&server, &agent, &id).await;
     let view = held(&server, &id).await;
     assert_eq!(ear.heard().len(), 2, "as often as it has attempts");
     assert_eq!(
