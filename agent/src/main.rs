@@ -1,12 +1,15 @@
 //! `shardwright-agent`: performs the steps that the controller hands out.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use agent::controller::Controller;
 use agent::worker::Worker;
 use caller::{Caller, Identity};
 use clap::{Parser, Subcommand};
+use service::log::Format;
+use service::notify::Manager;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Ends of sessions that we bring about ourselves are told as errors by the libraries; what matters is
 /// reported with the step.
@@ -37,6 +40,15 @@ struct Arguments {
     /// PEM file of the authorities that vouch for the controllers; without it those of the system.
     #[arg(long, env = "SHARDWRIGHT_CA_FILE")]
     ca_file: Option<PathBuf>,
+    /// Form of the log lines.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        env = "SHARDWRIGHT_LOG_FORMAT",
+        default_value_t
+    )]
+    log_format: Format,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -59,16 +71,26 @@ fn spool_dir(agent: &str) -> PathBuf {
     state.join("shardwright/spool").join(agent)
 }
 
+/// Tells the service manager how many migrations this agent holds, whenever it is another number.
+async fn tell(manager: &Manager, worker: &Worker) {
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    loop {
+        ticks.tick().await;
+        let status = match worker.held().await {
+            0 => "has no migration".to_owned(),
+            1 => "has 1 migration".to_owned(),
+            more => format!("has {more} migrations"),
+        };
+        manager.status(&status);
+    }
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_env("SHARDWRIGHT_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(DEFAULT_LOG));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .init();
+    let _log = service::log::start("shardwright-agent", filter, arguments.log_format);
     if let Some(Command::WatchDualWrite) = arguments.command {
         return agent::dual_write::watch_for_ever().await;
     }
@@ -83,9 +105,17 @@ async fn main() -> anyhow::Result<()> {
     };
     let controller = Controller::new(&controllers, Caller::new(&identity)?);
     let worker = Worker::new(&name, controller, spools);
+    let manager = Manager::from_environment();
+    let mut terminate = signal(SignalKind::terminate())?;
+    manager.ready("has no migration");
     tokio::select! {
-        () = worker.run() => {}
-        _ = tokio::signal::ctrl_c() => tracing::info!("agent stops; another process may take over"),
+        () = worker.clone().run() => {}
+        () = tell(&manager, &worker) => {}
+        () = manager.keep_alive() => {}
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
     }
+    manager.stopping();
+    tracing::info!("agent stops; another process may take over");
     Ok(())
 }

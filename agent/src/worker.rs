@@ -60,6 +60,11 @@ impl Worker {
         );
     }
 
+    /// How many migrations it holds.
+    pub async fn held(&self) -> usize {
+        self.owned.lock().await.len()
+    }
+
     async fn claim_for_ever(self: Arc<Self>) {
         let mut reachable = true;
         loop {

@@ -27,7 +27,8 @@ impl Account {
             .ok_or(ClusterError::AccountMissing { user: USER })
     }
 
-    /// A command that runs as this account, in `dir`, without our `PG*` variables.
+    /// A command that runs as this account, in `dir`, without our `PG*` variables and our service manager: a server
+    /// that heard of it would tell it in our place that it is ready.
     pub(crate) fn command(&self, program: &Path, dir: &Path) -> Command {
         let mut command = Command::new(program);
         command
@@ -35,7 +36,7 @@ impl Account {
             .env("LC_ALL", "C")
             .stdin(std::process::Stdio::null());
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("PG") {
+            if name.to_string_lossy().starts_with("PG") || name == "NOTIFY_SOCKET" {
                 command.env_remove(name);
             }
         }

@@ -15,6 +15,7 @@ pub mod cli;
 pub mod controller;
 pub mod dashboard;
 mod dual_write;
+pub mod hooks;
 mod metrics;
 pub mod report;
 pub mod retry;

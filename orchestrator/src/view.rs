@@ -6,11 +6,12 @@ mod wait;
 
 pub use effect::{effect, effect_on_all};
 pub use operation::{MoveView, OperationView, Totals};
-pub use wait::{Wait, WaitKind};
+pub(crate) use wait::approval_of;
+pub use wait::{Wait, WaitKind, approvals_left};
 
 use crate::controller::Figures;
 use crate::controller::decide::hold_limit;
-use crate::store::{CancelAsk, HoldEnd, Migration, Snapshot, Step};
+use crate::store::{Approval, CancelAsk, HoldEnd, HookAsk, Migration, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
 use plans::id::{
@@ -100,6 +101,9 @@ pub struct MigrationView {
     pub owner: Option<OwnerView>,
     /// The cutover was approved.
     pub approved: bool,
+    /// Who approved it, where more than one has to: `plan.options.approvals`.
+    #[serde(default)]
+    pub approvals: Vec<Approval>,
     /// How the hold was ended.
     pub hold_end: Option<HoldEnd>,
     /// When the hold that runs ends by itself, and with it the way back.
@@ -108,6 +112,9 @@ pub struct MigrationView {
     /// Writers in the way of the cutover that the operator is asked about.
     #[serde(default)]
     pub cancel: Option<CancelAsk>,
+    /// Hooks that are asked before its next phase.
+    #[serde(default)]
+    pub hook: Option<HookAsk>,
     /// What it may take of its shards.
     #[serde(default)]
     pub limits: Option<Limits>,
@@ -219,9 +226,11 @@ impl MigrationView {
             epoch: m.epoch,
             owner,
             approved: m.approved,
+            approvals: m.approvals.clone(),
             hold_end: m.hold_end,
             hold_ends_at: hold_limit(snapshot),
             cancel: m.cancel.clone(),
+            hook: m.hook.clone(),
             limits: Some(m.limits()),
             steps: snapshot
                 .steps

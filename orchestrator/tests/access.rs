@@ -1,11 +1,14 @@
 //! Who is let in, to do what; and that every order is in the audit trail.
 
+mod approvals;
 mod hostile;
 mod locked;
 
-use crate::fixture::{Server, until};
+use crate::fixture::{Server, failure, until};
 use locked::{Browser, Locked, code, is_api, is_open};
 use orchestrator::access::{Role, Rule};
+use plans::failure::RetryClass;
+use plans::wire::Report;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -80,7 +83,13 @@ async fn an_operator_runs_a_migration_and_an_approver_decides_about_its_cutover(
     let operator = locked.token("oleg", Role::Operator, &json!({})).await;
     let approver = locked.token("pia", Role::Approver, &json!({})).await;
     let of = |command: &str| format!("/api/v1/migrations/{}/{command}", locked.migration);
-    for command in ["approve", "rollback", "finish", "approve-cancel"] {
+    for command in [
+        "approve",
+        "rollback",
+        "finish",
+        "approve-cancel",
+        "overrule",
+    ] {
         let asked = locked.post(&operator, &of(command), &json!({})).await;
         assert_eq!(
             code(asked).await,
@@ -171,6 +180,37 @@ async fn an_agent_touches_only_shards_with_its_labels_under_its_own_name() {
     assert_eq!(work.status(), 200);
     let work: Value = work.json().await.unwrap();
     assert!(work.to_string().contains(id), "{work}");
+}
+
+#[tokio::test]
+async fn an_agent_tells_nothing_about_shards_without_its_labels() {
+    let locked = Locked::start().await;
+    let eu = json!({"region": "eu"});
+    let near = locked.token("near", Role::Agent, &eu).await;
+    let far = locked.token("far", Role::Agent, &json!({})).await;
+    let agent = locked.server.agent("far", "f1").with_token(&far);
+    let examined = locked.ask(&locked.admin, Method::POST, "/api/v1/doctor");
+    let examined = examined.body("{}").send();
+    let told = async {
+        loop {
+            let task = agent.asked().await;
+            let result = Err(failure(RetryClass::None));
+            let id = task.id.clone();
+            let report = serde_json::to_value(Report::Inspected { id, result }).unwrap();
+            let refused = locked.post(&near, "/api/v1/agents/report", &report).await;
+            assert_eq!(code(refused).await, (403, "agent.labels".to_owned()));
+            // Nothing was heard: whoever may look is still waited for.
+            let taken = locked.post(&far, "/api/v1/agents/report", &report).await;
+            assert_eq!(taken.status(), 200);
+        }
+    };
+    let examined = tokio::select! {
+        examined = examined => examined.unwrap(),
+        () = told => unreachable!("looks for ever"),
+    };
+    assert_eq!(examined.status(), 200);
+    let said: Value = examined.json().await.unwrap();
+    assert!(said.to_string().contains("it failed"), "{said}");
 }
 
 #[tokio::test]

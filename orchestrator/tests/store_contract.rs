@@ -3,8 +3,8 @@
 use crate::fixture::{Database, keys, map, plan};
 use chrono::{DateTime, Duration, Utc};
 use orchestrator::store::{
-    Beat, Change, CleanupRecord, NewEvent, NewOperation, NewShard, Owner, Reading, Sealed,
-    Snapshot, Store, StoreError, StreamReading,
+    Approval, Beat, Change, CleanupRecord, NewEvent, NewOperation, NewShard, Owner, Reading,
+    Sealed, Snapshot, Store, StoreError, StreamReading,
 };
 use plans::id::{MapVersion, MigrationId, ShardName};
 use plans::names::Direction;
@@ -37,6 +37,7 @@ macro_rules! contract {
 mod access;
 mod answers;
 mod fleet;
+mod hooks;
 mod leader;
 mod maps;
 mod operations;
@@ -48,7 +49,7 @@ contract!(
     keys_that_move_are_not_admitted_twice,
     a_plan_for_another_version_is_refused,
     a_change_from_an_old_revision_is_not_applied,
-    limits_that_were_changed_are_read_back,
+    limits_and_approvals_are_read_back,
     an_empty_owner_has_no_lease,
     only_the_owner_extends_the_lease,
     what_has_not_ended_is_as_it_was_written_last,
@@ -233,16 +234,22 @@ async fn a_change_from_an_old_revision_is_not_applied(store: &dyn Store) {
     assert_eq!(store.events(&"m1".into(), 1, 10).await.unwrap().len(), 1);
 }
 
-async fn limits_that_were_changed_are_read_back(store: &dyn Store) {
+async fn limits_and_approvals_are_read_back(store: &dyn Store) {
     let made = seeded(store).await;
     assert_eq!(made.migration.limits, None);
     let mut limits = made.migration.limits();
     limits.streams += 1;
     let mut changed = change(&made);
     changed.migration.limits = Some(limits.clone());
+    changed.migration.approvals = vec![Approval {
+        by: "ada".to_owned(),
+        at: at(1),
+        reason: Some("seen".to_owned()),
+    }];
     assert!(store.commit(&changed).await.unwrap());
     let read = store.load(&"m1".into()).await.unwrap().unwrap();
     assert_eq!(read.migration.limits(), limits);
+    assert_eq!(read.migration.approvals, changed.migration.approvals);
 }
 
 async fn an_empty_owner_has_no_lease(store: &dyn Store) {

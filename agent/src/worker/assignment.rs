@@ -150,7 +150,6 @@ async fn perform(context: Context) {
         keep(&context).await;
         return;
     };
-    context.owned.begin_step();
     let span = tracing::info_span!(
         "step.run",
         migration = %dispatch.migration,
@@ -158,11 +157,18 @@ async fn perform(context: Context) {
         epoch = dispatch.epoch.0,
         attempt = dispatch.attempt
     );
+    attempt(context, id, kind).instrument(span).await;
+}
+
+/// One attempt of a step, up to its report.
+async fn attempt(context: Context, id: StepId, kind: StepKind) {
+    let dispatch = &context.dispatch;
+    context.owned.begin_step();
+    tracing::info!("step begins");
     let outcome = async {
         take_over(&context).await?;
         run(&context, kind).await
     }
-    .instrument(span)
     .await;
     let outcome = match outcome {
         Ok(output) => Outcome::Done { output },

@@ -55,8 +55,12 @@ pub(super) async fn report(
     body: Bytes,
 ) -> Result<(), ApiError> {
     let report: Report = json(&body)?;
-    if let Report::Step(step) = &report {
-        check_reach(&controller, &visitor, &step.migration).await?;
+    match &report {
+        Report::Step(step) => check_reach(&controller, &visitor, &step.migration).await?,
+        Report::Inspected { id, .. } => {
+            let reach = controller.reach(&visitor, None).await?;
+            controller.check_inspection(&reach, id)?;
+        }
     }
     Ok(controller.report(report).await?)
 }

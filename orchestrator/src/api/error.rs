@@ -5,7 +5,8 @@ mod refused;
 
 pub(crate) use refused::Refused;
 
-use crate::controller::ControlError;
+use super::health::Check;
+use crate::controller::{ControlError, WordError};
 use crate::store::StoreError;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -40,6 +41,9 @@ pub struct Problem {
     /// Column of a malformed document, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
+    /// What this controller needs, and how it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
     /// What must be mended before a plan is made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
@@ -68,8 +72,19 @@ impl ApiError {
             hint: None,
             line: None,
             column: None,
+            checks: Vec::new(),
             findings: Vec::new(),
         }))
+    }
+
+    /// Something that the controller needs is not as it must be.
+    pub(super) fn not_ready(checks: Vec<Check>) -> Self {
+        let wrong = checks.iter().filter(|check| !check.ok);
+        let wrong: Vec<String> = wrong.map(|c| format!("{}: {}", c.name, c.detail)).collect();
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        let mut problem = Self::new(status, "controller.not_ready", wrong.join("; "));
+        problem.0.checks = checks;
+        problem
     }
 
     /// The body is larger than `limit` bytes.
@@ -249,7 +264,9 @@ impl From<ControlError> for ApiError {
             E::NotRunning { .. } => new(S::CONFLICT, "step.not_running"),
             E::Protocol { .. } => new(S::CONFLICT, "agent.protocol").hint(SAME_VERSION),
             E::OtherAgent { .. } => new(S::FORBIDDEN, "agent.name").hint(OWN_TOKEN),
-            E::OutOfReach { .. } => new(S::FORBIDDEN, "agent.labels").hint(OTHER_LABELS),
+            E::OutOfReach { .. } | E::UnseenByToken { .. } => {
+                new(S::FORBIDDEN, "agent.labels").hint(OTHER_LABELS)
+            }
             E::InlinePassword { .. } => new(S::UNPROCESSABLE_ENTITY, INLINE_PASSWORD).hint(
                 "write password=${file:/path} or password=${env:NAME}; the agents resolve it",
             ),
@@ -282,6 +299,7 @@ impl From<ControlError> for ApiError {
             E::MovedOffline { map, from, to, .. } => new(S::CONFLICT, "migration.offline").hint(
                 format!("plan a move back: shardwright plan move {map} --from {to} --to {from}"),
             ),
+            E::Word(error) => word(&error),
             E::NoWayBack { .. } => new(S::CONFLICT, "rollback.impossible")
                 .hint("the target keeps the keys: finish, or plan a move back once this is mended"),
             E::RulesBroken { .. } => new(S::UNPROCESSABLE_ENTITY, "rules.broken")
@@ -298,6 +316,33 @@ impl From<ControlError> for ApiError {
             E::Injected(_) => new(S::INTERNAL_SERVER_ERROR, "fail_point"),
         }
     }
+}
+
+fn word(error: &WordError) -> ApiError {
+    use StatusCode as S;
+    let another = "let somebody else approve it, with a token of their own".to_owned();
+    let (status, code, hint) = match error {
+        WordError::Own { .. } => (S::FORBIDDEN, "approval.own", another),
+        WordError::Given { .. } => (S::CONFLICT, "approval.given", another),
+        WordError::NoReason { .. } => (
+            S::UNPROCESSABLE_ENTITY,
+            "order.reason",
+            "say why: --reason TEXT, or the field `reason`".to_owned(),
+        ),
+        WordError::TooFew { needed, .. } => (
+            S::UNPROCESSABLE_ENTITY,
+            "approval.too_few",
+            format!(
+                "plan again; a request may say `approvals: {needed}`, and not `cutover: automatic`"
+            ),
+        ),
+        WordError::NobodyIsKnown { .. } => (
+            S::UNPROCESSABLE_ENTITY,
+            "approval.unknown",
+            "start the controller with --tokens, or plan with `approvals: 1`".to_owned(),
+        ),
+    };
+    ApiError::new(status, code, error.to_string()).hint(hint)
 }
 
 fn request(error: &RequestError) -> ApiError {

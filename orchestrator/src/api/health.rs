@@ -1,10 +1,12 @@
 //! Probes.
 
 use super::ApiError;
+use super::extract::Query;
 use crate::controller::{Controller, Role};
 use crate::store::Term;
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,10 +16,82 @@ pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// The store answers.
-pub(super) async fn ready(State(controller): State<Controller>) -> Result<&'static str, ApiError> {
-    controller.store().ping().await?;
-    Ok("ready\n")
+/// How it is asked.
+#[derive(Debug, Deserialize)]
+pub(super) struct Wanted {
+    verbose: Option<String>,
+}
+
+/// Whether this controller is of use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Readiness {
+    /// It is.
+    pub ready: bool,
+    /// By what that shows.
+    pub checks: Vec<Check>,
+}
+
+/// One thing that a controller needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// store, schema or leader.
+    pub name: String,
+    /// It is as it must be.
+    pub ok: bool,
+    /// How it is.
+    pub detail: String,
+}
+
+/// Store, schema and leader are as they must be.
+pub(super) async fn ready(
+    State(controller): State<Controller>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, ApiError> {
+    let checks = checks(&controller).await;
+    if checks.iter().any(|check| !check.ok) {
+        return Err(ApiError::not_ready(checks));
+    }
+    if wanted.verbose.is_none() {
+        return Ok("ready\n".into_response());
+    }
+    let ready = true;
+    Ok(Json(Readiness { ready, checks }).into_response())
+}
+
+async fn checks(controller: &Controller) -> Vec<Check> {
+    let (store, schema) = match controller.store().schema().await {
+        Err(error) => {
+            // What the driver says may name hosts and accounts: that is for the log.
+            tracing::debug!(%error, "the store was not reached");
+            (Err(error.to_string()), Err("not known".to_owned()))
+        }
+        Ok(schema) if schema.found == schema.known => (
+            Ok("it answers".to_owned()),
+            Ok(format!("version {}", schema.known)),
+        ),
+        Ok(schema) => (
+            Ok("it answers".to_owned()),
+            Err(format!(
+                "version {}, and this program is for version {}: run the same version everywhere",
+                schema.found, schema.known
+            )),
+        ),
+    };
+    let leader = match controller.role() {
+        Role::Leads(term) => Ok(format!("this controller, under term {term}")),
+        Role::Follows(Some(leader)) => Ok(format!(
+            "the one at {}, under term {}",
+            leader.url, leader.term
+        )),
+        Role::Follows(None) => Err("nobody leads for the moment".to_owned()),
+    };
+    let all = [("store", store), ("schema", schema), ("leader", leader)];
+    let all = all.into_iter().map(|(name, state)| Check {
+        name: name.to_owned(),
+        ok: state.is_ok(),
+        detail: state.unwrap_or_else(|why| why),
+    });
+    all.collect()
 }
 
 /// Which part a controller has.

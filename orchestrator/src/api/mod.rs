@@ -28,6 +28,7 @@ mod shards;
 mod stream;
 mod tls;
 mod tokens;
+mod trace;
 mod verify;
 
 pub(crate) use admit::{COOKIE, Door, address, cookie};
@@ -35,7 +36,7 @@ pub(crate) use error::Refused;
 pub(crate) use error::keyed::UNDER_WAY;
 pub use error::{ApiError, Problem};
 pub(crate) use error::{INLINE_PASSWORD, UNREADABLE_DSN};
-pub use health::Health;
+pub use health::{Check, Health, Readiness};
 pub(crate) use leader::hand_on;
 pub use maps::Located;
 pub(crate) use once::{HEADER as IDEMPOTENCY_HEADER, takes_key};
@@ -83,6 +84,7 @@ pub fn guarded(routes: Router, controller: &Controller, address: SocketAddr) -> 
             Arc::new(guard::Ours::new(address.port(), url)),
             guard::check,
         ))
+        .layer(axum::middleware::from_fn(trace::trace))
 }
 
 /// Why the server was not started.

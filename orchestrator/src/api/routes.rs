@@ -2,8 +2,8 @@
 
 use super::openapi::{About, Described};
 use super::{
-    BODY_LIMIT, Health, Issued, Located, Ordered, agents, doctor, fleet, health, inspections,
-    leader, maps, migrations, once, operations, plan, shards, tokens, verify,
+    BODY_LIMIT, Health, Issued, Located, Ordered, Readiness, agents, doctor, fleet, health,
+    inspections, leader, maps, migrations, once, operations, plan, shards, tokens, verify,
 };
 use crate::access::NewToken;
 use crate::controller::{
@@ -69,7 +69,14 @@ fn of_probes(all: Described) -> Described {
         .get(
             "/readyz",
             health::ready,
-            About::of("The control store answers").answers_text(&["text/plain"]),
+            About::of("Store, schema and leader are as they must be; with verbose each of them")
+                .query(
+                    "verbose",
+                    "string",
+                    "With any value: each thing that was looked at.",
+                )
+                .answers::<Readiness>()
+                .answers_text(&["text/plain"]),
         )
         .get(
             "/version",

@@ -1,6 +1,7 @@
 //! What a command ends with when it does not end well.
 
 use crate::api::{INLINE_PASSWORD, Problem, ServeError, UNREADABLE_DSN};
+use crate::hooks::HooksError;
 use crate::store::pg::OpenError;
 use caller::CallerError;
 use std::path::PathBuf;
@@ -93,6 +94,12 @@ pub enum CliError {
     /// The server could not listen.
     #[error("{}", chain(.0))]
     Serve(#[from] ServeError),
+    /// The file of hooks cannot be used.
+    #[error(transparent)]
+    Hooks(#[from] HooksError),
+    /// A hook that was tried is out of order.
+    #[error("{0}")]
+    Hook(String),
     /// The environment names fail points that cannot be read.
     #[error(transparent)]
     FailPoint(#[from] fail_point::Malformed),
@@ -140,6 +147,8 @@ impl CliError {
             | Self::Ended { .. }
             | Self::Cluster(_)
             | Self::Store(_)
+            | Self::Hooks(_)
+            | Self::Hook(_)
             | Self::FailPoint(_)
             | Self::Io(_) => None,
         }
@@ -158,7 +167,7 @@ impl CliError {
                 (_, 504) => TIMEOUT,
                 (_, _) => ERROR,
             },
-            Self::Usage(_) => USAGE,
+            Self::Usage(_) | Self::Hooks(_) => USAGE,
             Self::Refused(_) => REFUSED,
             Self::Timeout { .. } => TIMEOUT,
             Self::Ended { code, .. } => *code,
@@ -169,6 +178,7 @@ impl CliError {
             | Self::Cluster(_)
             | Self::Store(_)
             | Self::Serve(_)
+            | Self::Hook(_)
             | Self::FailPoint(_)
             | Self::Demo(_)
             | Self::Io(_) => ERROR,

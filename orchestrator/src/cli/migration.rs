@@ -36,6 +36,8 @@ pub(super) enum Verb {
     Approve(GraveOrder),
     /// Let the agent end the writers that keep the cutover from starting, those that it named.
     ApproveCancel(GraveOrder),
+    /// Go on without the hooks that hold it up; --reason is needed, and kept.
+    Overrule(GraveOrder),
     /// Stop at the next safe point.
     Pause(Order),
     /// Go on after a pause or a failure.
@@ -74,6 +76,7 @@ impl Verb {
             Self::Wait(wait) => wait.run(client).await,
             Self::Approve(order) => order.give(client, Command::Approve).await,
             Self::ApproveCancel(order) => order.give(client, Command::ApproveCancel).await,
+            Self::Overrule(order) => order.give(client, Command::Overrule).await,
             Self::Pause(order) => order.give(client, Command::Pause).await,
             Self::Resume(order) => order.give(client, Command::Resume).await,
             Self::Retry(order) => order.give(client, Command::Retry).await,

@@ -14,6 +14,7 @@ mod doctor;
 mod error;
 mod files;
 mod follow;
+mod hook;
 mod keys;
 mod map;
 mod migration;
@@ -103,6 +104,9 @@ enum Command {
     Cleanup(cleanup::Cleanup),
     /// Look at every shard now, compare it with the map, and mend a store that is older than the fleet.
     Reconcile(reconcile::Reconcile),
+    /// Hooks that a controller calls: list, test.
+    #[command(subcommand)]
+    Hook(hook::Verb),
     /// Print completions for a shell.
     Completions(pages::Completions),
     /// Write man pages, one for each command.
@@ -142,6 +146,7 @@ impl Cli {
             Command::Agent(agent) => agent.run(&client()?).await,
             Command::Cleanup(cleanup) => cleanup.run(&client()?).await,
             Command::Reconcile(reconcile) => reconcile.run(&client()?).await,
+            Command::Hook(verb) => verb.run().await,
             Command::Completions(completions) => Ok(completions.print()),
             Command::Man(man) => man.write(),
             Command::Context(context) => context.run(&self.options),

@@ -82,6 +82,9 @@ impl Given {
         let back = m.summary.map_version.back.is_some();
         let consented = ask(&effect(command, &m.plan, m.cancel.as_ref(), back))?;
         let view: MigrationView = self.answer(client, &path, consented, possible).await?;
+        if let Some(wait) = view.waits.first().filter(|_| more_wanted(command, &view)) {
+            eprintln!("it {wait}");
+        }
         self.output
             .print(&view, |view| format!("{}\n", view.summary.state))
     }
@@ -115,4 +118,9 @@ impl Given {
             }
         }
     }
+}
+
+/// True when an approval was taken that is not enough.
+fn more_wanted(command: Command, view: &MigrationView) -> bool {
+    command == Command::Approve && !view.approved && !view.approvals.is_empty()
 }

@@ -5,13 +5,16 @@
 mod door;
 
 use super::error::CliError;
+use crate::access::Rule;
 use crate::api;
-use crate::controller::{Controller, Settings};
+use crate::controller::{Controller, Role, Settings};
+use crate::hooks::Hooks;
 use crate::store::pg::PgStore;
 use clap::Args;
 use cluster::Cluster;
 use door::Door;
-use std::io::IsTerminal;
+use service::log::Format;
+use service::notify::Manager;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,18 +44,46 @@ pub(super) struct Serve {
     /// copy can take writes that it should not for this long. 0: never.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     reconcile_every: u64,
+    /// How many people approve each cutover at least (1 to 5); from 2 on nobody approves what he has submitted.
+    /// Asks everybody for a token.
+    #[arg(long, value_name = "NUMBER", env = "SHARDWRIGHT_APPROVALS", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=5))]
+    approvals: u32,
+    /// File of hooks: what is asked before phases of migrations, and told of them (docs/hooks.md).
+    #[arg(long, value_name = "FILE", env = "SHARDWRIGHT_HOOKS")]
+    hooks: Option<PathBuf>,
     #[command(flatten)]
     door: Door,
-    /// Log lines as JSON.
-    #[arg(long)]
+    /// Form of the log lines.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        env = "SHARDWRIGHT_LOG_FORMAT",
+        default_value_t
+    )]
+    log_format: Format,
+    /// As --log-format json.
+    #[arg(long, hide = true)]
     log_json: bool,
 }
 
 impl Serve {
     pub(super) async fn run(self) -> Result<u8, CliError> {
-        start_log(self.log_json);
+        let format = if self.log_json {
+            Format::Json
+        } else {
+            self.log_format
+        };
+        let _log = service::log::start("shardwright", filter(), format);
+        let manager = Manager::from_environment();
         fail_point::check()?;
+        if self.approvals > 1 && self.door.rule() == Rule::Open {
+            let what = "--approvals needs tokens, by which those who approve are known: add --tokens or --admin-token-file";
+            return Err(CliError::Usage(what.to_owned()));
+        }
         let tls = self.door.check(self.listen, self.advertise.as_deref())?;
+        let hooks = self.hooks.as_deref().map(Hooks::read).transpose()?;
         let listener = api::listen(self.listen, self.door.rule()).await?;
         let (dsn, private) = match self.store {
             Some(dsn) => (dsn, None),
@@ -68,22 +99,31 @@ impl Serve {
             rule: self.door.rule(),
             admin: self.door.admin()?,
             read_only: self.door.read_only,
+            approvals: self.approvals,
             ..Settings::default()
         };
         let controller = Controller::new(store, settings);
+        controller.hook(hooks.unwrap_or_default());
         if let Some(url) = &self.advertise {
             controller.advertise(url);
         }
         let scheme = if tls.is_some() { "https" } else { "http" };
-        eprintln!("controller ready at {scheme}://{}", listener.local_addr()?);
+        say(
+            format,
+            &format!("controller ready at {scheme}://{}", listener.local_addr()?),
+        );
+        manager.ready("stands for the lead");
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
             served = api::serve(listener, controller.clone(), tls) => served?,
+            () = tell(&manager, &controller) => {}
+            () = manager.keep_alive() => {}
             _ = terminate.recv() => {}
             interrupted = tokio::signal::ctrl_c() => interrupted?,
         }
+        manager.stopping();
         controller.resign().await;
-        eprintln!("controller stopped");
+        say(format, "controller stopped");
         if let Some(cluster) = private {
             // Dropping the cluster stops the server, which blocks.
             let stopped = tokio::task::spawn_blocking(move || drop(cluster)).await;
@@ -114,16 +154,32 @@ fn data_dir() -> PathBuf {
     }
 }
 
-fn start_log(json: bool) {
+fn filter() -> EnvFilter {
     let filter = EnvFilter::try_from_default_env();
-    let filter = filter.unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn"));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
-    if json {
-        log.json().init();
-    } else {
-        log.init();
+    filter.unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn"))
+}
+
+/// Where every line is JSON, in the log.
+fn say(format: Format, what: &str) {
+    match format {
+        Format::Text => eprintln!("{what}"),
+        Format::Json => tracing::info!("{what}"),
+    }
+}
+
+/// Tells the service manager which part this controller has, whenever it is another one.
+async fn tell(manager: &Manager, controller: &Controller) {
+    let mut changes = controller.changes();
+    loop {
+        changes.borrow_and_update();
+        let status = match controller.role() {
+            Role::Leads(term) => format!("leads under term {term}"),
+            Role::Follows(Some(leader)) => format!("follows the controller at {}", leader.url),
+            Role::Follows(None) => "nobody leads for the moment".to_owned(),
+        };
+        manager.status(&status);
+        if changes.changed().await.is_err() {
+            return std::future::pending().await;
+        }
     }
 }

@@ -24,6 +24,7 @@ impl Controller {
         actor: &str,
     ) -> Result<Vec<Snapshot>, ControlError> {
         let plan = Plan::parse(text)?;
+        self.check_approvals(&plan)?;
         let broken = self.check_current(&plan, queue).await?;
         let reason = plan.options.override_rules.clone();
         let new = NewOperation {

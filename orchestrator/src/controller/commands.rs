@@ -2,8 +2,9 @@
 
 use super::decide::needs_approval;
 use super::draft::Draft;
-use super::{ControlError, Controller};
+use super::{ControlError, Controller, WordError, approvals};
 use crate::store::{HoldEnd, Migration, Snapshot};
+use crate::view::approval_of;
 use plans::failure::Failure;
 use plans::id::{MigrationId, StepId};
 use plans::names::Direction;
@@ -23,6 +24,8 @@ pub enum Command {
     Approve,
     /// Let the agent end the writers that it named, which keep the cutover from starting.
     ApproveCancel,
+    /// Go on without the hooks that hold it up.
+    Overrule,
     /// Stop at the next safe point.
     Pause,
     /// Go on after a pause or a failure.
@@ -39,9 +42,10 @@ pub enum Command {
 
 impl Command {
     /// Every order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Approve,
         Self::ApproveCancel,
+        Self::Overrule,
         Self::Pause,
         Self::Resume,
         Self::Retry,
@@ -56,6 +60,7 @@ impl Command {
         match self {
             Self::Approve => "approve",
             Self::ApproveCancel => "approve-cancel",
+            Self::Overrule => "overrule",
             Self::Pause => "pause",
             Self::Resume => "resume",
             Self::Retry => "retry",
@@ -106,6 +111,7 @@ impl Command {
             }
             Self::Approve => "a migration is approved while it is waiting for it",
             Self::ApproveCancel => "it asks for no leave to cancel a writer",
+            Self::Overrule => "no hook holds it up",
             Self::Pause if m.started_at.is_none() => {
                 "it has not begun: abort takes it back at once"
             }
@@ -292,11 +298,22 @@ pub(super) fn obey_ahead(
     let m = &draft.snapshot().migration;
     let due = m.state == MigrationState::Waiting;
     if command != Command::Approve || due {
-        return obey(draft, command, data);
+        return match obey(draft, command, data) {
+            // Others of the operation may still wait for this word.
+            Err(ControlError::Word(WordError::Given { .. })) => Ok(None),
+            other => other,
+        };
     }
     let before = matches!(m.ownership, Ownership::Ready | Ownership::Fencing);
     if m.approved || !before || m.plan.options.cutover == Cutover::Automatic {
         return Ok(None);
+    }
+    match approvals::give(draft, &data) {
+        Ok(true) => {}
+        Ok(false) => return Ok(Some(())),
+        // Others of the operation may still wait for this word.
+        Err(ControlError::Word(WordError::Given { .. })) => return Ok(None),
+        Err(error) => return Err(error),
     }
     draft.migration().approved = true;
     draft.note(
@@ -320,15 +337,21 @@ pub(super) fn obey(
         Command::Approve => {
             let m = &draft.snapshot().migration;
             if m.ownership == Ownership::RolledBack {
-                return end_hold(draft, HoldEnd::Again, data);
+                return again(draft, data);
             }
             if m.state != MigrationState::Waiting || m.cancel.is_some() {
                 return Ok(None);
+            }
+            if !approvals::give(draft, &data)? {
+                let m = draft.migration();
+                m.waiting_for = Some(approval_of(m));
+                return Ok(Some(()));
             }
             draft.migration().approved = true;
             Ok(draft.migrate(MigrationEvent::Approved, data).ok())
         }
         Command::ApproveCancel => super::cancel::approve(draft, &data),
+        Command::Overrule => super::hooks::overrule(draft, &data),
         Command::Pause => Ok(draft.migrate(MigrationEvent::Paused, data).ok()),
         Command::Resume => resume(draft, data),
         Command::Retry if draft.snapshot().migration.state == MigrationState::Failed => {
@@ -374,11 +397,12 @@ fn hasten(draft: &mut Draft, data: &Value) -> Result<Option<()>, ControlError> {
     if draft.snapshot().migration.state == MigrationState::Paused {
         return Ok(None);
     }
+    let asked = super::hooks::ask_again(draft);
     let resting = resting(draft);
     for id in &resting {
         draft.step(id, StepEvent::Retried, data.clone())?;
     }
-    Ok((!resting.is_empty()).then_some(()))
+    Ok((asked || !resting.is_empty()).then_some(()))
 }
 
 /// Steps that failed or wait out a pause.
@@ -405,6 +429,19 @@ fn abort(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
     m.failure = None;
     m.renew = true;
     Ok(Some(()))
+}
+
+/// After a roll back: the cutover once more, once enough people want it.
+fn again(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
+    let mut tried = Draft::new(draft.snapshot().clone(), draft.actor(), draft.now);
+    if end_hold(&mut tried, HoldEnd::Again, data.clone())?.is_none() {
+        return Ok(None);
+    }
+    if approvals::give(draft, &data)? {
+        end_hold(draft, HoldEnd::Again, data)
+    } else {
+        Ok(Some(()))
+    }
 }
 
 fn end_hold(draft: &mut Draft, end: HoldEnd, data: Value) -> Result<Option<()>, ControlError> {

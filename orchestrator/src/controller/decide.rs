@@ -3,7 +3,7 @@
 //! Offers wait for an agent to claim; everything else is settled by the controller at once.
 
 use super::queue::Gate;
-use crate::store::{HoldEnd, Snapshot, Step};
+use crate::store::{HoldEnd, HookAsk, Snapshot, Step};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::StepId;
 use plans::names::Direction;
@@ -166,13 +166,22 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         }
         return keep_going(snapshot, now);
     }
+    if m.hook.as_ref().is_some_and(HookAsk::holds) {
+        // What an attempt before left closed is opened meanwhile.
+        let anew = m.renew.then_some(Decision::Offer(None));
+        return anew.or_else(|| keep_going(snapshot, now));
+    }
     offer(snapshot, step, now)
 }
 
 /// What a cutover that nobody has to approve waits for outside of the migration's hours.
 ///
 /// One that was begun goes on at any time: it may have left keys closed.
-fn outside_hours(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<String> {
+pub(super) fn outside_hours(
+    snapshot: &Snapshot,
+    step: &Step,
+    now: DateTime<Utc>,
+) -> Option<String> {
     let m = &snapshot.migration;
     let begins = step.kind == StepKind::Cutover
         && step.state == StepState::Pending

@@ -2,6 +2,7 @@
 //!
 //! No effects; what was drafted happens when the store commits it.
 
+use super::approvals;
 use crate::store::{Change, Migration, NewEvent, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
@@ -69,6 +70,13 @@ impl Draft {
         m.state = m.state.next(event)?;
         m.waiting_for = None;
         self.note(&format!("migration.{}", word(event)), None, data);
+        let stops = matches!(
+            event,
+            MigrationEvent::Paused | MigrationEvent::Failed | MigrationEvent::Aborted
+        );
+        if stops {
+            approvals::drop_given(self, &word(event));
+        }
         Ok(())
     }
 
@@ -103,6 +111,9 @@ impl Draft {
                 .any(|step| &step.id == id)
         {
             self.clear_cancel()?;
+        }
+        if event == StepEvent::Rewound {
+            approvals::drop_given(self, "a step is done again");
         }
         let epoch = self.after.migration.epoch;
         let now = self.now;

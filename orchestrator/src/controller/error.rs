@@ -94,6 +94,12 @@ pub enum ControlError {
         /// The shard.
         shard: ShardName,
     },
+    /// An agent's token is bound to labels that a shard does not carry about which the agent tells something.
+    #[error("shard {shard} is out of this token's reach: it does not carry its labels")]
+    UnseenByToken {
+        /// The shard.
+        shard: ShardName,
+    },
     /// The connection string holds a password.
     #[error("the connection string of shard {shard} holds a password")]
     InlinePassword {
@@ -228,6 +234,9 @@ pub enum ControlError {
         /// Its version.
         version: MapVersion,
     },
+    /// Somebody's word that does not count.
+    #[error(transparent)]
+    Word(#[from] WordError),
     /// The change lost against others again and again.
     #[error("migration {migration} is changing too fast")]
     Contended {
@@ -237,6 +246,53 @@ pub enum ControlError {
     /// A fail point was armed.
     #[error(transparent)]
     Injected(#[from] fail_point::Injected),
+}
+
+/// Why somebody's word does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WordError {
+    /// Where more than one has to approve, who submitted the operation does not.
+    #[error(
+        "{by} submitted migration {migration}, and it asks for the approval of {needed} others"
+    )]
+    Own {
+        /// The migration.
+        migration: MigrationId,
+        /// Who.
+        by: String,
+        /// How many have to approve it.
+        needed: u32,
+    },
+    /// Nobody's word counts twice.
+    #[error("{by} has approved the cutover of migration {migration} already")]
+    Given {
+        /// The migration.
+        migration: MigrationId,
+        /// Who.
+        by: String,
+    },
+    /// An order that somebody has to be able to explain later.
+    #[error("overrule says no reason why migration {migration} goes on without its hooks")]
+    NoReason {
+        /// The migration.
+        migration: MigrationId,
+    },
+    /// A plan that asks for fewer approvals than this controller does.
+    #[error(
+        "the plan asks for {asked}, and this controller for {needed} approvals of each cutover"
+    )]
+    TooFew {
+        /// In words.
+        asked: String,
+        /// The controller's.
+        needed: u32,
+    },
+    /// Without tokens nobody knows who approves.
+    #[error("the plan asks for {asked} approvals, and this controller asks nobody for a token")]
+    NobodyIsKnown {
+        /// The plan's.
+        asked: u32,
+    },
 }
 
 impl ControlError {

@@ -2,6 +2,7 @@
 
 use super::{ControlError, Controller, Reach};
 use plans::failure::Failure;
+use plans::id::ShardName;
 use plans::inspection::{Inspected, Inspection, InspectionTask};
 use plans::plan::ShardRef;
 use std::collections::{BTreeMap, VecDeque};
@@ -16,6 +17,8 @@ struct Waiting {
     queue: VecDeque<InspectionTask>,
     taken: BTreeMap<String, oneshot::Sender<()>>,
     answers: BTreeMap<String, oneshot::Sender<Reply>>,
+    /// The shards that each is about, until it is answered or given up.
+    about: BTreeMap<String, Vec<ShardName>>,
 }
 
 /// Inspections under way.
@@ -34,6 +37,7 @@ impl Drop for Asked<'_> {
         waiting.queue.retain(|task| task.id != self.id);
         waiting.taken.remove(&self.id);
         waiting.answers.remove(&self.id);
+        waiting.about.remove(&self.id);
     }
 }
 
@@ -64,6 +68,14 @@ impl Inspections {
         *self.waiting() = Waiting::default();
     }
 
+    /// A shard out of reach that an inspection is about.
+    fn beyond(&self, reach: &Reach, id: &str) -> Option<ShardName> {
+        let reach = reach.as_ref()?;
+        let waiting = self.waiting();
+        let mut shards = waiting.about.get(id)?.iter();
+        shards.find(|shard| !reach.contains(*shard)).cloned()
+    }
+
     /// Hands an answer to whoever asked.
     pub(super) fn settle(&self, id: &str, reply: Reply) {
         if let Some(answer) = self.waiting().answers.remove(id) {
@@ -73,6 +85,14 @@ impl Inspections {
 }
 
 impl Controller {
+    /// Refuses an answer about shards that are out of reach.
+    pub(crate) fn check_inspection(&self, reach: &Reach, id: &str) -> Result<(), ControlError> {
+        match self.inner.inspections.beyond(reach, id) {
+            None => Ok(()),
+            Some(shard) => Err(ControlError::UnseenByToken { shard }),
+        }
+    }
+
     /// Waits for an agent to take the task, then for its answer, which may take `work` longer than usual.
     pub(super) async fn inspect(
         &self,
@@ -89,6 +109,9 @@ impl Controller {
         let (answer, answered) = oneshot::channel();
         {
             let mut waiting = inspections.waiting();
+            let shards = inspection.shards();
+            let shards = shards.iter().map(|shard| shard.name.clone()).collect();
+            waiting.about.insert(asked.id.clone(), shards);
             waiting.taken.insert(asked.id.clone(), take);
             waiting.answers.insert(asked.id.clone(), answer);
             waiting.queue.push_back(InspectionTask {

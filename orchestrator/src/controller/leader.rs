@@ -182,7 +182,7 @@ impl Controller {
             if let Role::Leads(term) = role {
                 tracing::info!(%term, url = self.url(), "this controller leads");
                 tokio::select! {
-                    () = self.act() => {}
+                    _ = async { tokio::join!(self.act(), self.ask_for_ever(), self.tell_for_ever()) } => {}
                     () = self.over(term) => {}
                 }
                 tracing::warn!(%term, "this controller leads no more");

@@ -6,6 +6,7 @@
 //! Every change: load, draft, compare-and-set; on a lost race again.
 
 mod admission;
+mod approvals;
 mod board;
 mod cancel;
 mod check;
@@ -21,12 +22,14 @@ mod draft;
 mod error;
 mod fail_points;
 mod heartbeat;
+mod hooks;
 mod inspections;
 mod leader;
 mod limits;
 mod load;
 mod maps;
 mod marked;
+mod notices;
 pub mod operations;
 mod planning;
 pub mod queue;
@@ -46,7 +49,7 @@ pub use commands::Command;
 pub use counters::{ClientCount, ClientReport};
 pub use directory::DirectoryAsk;
 pub use doctor::{Diagnosis, DoctorAsk, MoveExamined, Unexamined};
-pub use error::ControlError;
+pub use error::{ControlError, WordError};
 pub use heartbeat::Figures;
 pub use leader::Role;
 pub use limits::{LatencyReport, LimitOrder};
@@ -58,6 +61,7 @@ pub use shards::ShardChange;
 pub(crate) use tokens::{Reach, SignedIn};
 
 use crate::access::{Digest, Rule};
+use crate::hooks::Hooks;
 use crate::metrics::Observed;
 use crate::retry::Policy;
 use crate::store::{Migration, Snapshot, Store, StoreError};
@@ -68,7 +72,7 @@ use plans::id::MigrationId;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use queue::Gate;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
@@ -99,6 +103,8 @@ pub struct Settings {
     pub admin: Option<Digest>,
     /// Nobody may change anything through this process; agents go on.
     pub read_only: bool,
+    /// How many people approve a cutover at least.
+    pub approvals: u32,
 }
 
 impl Default for Settings {
@@ -116,6 +122,7 @@ impl Default for Settings {
             rule: Rule::default(),
             admin: None,
             read_only: false,
+            approvals: 1,
         }
     }
 }
@@ -152,6 +159,7 @@ struct Inner {
     tokens: tokens::Tokens,
     observed: Observed,
     lead: leader::Lead,
+    hooks: OnceLock<Hooks>,
 }
 
 impl Controller {
@@ -175,6 +183,7 @@ impl Controller {
             tokens: tokens::Tokens::default(),
             observed: Observed::default(),
             lead: leader::Lead::default(),
+            hooks: OnceLock::new(),
         };
         Self {
             inner: Arc::new(inner),
@@ -327,6 +336,10 @@ impl Controller {
         for _ in 0..DECISIONS {
             let now = clock();
             let id = snapshot.migration.id.clone();
+            if hooks::is_stale(&snapshot, self.hooks()) {
+                let ((), after) = self.change(&id, "controller", |_| Ok(())).await?;
+                snapshot = Arc::new(after);
+            }
             match decide(&snapshot, gate, now).into_iter().next() {
                 None | Some(Decision::Offer(_)) => return Ok((due(&snapshot, now), snapshot)),
                 Some(Decision::Expire) => self.forget_attempts(&id).await,
@@ -350,7 +363,9 @@ impl Controller {
         for _ in 0..RACES {
             let snapshot = self.load(id).await?;
             let mut draft = Draft::new(snapshot, actor, clock());
+            hooks::arm(&mut draft, self.hooks());
             let value = edit(&mut draft)?;
+            hooks::arm(&mut draft, self.hooks());
             let mut after = draft.snapshot().clone();
             let Some(change) = draft.change() else {
                 return Ok((value, after));

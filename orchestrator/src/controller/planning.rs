@@ -92,7 +92,7 @@ impl Controller {
         let looks = looks.map(|look| self.survey(look, settings.clone(), &map, &shards));
         let looks = futures::stream::iter(looks.collect::<Vec<_>>());
         let surveys: Vec<Survey> = looks.buffered(AT_ONCE).try_collect().await?;
-        Ok(planner::plan(&request, &map, outline, &surveys)?)
+        self.with_approvals(planner::plan(&request, &map, outline, &surveys)?)
     }
 
     /// What a request would move, as far as the map tells it; `None` where that takes a look at loads. Asks no agent.

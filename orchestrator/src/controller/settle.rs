@@ -6,6 +6,7 @@ use super::draft::Draft;
 use super::queue::Gate;
 use super::{ControlError, Controller, clock, delta, fail_points, ways};
 use crate::store::{HoldEnd, Snapshot, Step};
+use crate::view::approval_of;
 use plans::failure::{Failure, RetryClass};
 use plans::id::StepId;
 use plans::state::cutover::{Ownership, OwnershipEvent};
@@ -38,7 +39,8 @@ pub(super) fn settle_next(draft: &mut Draft, gate: Option<&Gate>) -> Result<(), 
         Some(Decision::Expire) => draft.disown("no heartbeat within the lease")?,
         Some(Decision::AwaitApproval) => {
             draft.migrate(MigrationEvent::Held, json!({}))?;
-            draft.migration().waiting_for = Some("approval of the cutover".to_owned());
+            let m = draft.migration();
+            m.waiting_for = Some(approval_of(m));
         }
         Some(Decision::EndHold) => {
             draft.migration().hold_end = Some(HoldEnd::Finish);

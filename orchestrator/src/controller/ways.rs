@@ -20,6 +20,8 @@ const IMPOSSIBLE: &str = "rollback.impossible";
 /// After the hold: the steps that give the keys back.
 pub(super) fn go_back(draft: &mut Draft) -> Result<(), ControlError> {
     draft.leave(StepKind::DropOld)?;
+    // Another cutover is approved anew.
+    draft.migration().approvals.clear();
     draft.append(&[StepKind::Rollback, StepKind::HoldBack, StepKind::DropNew])?;
     Ok(())
 }
@@ -103,6 +105,7 @@ pub(super) fn reshape(
 ) -> Result<(), ControlError> {
     let data = json!({ "changes": changes, "fingerprint": fingerprint });
     draft.note("schema.adopted", Some(&step.id), data);
+    super::approvals::drop_given(draft, "the plan follows changed tables");
     draft.step(&step.id, StepEvent::Interrupted, json!({}))?;
     let m = draft.migration();
     let mut columns = false;

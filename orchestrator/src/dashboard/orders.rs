@@ -75,6 +75,7 @@ impl Order {
             (Command::Approve, "operation") => "Approve the cutovers",
             (Command::Approve, _) => "Approve the cutover",
             (Command::ApproveCancel, _) => "Cancel the writers",
+            (Command::Overrule, _) => "Overrule the hook",
             (Command::Pause, _) => "Pause",
             (Command::Resume, _) => "Resume",
             (Command::Retry, _) => "Retry now",
@@ -135,6 +136,7 @@ fn is_grave(command: Command) -> bool {
             | Command::Rollback
             | Command::Finish
             | Command::ApproveCancel
+            | Command::Overrule
     )
 }
 

@@ -35,6 +35,7 @@ pub(crate) struct Observed {
     requests: Family<Labels, Counter>,
     request_seconds: Histograms,
     refused: Family<Labels, Counter>,
+    hooks: Family<Labels, Counter>,
 }
 
 impl Default for Observed {
@@ -48,7 +49,7 @@ impl Default for Observed {
         let request_seconds = Histograms::new_with_constructor(|| {
             Histogram::new(exponential_buckets(0.0005, 4.0, 9))
         });
-        let (requests, refused) = (Family::default(), Family::default());
+        let (requests, refused, hooks) = (Family::default(), Family::default(), Family::default());
         registry.register(
             "step_duration_seconds",
             "How long attempts of steps took, by kind and by what came of them",
@@ -74,8 +75,14 @@ impl Default for Observed {
             "Requests refused at the door, by why",
             refused.clone(),
         );
+        registry.register(
+            "hook_calls",
+            "Calls of hooks, by what they answered",
+            hooks.clone(),
+        );
         Self {
             registry,
+            hooks,
             steps,
             windows,
             requests,
@@ -137,6 +144,12 @@ impl Observed {
             .inc();
     }
 
+    /// A hook was called.
+    pub(crate) fn hook(&self, name: &str, answer: &str) {
+        let labels = vec![("hook", name.to_owned()), ("answer", answer.to_owned())];
+        self.hooks.get_or_create(&labels).inc();
+    }
+
     /// Everything, with the gauges of `now`.
     pub(crate) fn text(&self, now: &Registry) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
@@ -150,10 +163,16 @@ impl Observed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
     use std::collections::BTreeSet;
 
     const DOCS: &str = include_str!("../../../docs/metrics.md");
     const ALERTS: &str = include_str!("../../../deploy/alerts.yaml");
+    const BOARD: &str = include_str!("../../../deploy/grafana.json");
+    /// The data source that whoever imports the board chooses.
+    const SOURCE: &str = "${DS_PROMETHEUS}";
+    /// What a histogram's series are called behind its name.
+    const PARTS: [&str; 3] = ["_bucket", "_count", "_sum"];
 
     /// Words that begin as our names do.
     fn names(text: &str) -> BTreeSet<String> {
@@ -174,6 +193,7 @@ mod tests {
         );
         observed.request("GET", "/", 200, Some(Duration::from_millis(1)));
         observed.refusal("token.missing");
+        observed.hook("freeze", "no");
         let text = observed.text(&Registry::default()).unwrap_or_default();
         let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
         let families = families.filter_map(|line| line.split_once(' '));
@@ -198,6 +218,60 @@ mod tests {
         assert!(used.len() > 5, "{used:?}");
         let unknown: Vec<_> = used.difference(&real()).cloned().collect();
         assert!(unknown.is_empty(), "{unknown:?}");
+    }
+
+    /// Every value under `name`, however deep.
+    fn under<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v Value>) {
+        if let Value::Object(fields) = value {
+            found.extend(fields.get(name));
+            fields.values().for_each(|field| under(field, name, found));
+        }
+        if let Value::Array(items) = value {
+            items.iter().for_each(|item| under(item, name, found));
+        }
+    }
+
+    fn all<'v>(value: &'v Value, name: &str) -> Vec<&'v Value> {
+        let mut found = Vec::new();
+        under(value, name, &mut found);
+        found
+    }
+
+    /// The metric that a series belongs to.
+    fn metric(series: &str) -> &str {
+        let mut parts = PARTS.iter();
+        parts
+            .find_map(|part| series.strip_suffix(part))
+            .unwrap_or(series)
+    }
+
+    #[test]
+    fn the_board_asks_for_metrics_that_exist_and_says_what_for() {
+        let board: Value = serde_json::from_str(BOARD).unwrap();
+        let asked = all(&board, "expr").into_iter().chain(all(&board, "query"));
+        let asked: Vec<&str> = asked.map(|text| text.as_str().unwrap()).collect();
+        assert!(asked.len() > 15, "{asked:?}");
+        let real = real();
+        for text in asked {
+            let used = names(text);
+            assert!(!used.is_empty(), "nothing of ours in {text}");
+            for series in &used {
+                assert!(real.contains(metric(series)), "{series} in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_imports_the_board_chooses_its_data_source() {
+        let board: Value = serde_json::from_str(BOARD).unwrap();
+        assert_eq!(board["__inputs"][0]["name"], "DS_PROMETHEUS");
+        assert_eq!(board["__inputs"][0]["pluginId"], "prometheus");
+        let sources = all(&board, "datasource");
+        assert!(sources.len() > 15, "{sources:?}");
+        for source in sources {
+            assert_eq!(source["type"], "prometheus");
+            assert_eq!(source["uid"], SOURCE);
+        }
     }
 
     #[test]

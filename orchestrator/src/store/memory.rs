@@ -4,6 +4,7 @@
 
 mod access;
 mod fleet;
+mod hooks;
 mod leader;
 mod state;
 
@@ -12,9 +13,10 @@ use super::leader::Own;
 use super::pieces::Owners;
 use super::{
     AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change, CleanupRecord,
-    EarlierOrder, Event, KeptAnswer, KeyedOrder, Leader, MapVersionRecord, Migration, NewOperation,
-    NewShard, News, Operation, Reading, Sealed, SessionRecord, SettingsRecord, ShardRecord,
-    ShardUpdate, Snapshot, Store, StoreError, Term, TokenRecord, Unfinished,
+    EarlierOrder, Event, HookCursor, KeptAnswer, KeyedOrder, Leader, MapVersionRecord, Migration,
+    NewOperation, NewShard, News, Operation, Reading, SchemaVersion, Sealed, SessionRecord,
+    SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term, TokenRecord,
+    Unfinished,
 };
 use crate::access::Digest;
 use chrono::{DateTime, Utc};
@@ -93,6 +95,10 @@ impl Store for MemoryStore {
 
     fn ping(&self) -> Answer<'_, ()> {
         self.answer(|_| Ok(()))
+    }
+
+    fn schema(&self) -> Answer<'_, SchemaVersion> {
+        self.answer(|_| Ok(SchemaVersion { found: 1, known: 1 }))
     }
 
     fn stand<'a>(&'a self, candidate: &'a Candidate) -> Answer<'a, Leader> {
@@ -297,23 +303,28 @@ impl Store for MemoryStore {
         })
     }
 
+    fn add_hook<'a>(&'a self, hook: &'a str, _: DateTime<Utc>) -> Answer<'a, ()> {
+        self.write(|state| {
+            state.add_hook(hook);
+            Ok(())
+        })
+    }
+
+    fn hook_behind<'a>(&'a self, hook: &'a str) -> Answer<'a, Vec<HookCursor>> {
+        self.answer(|state| Ok(state.hook_behind(hook)))
+    }
+
+    fn tell_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> Answer<'a, ()> {
+        self.write(|state| state.tell_hook(hook, cursor))
+    }
+
     fn add_cleanup<'a>(
         &'a self,
         id: &'a MigrationId,
         records: &'a [CleanupRecord],
     ) -> Answer<'a, ()> {
         self.write(|state| {
-            let kept = state.cleanup.entry(id.clone()).or_default();
-            for record in records {
-                let fresh = CleanupRecord {
-                    done_at: None,
-                    ..record.clone()
-                };
-                match kept.iter_mut().find(|old| same_object(old, record)) {
-                    Some(old) => *old = fresh,
-                    None => kept.push(fresh),
-                }
-            }
+            state.add_cleanup(id, records);
             Ok(())
         })
     }
@@ -325,11 +336,7 @@ impl Store for MemoryStore {
         at: DateTime<Utc>,
     ) -> Answer<'a, ()> {
         self.write(|state| {
-            for kept in state.cleanup.get_mut(id).into_iter().flatten() {
-                if records.iter().any(|record| same_object(kept, record)) {
-                    kept.done_at = kept.done_at.or(Some(at));
-                }
-            }
+            state.finish_cleanup(id, records, at);
             Ok(())
         })
     }
@@ -530,10 +537,6 @@ fn behind<T>(
     let rows = all.into_iter().skip(skip.unwrap_or(usize::MAX));
     rows.take(usize::try_from(limit).unwrap_or_default())
         .collect()
-}
-
-fn same_object(a: &CleanupRecord, b: &CleanupRecord) -> bool {
-    (&a.shard, &a.kind, &a.name) == (&b.shard, &b.kind, &b.name)
 }
 
 fn exists(what: &'static str, name: &str) -> StoreError {

@@ -25,8 +25,8 @@ pub use leader::{Candidate, Leader, News, Term};
 pub use operation::{NewOperation, Operation};
 pub use reading::{Reading, StreamReading};
 pub use records::{
-    AgentRecord, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, Migration, NewEvent,
-    Owner, Snapshot, Step,
+    AgentRecord, Approval, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, HookAsk,
+    HookCursor, HookSaid, Migration, NewEvent, Owner, Snapshot, Step,
 };
 
 use crate::access::Digest;
@@ -36,6 +36,15 @@ use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardNa
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 use std::sync::Arc;
+
+/// Versions of the store's schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchemaVersion {
+    /// The one that is there.
+    pub found: i64,
+    /// The one that this program is for.
+    pub known: i64,
+}
 
 /// The answer of a store.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -135,6 +144,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Answers when the store can be used.
     fn ping(&self) -> Answer<'_, ()>;
+
+    /// Which version the schema has, and which one this program is for.
+    fn schema(&self) -> Answer<'_, SchemaVersion>;
 
     /// Renews the lease of the handle that leads, or takes over where nobody leads any more; says who leads now.
     ///
@@ -269,6 +281,16 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Events of a migration after `after`, oldest first.
     fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>>;
+
+    /// Begins to keep how far this hook is told; the first time it is told of nothing that has happened already.
+    fn add_hook<'a>(&'a self, hook: &'a str, at: DateTime<Utc>) -> Answer<'a, ()>;
+
+    /// Migrations that have changed since this hook was told of them, oldest first: how far it was told, and the
+    /// revision that they have now.
+    fn hook_behind<'a>(&'a self, hook: &'a str) -> Answer<'a, Vec<HookCursor>>;
+
+    /// Keeps how far this hook was told; durable when it returns.
+    fn tell_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> Answer<'a, ()>;
 
     /// Writes cleanup records; durable when it returns, so that the objects may be created then.
     fn add_cleanup<'a>(

@@ -1,6 +1,7 @@
 //! Migrations as the store keeps them, in the words of `plans`; agents and cleanup records.
 
 use super::Reading;
+use crate::hooks::Phase;
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
 use plans::id::{
@@ -59,6 +60,70 @@ impl HoldEnd {
     }
 }
 
+/// Hooks that are asked before a phase of a migration, which waits for them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HookAsk {
+    /// Before what.
+    pub phase: Phase,
+    /// Since when.
+    pub asked_at: DateTime<Utc>,
+    /// When they are asked (again).
+    pub next_at: DateTime<Utc>,
+    /// Who said no, or nothing, the last time.
+    #[serde(default)]
+    pub said: Option<HookSaid>,
+    /// All said yes.
+    #[serde(default)]
+    pub allowed: bool,
+    /// Who lets it go on without them.
+    #[serde(default)]
+    pub overruled_by: Option<String>,
+}
+
+impl HookAsk {
+    /// True while the phase may not begin.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        !self.allowed && self.overruled_by.is_none()
+    }
+}
+
+/// The answer of a hook that holds a migration up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HookSaid {
+    /// Which one.
+    pub hook: String,
+    /// It said no; otherwise it did not answer.
+    pub veto: bool,
+    /// Its words, or how its silence showed.
+    pub reason: String,
+    /// When.
+    pub at: DateTime<Utc>,
+}
+
+/// How far a hook was told of a migration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookCursor {
+    /// The migration.
+    pub migration: MigrationId,
+    /// The last event that it was told of, or that is none of its.
+    pub seq: i64,
+    /// Revision of the migration whose events it was all told of; 0: there may be more.
+    pub revision: i64,
+}
+
+/// Somebody's word for a cutover that asks for more than one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Approval {
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
 /// Writers that keep a cutover from starting, and whether they may be ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CancelAsk {
@@ -107,6 +172,8 @@ pub struct Migration {
     pub owner: Option<Owner>,
     /// The cutover was approved.
     pub approved: bool,
+    /// Who approved it so far, where more than one has to.
+    pub approvals: Vec<Approval>,
     /// How the hold was ended.
     pub hold_end: Option<HoldEnd>,
     /// What it waits for.
@@ -115,6 +182,8 @@ pub struct Migration {
     pub since: Option<DateTime<Utc>>,
     /// Writers in the way of the cutover that the operator was asked about.
     pub cancel: Option<CancelAsk>,
+    /// Hooks that are asked before its next phase.
+    pub hook: Option<HookAsk>,
     /// What it may take of its shards, where somebody has changed what the plan says.
     pub limits: Option<Limits>,
     /// Why it failed.

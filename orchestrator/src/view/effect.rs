@@ -10,10 +10,15 @@ use plans::request::Mode;
 /// `asks` are the writers that it asks leave to cancel; `back` says that it was rolled back.
 #[must_use]
 pub fn effect(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bool) -> String {
-    match plan.mode {
+    let effect = match plan.mode {
         Mode::Online => online(command, plan, asks, back),
         Mode::Offline => offline(command, plan, asks, back),
+    };
+    if command == Command::Approve && plan.options.approvals > 1 {
+        let needed = plan.options.approvals;
+        return format!("Counts as one of {needed} approvals; with the last of them: {effect}");
     }
+    effect
 }
 
 /// What an order does to every migration of an operation that can take it.
@@ -26,6 +31,7 @@ pub fn effect_on_all(command: Command) -> &'static str {
         Command::ApproveCancel => {
             "Ends the writers that keep cutovers from starting, each of those that were named."
         }
+        Command::Overrule => "Each move that a hook holds up goes on without it.",
         Command::Pause => {
             "Each move stops at its next safe point and keeps everything that was done."
         }
@@ -58,6 +64,9 @@ fn online(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: boo
                 "Ends the transactions of server process {} and rolls them back, so that the cutover can begin.",
                 pids.join(", ")
             )
+        }
+        Command::Overrule => {
+            "Goes on without the hooks that hold it up, until it is paused or fails.".to_owned()
         }
         Command::Pause => {
             "Stops at the next safe point and keeps everything that was done.".to_owned()
@@ -99,8 +108,10 @@ fn offline(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bo
         Command::Finish => {
             format!("Deletes the old rows, which nobody reads any more, from {source}.")
         }
-        Command::Resume | Command::Retry | Command::Rollback | Command::ApproveCancel => {
-            online(command, plan, asks, back)
-        }
+        Command::Resume
+        | Command::Retry
+        | Command::Rollback
+        | Command::ApproveCancel
+        | Command::Overrule => online(command, plan, asks, back),
     }
 }

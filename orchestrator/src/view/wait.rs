@@ -1,6 +1,7 @@
 //! What a migration waits for, or is slowed by: the one answer that pages, command line and API give.
 
 use super::{MigrationView, StepView};
+use crate::store::{Approval, Migration};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::render::bytes;
 use plans::state::migration::MigrationState;
@@ -19,6 +20,8 @@ pub enum WaitKind {
     Approval,
     /// Somebody has to let writers be ended.
     Cancel,
+    /// A hook says no, or nothing.
+    Hook,
     /// Other migrations, the fleet, or hours come first.
     Queue,
     /// Somebody has paused it.
@@ -48,6 +51,7 @@ impl WaitKind {
         match self {
             Self::Approval => "approval",
             Self::Cancel => "cancel",
+            Self::Hook => "hook",
             Self::Queue => "queue",
             Self::Paused => "paused",
             Self::Failed => "failed",
@@ -96,6 +100,36 @@ impl fmt::Display for Wait {
     }
 }
 
+/// How many more people have to approve, of `needed`.
+#[must_use]
+pub fn approvals_left(needed: u32, given: &[Approval]) -> u32 {
+    needed.saturating_sub(u32::try_from(given.len()).unwrap_or(u32::MAX))
+}
+
+/// The approval that a migration waits for, in words.
+pub(crate) fn approval_of(m: &Migration) -> String {
+    approval(m.plan.options.approvals, &m.approvals)
+}
+
+fn approval(needed: u32, given: &[Approval]) -> String {
+    let what = "approval of the cutover";
+    if needed <= 1 {
+        return what.to_owned();
+    }
+    let by: Vec<String> = given
+        .iter()
+        .map(|one| format!("{} at {}", one.by, one.at.format("%Y-%m-%d %H:%M:%S UTC")))
+        .collect();
+    match approvals_left(needed, given) {
+        left if by.is_empty() => format!("{left} approvals of the cutover"),
+        1 => format!("one more {what}; given by {}", by.join(", ")),
+        left => format!(
+            "{left} more approvals of the cutover; given by {}",
+            by.join(", ")
+        ),
+    }
+}
+
 /// Every reason, what only a person can end first; figures of locks are of the moment `told`.
 pub(super) fn of(
     view: &MigrationView,
@@ -110,6 +144,7 @@ pub(super) fn of(
     if rests(m.state) {
         return all;
     }
+    all.extend(hook(view));
     all.extend(retry(view));
     let held = all
         .iter()
@@ -181,15 +216,21 @@ fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
                 order("approve-cancel"),
             ),
             Some(what) => wait(WaitKind::Queue, what, None, None),
-            None if holds(view) => wait(
-                WaitKind::Finish,
-                "somebody who ends the hold; until then the way back is open".to_owned(),
-                None,
-                order("finish"),
-            ),
+            None if holds(view) => wait(WaitKind::Finish, hold(view), None, order("finish")),
             None => None,
         },
     }
+}
+
+/// What only the operator's word ends.
+fn hold(view: &MigrationView) -> String {
+    let what = "somebody who ends the hold; until then the way back is open";
+    let again = view.summary.state == MigrationState::RolledBack && !view.approvals.is_empty();
+    if !again {
+        return what.to_owned();
+    }
+    let more = approval(view.plan.options.approvals, &view.approvals);
+    format!("{what}, and another cutover waits for {more}")
 }
 
 fn writers(view: &MigrationView) -> Option<String> {
@@ -207,6 +248,32 @@ fn holds(view: &MigrationView) -> bool {
     view.steps.iter().any(|step| holds(&step))
         && view.hold_end.is_none()
         && view.hold_ends_at.is_none()
+}
+
+fn hook(view: &MigrationView) -> Option<Wait> {
+    let ask = view.hook.as_ref().filter(|ask| ask.holds())?;
+    let phase = ask.phase.what();
+    let what = match &ask.said {
+        None => format!("the hooks that are asked before {phase}"),
+        Some(said) if said.veto => format!(
+            "hook {}, which is asked before {phase} and says: {}",
+            said.hook, said.reason
+        ),
+        Some(said) => format!(
+            "an answer of hook {} before {phase}: {}",
+            said.hook, said.reason
+        ),
+    };
+    Some(Wait {
+        kind: WaitKind::Hook,
+        what,
+        since: Some(ask.asked_at),
+        held_by: ask.said.as_ref().map(|said| format!("hook {}", said.hook)),
+        remedy: Some(format!(
+            "shardwright overrule {} --reason TEXT",
+            view.summary.id
+        )),
+    })
 }
 
 fn retry(view: &MigrationView) -> Option<Wait> {

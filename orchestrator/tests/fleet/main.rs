@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
 mod cleanup;
+mod logs;
 mod restored_shard;
 mod restored_store;
 mod stage;

@@ -33,6 +33,8 @@ pub(crate) struct Stage {
     store_database: String,
     address: String,
     folder: PathBuf,
+    /// The form of the programs' log.
+    log: &'static str,
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -54,6 +56,11 @@ fn program(name: &str) -> PathBuf {
 impl Stage {
     /// Everything runs, the map gives all keys to shard a.
     pub(crate) async fn new(name: &str) -> Self {
+        Self::logging(name, "text").await
+    }
+
+    /// As [`Stage::new`], with a log of this form.
+    pub(crate) async fn logging(name: &str, log: &'static str) -> Self {
         let alone = ONE_AT_A_TIME.lock().await;
         let launch = |part: &str| {
             let options =
@@ -76,6 +83,7 @@ impl Stage {
             store_database: "postgres".to_owned(),
             address,
             folder,
+            log,
             _alone: alone,
         };
         for cluster in [&stage.a, &stage.b] {
@@ -133,6 +141,11 @@ impl Stage {
         self.agent = Some(agent.spawn().unwrap());
     }
 
+    /// What controller and agent have written.
+    pub(crate) fn written(&self) -> String {
+        std::fs::read_to_string(self.folder.join("log")).unwrap()
+    }
+
     pub(crate) async fn kill_controller(&mut self) {
         self.controller.take().unwrap().kill().await.unwrap();
     }
@@ -155,6 +168,7 @@ impl Stage {
             .open(self.folder.join("log"))
             .unwrap();
         let mut command = Command::new(program(name));
+        command.env("SHARDWRIGHT_LOG_FORMAT", self.log);
         command.kill_on_drop(true).stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(log);
         command

@@ -7,7 +7,8 @@ use crate::fixture::{Database, candidate, fleeting, keys, lead, map, mapping, un
 use orchestrator::store::memory::MemoryStore;
 use orchestrator::store::pg::PgStore;
 use orchestrator::store::{
-    AuditRecord, CleanupRecord, NewShard, SettingsRecord, ShardUpdate, Store, StoreError, Term,
+    AuditRecord, CleanupRecord, HookCursor, NewShard, SettingsRecord, ShardUpdate, Store,
+    StoreError, Term,
 };
 use plans::id::{MapVersion, MigrationId};
 use plans::inspection::inventory::ServerSeen;
@@ -21,6 +22,7 @@ use std::time::Duration;
 const OTHERS: &[&str] = &[
     "incarnation",
     "ping",
+    "schema",
     "stand",
     "term",
     "stand_down",
@@ -41,6 +43,7 @@ const OTHERS: &[&str] = &[
     "list",
     "readings",
     "events",
+    "hook_behind",
     "cleanup",
     "agents",
     "audit",
@@ -87,6 +90,15 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
             let owner = "x1".into();
             let beats = [super::beat(id.as_str())];
             store.extend_leases(&owner, at(9), &beats).await.map(drop)
+        }
+        "add_hook" => store.add_hook("log", at(1)).await,
+        "tell_hook" => {
+            let cursor = HookCursor {
+                migration: id,
+                seq: 1,
+                revision: 1,
+            };
+            store.tell_hook("log", &cursor).await
         }
         "add_cleanup" => store.add_cleanup(&id, &record).await,
         "finish_cleanup" => store.finish_cleanup(&id, &record, at(2)).await,

@@ -1,7 +1,8 @@
 //! What can be said of a request without a map: all contradictions at once.
 
 use super::{
-    Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options, Part, Rebalance, Request, Split,
+    Cutover, Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options, Part, Rebalance, Request,
+    Split,
 };
 use crate::id::ShardName;
 use crate::table::TableName;
@@ -174,6 +175,7 @@ impl Options {
                 50,
                 60_000,
             ),
+            ("approvals", self.approvals, 1, 5),
             ("copy_streams", self.copy_streams, 1, 16),
             ("max_attempts", self.max_attempts, 1, 100),
             ("moves_at_once", self.moves_at_once, 1, 64),
@@ -187,6 +189,12 @@ impl Options {
             .map(|text| format!("option {text}"))
             .collect();
         problems.extend(self.throttle.problems());
+        if self.approvals > 1 && self.cutover == Cutover::Automatic {
+            problems.push(format!(
+                "option cutover is automatic, and option approvals asks for {} approvals",
+                self.approvals
+            ));
+        }
         if self
             .override_rules
             .as_ref()

@@ -35,6 +35,10 @@ pub struct Options {
     pub mode: Mode,
     /// Whether the cutover waits for `approve`.
     pub cutover: Cutover,
+    /// How many people have to approve the cutover (1 to 5); from 2 on, who submits the plan is none of them.
+    #[serde(skip_serializing_if = "is_usual_approvals")]
+    #[schemars(range(min = 1, max = 5))]
+    pub approvals: u32,
     /// Longest time that writes to the moving keys may be refused in one attempt, milliseconds (50 to 60000).
     #[schemars(range(min = 50, max = 60_000))]
     pub write_stop_budget_ms: u32,
@@ -96,6 +100,11 @@ fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 const DUAL_WRITE_LIMIT_MS: u32 = 3000;
+const APPROVALS: u32 = 1;
+
+fn is_usual_approvals(approvals: &u32) -> bool {
+    *approvals == APPROVALS
+}
 
 fn is_usual_limit(limit: &u32) -> bool {
     *limit == DUAL_WRITE_LIMIT_MS
@@ -106,6 +115,7 @@ impl Default for Options {
         Self {
             mode: Mode::Online,
             cutover: Cutover::Approve,
+            approvals: APPROVALS,
             write_stop_budget_ms: 2000,
             copy_streams: 2,
             copy_format: CopyFormat::Auto,

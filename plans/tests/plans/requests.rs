@@ -171,12 +171,16 @@ fn limits_are_read_and_what_is_wrong_with_them_has_its_place() {
 #[test]
 fn contradictions_come_all_at_once() {
     let text = GOOD
-        .replace("copy_streams: 2", "copy_streams: 17\n  override_rules: ' '")
+        .replace(
+            "copy_streams: 2",
+            "copy_streams: 17\n  override_rules: ' '\n  approvals: 2\n  cutover: automatic",
+        )
         .replace("  orders: tenant_id", "  orders: a\n  public.orders: b")
         .replace("source: a", "source: ''")
         .replace("keys: { from: 5 }", "share: 3");
     let expected = [
         "option copy_streams is 17, not within 1 to 16",
+        "option cutover is automatic, and option approvals asks for 2 approvals",
         "option override_rules needs a reason",
         "the name of a map or shard is empty",
         "table public.orders is listed twice under `tables` and `ignore`",

@@ -56,6 +56,8 @@ fn what_the_schema_refuses_the_parser_refuses_too() {
         set("/options", json!({ "write_stop_budget_ms": 49 })),
         set("/options", json!({ "write_stop_budget_ms": 60_001 })),
         set("/options", json!({ "max_attempts": 101 })),
+        set("/options", json!({ "approvals": 0 })),
+        set("/options", json!({ "approvals": 6 })),
         set("/options", json!({ "hold": { "seconds": -1 } })),
         set("/options", json!({ "cutover": "never" })),
         set("/options", json!({ "throttle": { "hours": 22 } })),

@@ -32,6 +32,8 @@ pub(super) struct State {
     /// Orders with a key, and when each began.
     pub(super) orders: BTreeMap<Digest, (DateTime<Utc>, EarlierOrder)>,
     pub(super) servers: BTreeMap<i32, ServerSeen>,
+    /// Of each hook how far it was told of which migration: event and revision.
+    pub(super) hooks: BTreeMap<String, BTreeMap<MigrationId, (i64, i64)>>,
     /// Sealed migrations with their maps, which are held too.
     pub(super) sealed: BTreeMap<MigrationId, MapName>,
 }
@@ -180,6 +182,33 @@ impl State {
         true
     }
 
+    pub(super) fn add_cleanup(&mut self, id: &MigrationId, records: &[CleanupRecord]) {
+        let kept = self.cleanup.entry(id.clone()).or_default();
+        for record in records {
+            let fresh = CleanupRecord {
+                done_at: None,
+                ..record.clone()
+            };
+            match kept.iter_mut().find(|old| same_object(old, record)) {
+                Some(old) => *old = fresh,
+                None => kept.push(fresh),
+            }
+        }
+    }
+
+    pub(super) fn finish_cleanup(
+        &mut self,
+        id: &MigrationId,
+        records: &[CleanupRecord],
+        at: DateTime<Utc>,
+    ) {
+        for kept in self.cleanup.get_mut(id).into_iter().flatten() {
+            if records.iter().any(|record| same_object(kept, record)) {
+                kept.done_at = kept.done_at.or(Some(at));
+            }
+        }
+    }
+
     fn rival(&self, m: &Migration) -> Option<MigrationId> {
         let mut others = self.migrations.values().map(|s| &s.migration);
         let other = others.find(|other| {
@@ -206,4 +235,8 @@ fn upsert(steps: &mut Vec<Step>, step: &Step) {
         Some(old) => *old = step.clone(),
         None => steps.push(step.clone()),
     }
+}
+
+fn same_object(a: &CleanupRecord, b: &CleanupRecord) -> bool {
+    (&a.shard, &a.kind, &a.name) == (&b.shard, &b.kind, &b.name)
 }

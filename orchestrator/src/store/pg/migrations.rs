@@ -13,7 +13,7 @@ use sqlx::types::Json;
 pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, m.plan, m.state, \
     m.ownership, m.attempt, m.epoch, m.renew, m.agent, m.instance, m.approved, m.hold_end, m.waiting_for, m.since, m.cancel, \
     m.limits, m.failure, m.map_version_before, m.map_version_after, m.map_version_back, m.submitted_by, m.created_at, \
-    m.started_at, m.finished_at, m.revision, l.until from migration m \
+    m.started_at, m.finished_at, m.revision, m.approvals, m.hook, l.until from migration m \
     join operation o on o.id = m.operation left join lease l on l.migration = m.id";
 
 impl PgStore {
@@ -141,7 +141,7 @@ pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result
          agent = $8, instance = $9, approved = $10, hold_end = $11, waiting_for = $12, failure = $13, \
          map_version_before = $14, map_version_after = $15, map_version_back = $16, \
          started_at = $17, finished_at = $18, cancel = $19, plan = coalesce($20, plan), limits = $21, \
-         since = $22, revision = $2 + 1 where id = $1 and revision = $2",
+         since = $22, approvals = $23, hook = $24, revision = $2 + 1 where id = $1 and revision = $2",
     )
     .bind(m.id.as_str())
     .bind(change.from_revision)
@@ -165,6 +165,8 @@ pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result
     .bind(change.reshaped.then_some(Json(&m.plan)))
     .bind(m.limits.as_ref().map(Json))
     .bind(m.since)
+    .bind(Json(&m.approvals))
+    .bind(m.hook.as_ref().map(Json))
     .execute(&mut *session)
     .await
     .map_err(refusal)?;

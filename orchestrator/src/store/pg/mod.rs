@@ -8,6 +8,7 @@ mod access;
 mod agents;
 mod answers;
 mod dsn;
+mod hooks;
 mod known;
 mod leader;
 mod mappings;
@@ -25,9 +26,10 @@ use super::leader::Own;
 use super::pieces::Owners;
 use super::{
     AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change, CleanupRecord,
-    EarlierOrder, Event, KeptAnswer, KeyedOrder, Leader, MapVersionRecord, Migration, NewOperation,
-    NewShard, News, Operation, Reading, Sealed, SessionRecord, SettingsRecord, ShardRecord,
-    ShardUpdate, Snapshot, Store, StoreError, Term, TokenRecord, Unfinished,
+    EarlierOrder, Event, HookCursor, KeptAnswer, KeyedOrder, Leader, MapVersionRecord, Migration,
+    NewOperation, NewShard, News, Operation, Reading, SchemaVersion, Sealed, SessionRecord,
+    SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term, TokenRecord,
+    Unfinished,
 };
 use crate::access::Digest;
 use chrono::{DateTime, Utc};
@@ -37,6 +39,7 @@ use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardNa
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 use sqlx::Connection;
+use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolOptions};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,6 +63,8 @@ const SETTINGS: [(&str, &str); 6] = [
     ("default_transaction_isolation", "read committed"),
 ];
 
+/// The files of the schema.
+static MIGRATOR: Migrator = sqlx::migrate!("../migrations");
 /// A controller that changes the schema may take longer than any other holder of a lock.
 const MIGRATION_WAIT: &str = "set lock_timeout = '60s'";
 
@@ -89,6 +94,14 @@ impl PgStore {
     pub async fn open(dsn: &str) -> Result<Self, OpenError> {
         let options = dsn::options(dsn)?;
         Ok(Self::connect(options).await?)
+    }
+
+    async fn select_schema(&self) -> Result<SchemaVersion, StoreError> {
+        let text = "select coalesce(max(version), 0) from _sqlx_migrations where success";
+        let (found,): (i64,) = sqlx::query_as(text).fetch_one(&self.pool).await?;
+        let known = MIGRATOR.iter().map(|file| file.version).max();
+        let known = known.unwrap_or_default();
+        Ok(SchemaVersion { found, known })
     }
 
     async fn connect(options: PgConnectOptions) -> Result<Self, StoreError> {
@@ -133,7 +146,7 @@ async fn migrate(pool: &PgPool) -> Result<(), StoreError> {
     )
     .execute(&mut session)
     .await?;
-    sqlx::migrate!("../migrations")
+    MIGRATOR
         .run(&mut session)
         .await
         .map_err(|error| StoreError::Unavailable {
@@ -190,6 +203,10 @@ impl Store for PgStore {
             sqlx::query("select 1").execute(&self.pool).await?;
             Ok(())
         })
+    }
+
+    fn schema(&self) -> Answer<'_, SchemaVersion> {
+        Box::pin(self.select_schema())
     }
 
     fn stand<'a>(&'a self, candidate: &'a Candidate) -> Answer<'a, Leader> {
@@ -331,6 +348,18 @@ impl Store for PgStore {
 
     fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>> {
         Box::pin(self.select_events(id, after, limit))
+    }
+
+    fn add_hook<'a>(&'a self, hook: &'a str, at: DateTime<Utc>) -> Answer<'a, ()> {
+        Box::pin(self.insert_hook(hook, at))
+    }
+
+    fn hook_behind<'a>(&'a self, hook: &'a str) -> Answer<'a, Vec<HookCursor>> {
+        Box::pin(self.select_behind(hook))
+    }
+
+    fn tell_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> Answer<'a, ()> {
+        Box::pin(self.upsert_cursor(hook, cursor))
     }
 
     fn add_cleanup<'a>(

@@ -1,8 +1,8 @@
 //! Rows as SQL returns them, and their way into records.
 
 use crate::store::{
-    CancelAsk, CleanupRecord, Event, HoldEnd, Migration, Operation, Owner, Snapshot, Step,
-    StoreError,
+    Approval, CancelAsk, CleanupRecord, Event, HoldEnd, HookAsk, Migration, Operation, Owner,
+    Snapshot, Step, StoreError,
 };
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
@@ -46,6 +46,8 @@ pub(super) struct MigrationRow {
     started_at: Option<DateTime<Utc>>,
     finished_at: Option<DateTime<Utc>>,
     revision: i64,
+    approvals: Json<Vec<Approval>>,
+    hook: Option<Json<HookAsk>>,
     until: Option<DateTime<Utc>>,
 }
 
@@ -152,10 +154,12 @@ impl MigrationRow {
                 instance: InstanceId(instance),
             }),
             approved: self.approved,
+            approvals: self.approvals.0,
             hold_end,
             waiting_for: self.waiting_for,
             since: self.since,
             cancel: self.cancel.map(|json| json.0),
+            hook: self.hook.map(|json| json.0),
             limits: self.limits.map(|json| json.0),
             failure: self.failure.map(|json| json.0),
             map_version_before: MapVersion(self.map_version_before),

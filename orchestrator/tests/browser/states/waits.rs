@@ -4,7 +4,8 @@ use super::migrations::put;
 use super::streams::{Stream, beat};
 use super::{Shown, every, held, step};
 use crate::fixture::Dashboard;
-use orchestrator::store::{CancelAsk, Snapshot};
+use orchestrator::hooks::Phase;
+use orchestrator::store::{CancelAsk, HookAsk, HookSaid, Snapshot};
 use orchestrator::view::WaitKind;
 use plans::state::migration::MigrationState as State;
 use plans::state::step::StepState;
@@ -41,7 +42,8 @@ fn after_wait(kind: WaitKind) -> Option<WaitKind> {
     use WaitKind as W;
     match kind {
         W::Approval => Some(W::Cancel),
-        W::Cancel => Some(W::Queue),
+        W::Cancel => Some(W::Hook),
+        W::Hook => Some(W::Queue),
         W::Queue => Some(W::Paused),
         W::Paused => Some(W::Failed),
         W::Failed => Some(W::Retry),
@@ -60,6 +62,7 @@ fn words(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Approval => "Waits for approval of the cutover",
         WaitKind::Cancel => "held by process 4711 (app, psql)",
+        WaitKind::Hook => "held by hook freeze",
         WaitKind::Queue => "Waits: 2 other moves",
         WaitKind::Paused => "Waits for somebody who lets it go on",
         WaitKind::Failed => "start the server & try again",
@@ -81,6 +84,10 @@ fn wait(snapshot: &mut Snapshot, kind: WaitKind) {
         WaitKind::Cancel => {
             named(snapshot, State::Waiting, "leave to cancel a writer");
             snapshot.migration.cancel = Some(ask());
+        }
+        WaitKind::Hook => {
+            put(snapshot, State::Running);
+            snapshot.migration.hook = Some(vetoed());
         }
         WaitKind::Queue => named(snapshot, State::Planned, "2 other moves to be finished"),
         WaitKind::Paused => put(snapshot, State::Paused),
@@ -117,6 +124,23 @@ fn named(snapshot: &mut Snapshot, state: State, what: &str) {
     put(snapshot, state);
     held(snapshot);
     snapshot.migration.waiting_for = Some(what.to_owned());
+}
+
+fn vetoed() -> HookAsk {
+    let at = chrono::Utc::now();
+    HookAsk {
+        phase: Phase::BeforeCutover,
+        asked_at: at,
+        next_at: at,
+        said: Some(HookSaid {
+            hook: "freeze".to_owned(),
+            veto: true,
+            reason: "change freeze until Monday".to_owned(),
+            at,
+        }),
+        allowed: false,
+        overruled_by: None,
+    }
 }
 
 fn ask() -> CancelAsk {

@@ -1,0 +1,104 @@
+//! `shardwright hook`: the file of hooks that a controller is started with, read and tried without one.
+
+use super::error::CliError;
+use super::output::{Output, Table};
+use crate::hooks::{Answer, Hooks, Message, Phase, call};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// What can be done with hooks.
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Check a file of hooks, and list them.
+    List(List),
+    /// Call a hook once with a sample, as a controller would; its answer is printed.
+    Test(Test),
+}
+
+/// Which file.
+#[derive(Debug, Args)]
+struct File {
+    /// The file of hooks, as `serve --hooks` takes it.
+    #[arg(long = "hooks", value_name = "FILE", env = "SHARDWRIGHT_HOOKS")]
+    path: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    #[command(flatten)]
+    file: File,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Test {
+    /// The hook.
+    name: String,
+    /// The phase that it is told; without it the first of its own.
+    #[arg(long, value_parser = phase)]
+    phase: Option<Phase>,
+    #[command(flatten)]
+    file: File,
+}
+
+impl Verb {
+    pub(super) async fn run(self) -> Result<u8, CliError> {
+        match self {
+            Self::List(list) => list.run(),
+            Self::Test(test) => test.run().await,
+        }
+    }
+}
+
+impl List {
+    fn run(self) -> Result<u8, CliError> {
+        let hooks = Hooks::read(&self.file.path)?;
+        let all: Vec<_> = hooks
+            .all()
+            .map(|hook| {
+                let kind = if hook.url.is_some() { "url" } else { "command" };
+                json!({ "name": hook.name, "on": hook.on, "kind": kind, "signed": hook.secret.is_some() })
+            })
+            .collect();
+        self.output.print(&all, |_| {
+            let rows = hooks.all().map(|hook| {
+                let on: Vec<&str> = hook.on.iter().map(|phase| phase.name()).collect();
+                let kind = if hook.url.is_some() { "url" } else { "command" };
+                vec![hook.name.clone(), kind.to_owned(), on.join(" ")]
+            });
+            Table::new(&["NAME", "KIND", "ON"], rows.collect())
+        })
+    }
+}
+
+impl Test {
+    async fn run(self) -> Result<u8, CliError> {
+        let hooks = Hooks::read(&self.file.path)?;
+        let hook = hooks.get(&self.name);
+        let hook = hook.ok_or_else(|| {
+            let path = self.file.path.display();
+            CliError::Usage(format!("{path} has no hook {:?}", self.name))
+        })?;
+        let first = hook.on.iter().next().copied();
+        let phase = self.phase.or(first).unwrap_or(Phase::Submitted);
+        let message = Message::sample(&hook.name, phase, chrono::Utc::now());
+        match call(hook, &message).await {
+            Answer::Yes => {
+                super::out::print("yes\n");
+                Ok(0)
+            }
+            Answer::No(reason) => Err(CliError::Refused(format!("it says no: {reason}"))),
+            Answer::Silent(reason) => {
+                let what = format!("hook {} did not answer: {reason}", hook.name);
+                Err(CliError::Hook(what))
+            }
+        }
+    }
+}
+
+fn phase(name: &str) -> Result<Phase, String> {
+    let phase = Phase::ALL.into_iter().find(|phase| phase.name() == name);
+    phase.ok_or_else(|| format!("it is one of {}", Phase::ALL.map(Phase::name).join(", ")))
+}

@@ -1,0 +1,96 @@
+//! Approval of a cutover by as many people as its plan asks for.
+//!
+//! Where that is more than one, who submitted the operation does not count, and nobody counts twice; a person is the
+//! name of a token. Words that are not enough yet are about the migration as it was seen: a pause, a failure, a step
+//! that is done again or a plan that follows a changed table takes them away. Once there are enough, they stay.
+
+use super::draft::Draft;
+use super::{ControlError, Controller, WordError};
+use crate::access::Rule;
+use crate::store::{Approval, Migration};
+use crate::view::approvals_left;
+use plans::plan::Plan;
+use plans::request::Cutover;
+use serde_json::{Value, json};
+
+/// Takes the actor's word; `true`: there are enough now.
+pub(super) fn give(draft: &mut Draft, data: &Value) -> Result<bool, ControlError> {
+    let m = &draft.snapshot().migration;
+    let needed = m.plan.options.approvals;
+    if needed <= 1 {
+        return Ok(true);
+    }
+    let (by, at) = (draft.actor().to_owned(), draft.now);
+    let migration = m.id.clone();
+    if by == m.submitted_by {
+        return Err(WordError::Own {
+            migration,
+            by,
+            needed,
+        }
+        .into());
+    }
+    if m.approvals.iter().any(|given| given.by == by) {
+        return Err(WordError::Given { migration, by }.into());
+    }
+    let reason = data.get("reason").and_then(Value::as_str);
+    let m = draft.migration();
+    m.approvals.push(Approval {
+        by,
+        at,
+        reason: reason.map(str::to_owned),
+    });
+    let (given, enough) = (m.approvals.len(), are_enough(m));
+    draft.note(
+        "approval.given",
+        None,
+        json!({ "given": given, "needed": needed, "reason": reason }),
+    );
+    Ok(enough)
+}
+
+fn are_enough(m: &Migration) -> bool {
+    approvals_left(m.plan.options.approvals, &m.approvals) == 0
+}
+
+/// Takes words away that are not enough yet.
+pub(super) fn drop_given(draft: &mut Draft, why: &str) {
+    let m = draft.migration();
+    if m.approvals.is_empty() || are_enough(m) {
+        return;
+    }
+    let given = std::mem::take(&mut m.approvals);
+    let by: Vec<String> = given.into_iter().map(|approval| approval.by).collect();
+    draft.note("approval.dropped", None, json!({ "by": by, "why": why }));
+}
+
+impl Controller {
+    /// The plan with as many approvals as this controller asks for.
+    pub(super) fn with_approvals(&self, mut plan: Plan) -> Result<Plan, ControlError> {
+        let needed = self.inner.settings.approvals;
+        if plan.options.cutover == Cutover::Approve && plan.options.approvals < needed {
+            plan.options.approvals = needed;
+            plan = plan.sealed();
+        }
+        self.check_approvals(&plan)?;
+        Ok(plan)
+    }
+
+    /// Refuses a plan whose cutovers fewer people would approve than this controller asks for, or nobody known.
+    pub(super) fn check_approvals(&self, plan: &Plan) -> Result<(), ControlError> {
+        let (needed, options) = (self.inner.settings.approvals, &plan.options);
+        if needed > 1 && options.cutover == Cutover::Automatic {
+            let asked = "none".to_owned();
+            return Err(WordError::TooFew { asked, needed }.into());
+        }
+        if options.approvals < needed {
+            let asked = options.approvals.to_string();
+            return Err(WordError::TooFew { asked, needed }.into());
+        }
+        if options.approvals > 1 && self.rule() == Rule::Open {
+            let asked = options.approvals;
+            return Err(WordError::NobodyIsKnown { asked }.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,289 @@
+//! Hooks that are asked before a phase of a migration: while one says no, or nothing, the phase does not begin.
+//!
+//! Every change that makes a migration ready for such a phase writes down, in its own transaction, that the hooks are
+//! to be asked, so that no agent gets the step before they have answered. A phase that has begun is never held: the
+//! cutover's hooks are asked before each attempt, and never inside one.
+//! A pause or a failure takes the answer away, an overruling too; the next time they are asked anew.
+
+use super::decide::{needs_approval, next_step, outside_hours};
+use super::draft::Draft;
+use super::{ControlError, Controller, IDLE, WordError, clock};
+use crate::hooks::{Answer, Hook, Hooks, Message, Phase, call};
+use crate::store::{HookAsk, HookSaid, Snapshot};
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::stream::{FuturesUnordered, StreamExt};
+use plans::failure::RetryClass;
+use plans::id::MigrationId;
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Pause after an answer could not be kept.
+const AFTER_ERROR: Duration = Duration::from_millis(500);
+
+/// The phase that is about to begin.
+fn next_phase(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Phase> {
+    let m = &snapshot.migration;
+    let goes = matches!(
+        m.state,
+        MigrationState::Running | MigrationState::Flipped | MigrationState::RolledBack
+    );
+    let step = next_step(snapshot).filter(|_| goes && snapshot.running().is_none())?;
+    let phase = Phase::at(step.kind, m.plan.mode)?;
+    let due = matches!(step.state, StepState::Pending | StepState::Backoff)
+        && step.next_at.is_none_or(|at| at <= now);
+    let free = match phase {
+        // An attempt that was begun goes on: it may have left keys closed.
+        Phase::BeforeCutover => {
+            m.ownership == Ownership::Ready
+                && !needs_approval(snapshot)
+                && outside_hours(snapshot, step, now).is_none()
+        }
+        // The hold has to be ended first.
+        Phase::BeforeDrop => m.ownership == Ownership::Completed,
+        Phase::BeforeCopy
+        | Phase::Submitted
+        | Phase::Started
+        | Phase::AfterCopy
+        | Phase::Waiting
+        | Phase::Vetoed
+        | Phase::AfterCutover
+        | Phase::Paused
+        | Phase::Resumed
+        | Phase::Failed
+        | Phase::Aborted
+        | Phase::Unwound
+        | Phase::RolledBack
+        | Phase::Completed => true,
+    };
+    (due && free).then_some(phase)
+}
+
+/// True while the operator's word for this phase counts: through all its attempts, until it was stopped.
+fn is_at(snapshot: &Snapshot, phase: Phase) -> bool {
+    let m = &snapshot.migration;
+    let stopped = matches!(m.state, MigrationState::Paused | MigrationState::Failed);
+    let at = next_step(snapshot).and_then(|step| Phase::at(step.kind, m.plan.mode));
+    !stopped && at == Some(phase)
+}
+
+/// What becomes of the question to the hooks.
+#[derive(Debug, PartialEq, Eq)]
+enum Turn {
+    /// It stays as it is.
+    Keep,
+    /// They are asked before this phase.
+    Ask(Phase),
+    /// Nothing is asked any more.
+    Forget,
+}
+
+fn turn(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> Turn {
+    let known = snapshot.migration.hook.as_ref();
+    if known.is_none() && !hooks.asks() {
+        return Turn::Keep;
+    }
+    let wanted = next_phase(snapshot, now);
+    let wanted = wanted.filter(|phase| hooks.on(*phase).next().is_some());
+    match (known, wanted) {
+        (Some(ask), Some(phase)) if ask.phase == phase => Turn::Keep,
+        (_, Some(phase)) => Turn::Ask(phase),
+        (Some(ask), None) if ask.overruled_by.is_some() && is_at(snapshot, ask.phase) => Turn::Keep,
+        (Some(_), None) => Turn::Forget,
+        (None, None) => Turn::Keep,
+    }
+}
+
+/// Has the hooks asked that the next phase needs, and forgets those of another one.
+pub(super) fn arm(draft: &mut Draft, hooks: &Hooks) {
+    let now = draft.now;
+    match turn(draft.snapshot(), hooks, now) {
+        Turn::Keep => {}
+        Turn::Forget => draft.migration().hook = None,
+        Turn::Ask(phase) => {
+            draft.migration().hook = Some(HookAsk {
+                phase,
+                asked_at: now,
+                next_at: now,
+                said: None,
+                allowed: false,
+                overruled_by: None,
+            });
+            draft.note("hook.asked", None, json!({ "phase": phase }));
+        }
+    }
+}
+
+/// Whether hooks would have to be asked although nothing has changed: a pause is over, or the file is another one.
+pub(super) fn is_stale(snapshot: &Snapshot, hooks: &Hooks) -> bool {
+    turn(snapshot, hooks, clock()) != Turn::Keep
+}
+
+/// The operator goes on without them; `None`: nobody holds it up.
+pub(super) fn overrule(draft: &mut Draft, data: &Value) -> Result<Option<()>, ControlError> {
+    let actor = draft.actor().to_owned();
+    let migration = draft.snapshot().migration.id.clone();
+    let Some(ask) = draft.migration().hook.as_mut().filter(|ask| ask.holds()) else {
+        return Ok(None);
+    };
+    // An order that is only tried says nothing of a reason.
+    if let Some(reason) = data.get("reason")
+        && reason.as_str().is_none_or(|text| text.trim().is_empty())
+    {
+        return Err(WordError::NoReason { migration }.into());
+    }
+    ask.overruled_by = Some(actor);
+    let (phase, said) = (ask.phase, ask.said.clone());
+    let data = json!({ "phase": phase, "said": said, "reason": data.get("reason") });
+    draft.note("hook.overruled", None, data);
+    Ok(Some(()))
+}
+
+/// Has them asked again at once; `false`: they are not waited for.
+pub(super) fn ask_again(draft: &mut Draft) -> bool {
+    let now = draft.now;
+    let ask = draft.migration().hook.as_mut();
+    let Some(ask) = ask.filter(|ask| ask.holds() && ask.said.is_some()) else {
+        return false;
+    };
+    ask.next_at = now;
+    let phase = ask.phase;
+    draft.note("hook.asked", None, json!({ "phase": phase }));
+    true
+}
+
+impl Controller {
+    /// Calls these hooks from now on; said once, before [`Controller::run`].
+    pub fn hook(&self, hooks: Hooks) {
+        // Said before: what came first counts.
+        let _ = self.inner.hooks.set(hooks);
+    }
+
+    /// The hooks, which may be none.
+    pub(super) fn hooks(&self) -> &Hooks {
+        self.inner.hooks.get_or_init(Hooks::default)
+    }
+
+    /// Asks the hooks that migrations wait for, until the task is dropped.
+    pub(super) async fn ask_for_ever(&self) {
+        let mut changes = self.inner.changes.subscribe();
+        let (mut calls, mut asking) = (FuturesUnordered::new(), BTreeSet::new());
+        if !self.hooks().asks() {
+            return;
+        }
+        loop {
+            changes.borrow_and_update();
+            let mut next = clock() + IDLE;
+            match self.board().await {
+                Err(error) => tracing::warn!(%error, "migrations that wait for hooks not read"),
+                Ok(board) => {
+                    for snapshot in board.all() {
+                        let id = &snapshot.migration.id;
+                        let ask = snapshot.migration.hook.as_ref().filter(|ask| ask.holds());
+                        let Some(ask) = ask.filter(|_| !asking.contains(id)) else {
+                            continue;
+                        };
+                        if ask.next_at > clock() {
+                            next = next.min(ask.next_at);
+                            continue;
+                        }
+                        asking.insert(id.clone());
+                        calls.push(self.ask(snapshot.as_ref().clone(), ask.clone()));
+                    }
+                }
+            }
+            let sleep = (next - clock()).to_std().unwrap_or_default();
+            tokio::select! {
+                Some(id) = calls.next() => { asking.remove(&id); }
+                _ = changes.changed() => {}
+                () = tokio::time::sleep(sleep) => {}
+            }
+        }
+    }
+
+    /// Asks each hook of the phase in turn until one does not say yes, and writes down what came of it.
+    async fn ask(&self, snapshot: Snapshot, ask: HookAsk) -> MigrationId {
+        let id = snapshot.migration.id.clone();
+        let mut said = None;
+        let mut again = TimeDelta::zero();
+        for hook in self.hooks().on(ask.phase) {
+            let message = Message::ask(&hook.name, ask.phase, ask.asked_at, &snapshot);
+            let answer = self.insist(hook, &message).await;
+            let (veto, reason) = match answer {
+                Answer::Yes => continue,
+                Answer::No(reason) => (true, reason),
+                Answer::Silent(reason) => (false, reason),
+            };
+            tracing::warn!(migration = %id, hook = %hook.name, phase = %ask.phase, veto, "a hook holds the migration up");
+            again = TimeDelta::seconds(hook.again_s.into());
+            said = Some(HookSaid {
+                hook: hook.name.clone(),
+                veto,
+                reason,
+                at: clock(),
+            });
+            break;
+        }
+        let edit = |draft: &mut Draft| {
+            settle(draft, &ask, said.as_ref(), again);
+            Ok(())
+        };
+        if let Err(error) = self.change(&id, "controller", edit).await {
+            tracing::warn!(migration = %id, %error, "the answer of hooks was not kept");
+            tokio::time::sleep(AFTER_ERROR).await;
+        }
+        id
+    }
+
+    /// Calls a hook until it answers, as often as it has attempts.
+    async fn insist(&self, hook: &Hook, message: &Message) -> Answer {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let answer = call(hook, message).await;
+            self.observed().hook(&hook.name, answer.name());
+            let silent = matches!(answer, Answer::Silent(_));
+            let class = RetryClass::Exponential;
+            match self.inner.settings.retry.pause(class, attempt) {
+                Some(pause) if silent && attempt < hook.attempts => {
+                    tokio::time::sleep(pause).await;
+                }
+                Some(_) | None => return answer,
+            }
+        }
+    }
+}
+
+/// Writes the answer down, unless something else has been decided meanwhile.
+fn settle(draft: &mut Draft, asked: &HookAsk, said: Option<&HookSaid>, again: TimeDelta) {
+    let now = draft.now;
+    let known = draft.migration().hook.as_mut();
+    let same = |ask: &&mut HookAsk| {
+        (ask.phase, ask.asked_at) == (asked.phase, asked.asked_at) && ask.holds()
+    };
+    let Some(ask) = known.filter(same) else {
+        return;
+    };
+    let phase = ask.phase;
+    let Some(said) = said else {
+        ask.allowed = true;
+        draft.note("hook.allowed", None, json!({ "phase": phase }));
+        return;
+    };
+    let words = |said: &HookSaid| (said.hook.clone(), said.veto, said.reason.clone());
+    let new = ask.said.as_ref().map(words) != Some(words(said));
+    ask.said = Some(said.clone());
+    ask.next_at = now + again;
+    if new {
+        let kind = if said.veto {
+            "hook.vetoed"
+        } else {
+            "hook.silent"
+        };
+        let data = json!({ "phase": phase, "hook": said.hook, "reason": said.reason });
+        draft.note(kind, None, data);
+    }
+}

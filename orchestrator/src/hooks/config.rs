@@ -1,0 +1,348 @@
+//! The file of hooks: read and checked as a whole before the controller starts.
+
+use super::Phase;
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Names of hooks are at most so long.
+const LONGEST_NAME: usize = 63;
+
+/// Every hook of a file.
+#[derive(Debug, Clone, Default)]
+pub struct Hooks(Vec<Hook>);
+
+/// What is called, when, and how long it is waited for.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hook {
+    /// Its name.
+    pub name: String,
+    /// When it is called.
+    #[serde(deserialize_with = "phases")]
+    pub on: BTreeSet<Phase>,
+    /// Where it is posted to.
+    #[serde(default, deserialize_with = "address")]
+    pub url: Option<reqwest::Url>,
+    /// PEM file of the authorities that vouch for the address; none: those of the system.
+    #[serde(default)]
+    pub ca_file: Option<PathBuf>,
+    /// What messages are signed with, named where it lies.
+    #[serde(default)]
+    pub secret: Option<Reference>,
+    /// The program and its arguments, in the place of an address.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Longest wait for one answer, seconds.
+    #[serde(default = "ten")]
+    pub timeout_s: u32,
+    /// Calls before a hook that is asked counts as silent.
+    #[serde(default = "three")]
+    pub attempts: u32,
+    /// How long a hook that said no, or nothing, is left alone before it is asked again, seconds.
+    #[serde(default = "minute")]
+    pub again_s: u32,
+}
+
+fn ten() -> u32 {
+    10
+}
+
+fn three() -> u32 {
+    3
+}
+
+fn minute() -> u32 {
+    60
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    hooks: Vec<Hook>,
+}
+
+/// Without repeating it: there may be a key in it.
+fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<reqwest::Url>, D::Error> {
+    let text: Option<String> = Option::deserialize(from)?;
+    let read = text.map(|text| reqwest::Url::parse(&text)).transpose();
+    read.map_err(|error| serde::de::Error::custom(format!("`url` is none: {error}")))
+}
+
+/// `all` is everything that is told.
+fn phases<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<Phase>, D::Error> {
+    let names: Vec<String> = Vec::deserialize(from)?;
+    let mut found = BTreeSet::new();
+    for name in names {
+        if name == "all" {
+            found.extend(Phase::ALL.into_iter().filter(|phase| !phase.asks()));
+            continue;
+        }
+        let phase = Phase::ALL.into_iter().find(|phase| phase.name() == name);
+        let known = || Phase::ALL.map(Phase::name).join(", ");
+        let phase = phase.ok_or_else(|| {
+            serde::de::Error::custom(format!("{name} is no phase: all, {}", known()))
+        })?;
+        found.insert(phase);
+    }
+    Ok(found)
+}
+
+/// Where a secret lies: `${file:PATH}` or `${env:NAME}`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Reference {
+    /// A file; one newline at its end does not count.
+    File(PathBuf),
+    /// A variable of the controller's environment.
+    Env(String),
+}
+
+impl TryFrom<String> for Reference {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let inside = text.strip_prefix("${").and_then(|t| t.strip_suffix('}'));
+        match inside.and_then(|inside| inside.split_once(':')) {
+            Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
+            Some(("env", name)) if !name.is_empty() => Ok(Self::Env(name.to_owned())),
+            // What was written may be the secret itself, so it is not repeated.
+            _ => Err("a secret is written as ${file:PATH} or ${env:NAME}, and never itself"),
+        }
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "${{file:{}}}", path.display()),
+            Self::Env(name) => write!(f, "${{env:{name}}}"),
+        }
+    }
+}
+
+impl Reference {
+    /// What is there now.
+    ///
+    /// # Errors
+    /// In words, without the value.
+    pub(super) fn read(&self) -> Result<String, String> {
+        let text = match self {
+            Self::File(path) => std::fs::read_to_string(path)
+                .map_err(|error| format!("{self} could not be read: {error}"))?,
+            Self::Env(name) => {
+                std::env::var(name).map_err(|_| format!("{self} is not set, or is not text"))?
+            }
+        };
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        if text.is_empty() {
+            return Err(format!("{self} is empty"));
+        }
+        Ok(text.to_owned())
+    }
+}
+
+/// Why the hooks of a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HooksError {
+    /// The file is not there, or is not text.
+    #[error("could not read {path}: {source}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// Not YAML or JSON of the form asked for.
+    #[error("{path}: {message}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The parser's words, with the place.
+        message: String,
+    },
+    /// Read, but not of use; all reasons at once.
+    #[error("{path}: {}", problems.join("; "))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Each reason.
+        problems: Vec<String>,
+    },
+}
+
+impl Hooks {
+    /// Reads a file and checks all of it: names, addresses, programs, secrets.
+    ///
+    /// # Errors
+    /// [`HooksError`] with every reason.
+    pub fn read(path: &Path) -> Result<Self, HooksError> {
+        let text = std::fs::read_to_string(path).map_err(|source| HooksError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        let read: Result<File, _> = serde_saphyr::from_str(&text);
+        let file = read.map_err(|error| HooksError::Malformed {
+            path: path.to_owned(),
+            // Lines of the file may have a secret in them that was written where none belongs.
+            message: error.without_snippet().to_string(),
+        })?;
+        let mut problems: Vec<String> = file.hooks.iter().flat_map(Hook::problems).collect();
+        let mut names = BTreeSet::new();
+        let twice = file.hooks.iter().filter(|hook| !names.insert(&hook.name));
+        problems.extend(twice.map(|hook| format!("there are two hooks {:?}", hook.name)));
+        if !problems.is_empty() {
+            let path = path.to_owned();
+            return Err(HooksError::Invalid { path, problems });
+        }
+        Ok(Self(file.hooks))
+    }
+
+    /// Every hook, in the order of the file.
+    pub fn all(&self) -> impl Iterator<Item = &Hook> {
+        self.0.iter()
+    }
+
+    /// The hook of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Hook> {
+        self.0.iter().find(|hook| hook.name == name)
+    }
+
+    /// Those that are called at a phase, in the order of the file.
+    pub fn on(&self, phase: Phase) -> impl Iterator<Item = &Hook> {
+        self.0.iter().filter(move |hook| hook.on.contains(&phase))
+    }
+
+    /// Those that are told of what has happened.
+    pub fn told(&self) -> impl Iterator<Item = &Hook> {
+        let is_told = |hook: &&Hook| hook.on.iter().any(|phase| !phase.asks());
+        self.0.iter().filter(is_told)
+    }
+
+    /// True where somebody is asked before something.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.0.iter().any(|hook| hook.on.iter().any(|p| p.asks()))
+    }
+}
+
+impl Hook {
+    /// Longest wait for one answer.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_s.into())
+    }
+
+    /// Everything that keeps it from being used.
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut add = |what: String| problems.push(format!("hook {:?}: {what}", self.name));
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
+        let fits = (1..=LONGEST_NAME).contains(&self.name.len());
+        if !fits || !self.name.chars().all(plain) {
+            add("its name has 1 to 63 lower-case letters, digits, '-' or '_'".to_owned());
+        }
+        if self.on.is_empty() {
+            add("`on` names no phase".to_owned());
+        }
+        if self.url.is_some() != self.command.is_empty() {
+            add("it has either `url` or `command`".to_owned());
+        }
+        if let Some(url) = &self.url {
+            if !matches!(url.scheme(), "http" | "https") {
+                add(format!("{} is no address of the web", url.scheme()));
+            }
+            if url.password().is_some() {
+                add("its address has a password in it; messages are signed by `secret`".to_owned());
+            }
+            let redirect = reqwest::redirect::Policy::none();
+            if let Err(error) = caller::client(redirect, self.ca_file.as_deref()) {
+                add(error.to_string());
+            }
+        }
+        if let Some(program) = self.command.first()
+            && !Path::new(program).is_absolute()
+        {
+            add(format!("the program {program:?} is not a whole path"));
+        } else if let Some(program) = self.command.first()
+            && !Path::new(program).is_file()
+        {
+            add(format!("there is no program {program}"));
+        }
+        match &self.secret {
+            Some(_) if self.url.is_none() => {
+                add("`secret` signs what is posted to a `url`".to_owned())
+            }
+            Some(reference) => {
+                if let Err(why) = reference.read() {
+                    add(why);
+                }
+            }
+            None => {}
+        }
+        for (name, value, most) in [
+            ("timeout_s", self.timeout_s, 300),
+            ("attempts", self.attempts, 20),
+            ("again_s", self.again_s, 86_400),
+        ] {
+            if !(1..=most).contains(&value) {
+                add(format!("{name} is {value}, not within 1 to {most}"));
+            }
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Hooks, String> {
+        let dir = std::env::temp_dir().join(format!("hooks-{}", uuid::Uuid::new_v4()));
+        std::fs::write(&dir, text).unwrap();
+        let read = Hooks::read(&dir).map_err(|error| error.to_string());
+        std::fs::remove_file(&dir).unwrap();
+        read
+    }
+
+    #[test]
+    fn a_file_is_read_with_its_defaults() {
+        let hooks = read("hooks:\n- {name: a, on: [before_cutover], command: [/bin/true]}\n- {name: b, on: [all], url: 'https://x.example/y'}\n").unwrap();
+        assert!(hooks.asks());
+        assert_eq!(hooks.on(Phase::BeforeCutover).count(), 1);
+        let told: Vec<&str> = hooks.told().map(|hook| &*hook.name).collect();
+        assert_eq!(told, ["b"]);
+        let b = hooks.get("b").unwrap();
+        assert_eq!((b.timeout_s, b.attempts, b.again_s), (10, 3, 60));
+        assert!(b.on.contains(&Phase::Completed) && !b.on.contains(&Phase::BeforeCopy));
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_said_at_once_and_no_secret_is_repeated() {
+        let said = read("hooks:\n- {name: A b, on: [], command: [true]}\n- {name: c, on: [failed], url: 'ftp://x', command: [/bin/true], attempts: 0}\n- {name: c, on: [failed], url: 'http://x', secret: '${env:NO_SUCH_SECRET}'}\n").unwrap_err();
+        for part in [
+            "its name has",
+            "names no phase",
+            "not a whole path",
+            "either `url` or `command`",
+            "ftp is no address",
+            "attempts is 0",
+            "two hooks \"c\"",
+            "${env:NO_SUCH_SECRET} is not set",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        let said = read("hooks:\n- {name: c, on: [failed], url: 'http://x', secret: hunter2}\n");
+        let said = said.unwrap_err();
+        assert!(
+            said.contains("${file:PATH}") && !said.contains("hunter2"),
+            "{said}"
+        );
+        let said = read("hooks:\n- {name: c, on: [befor_cutover], url: 'http://x'}\n").unwrap_err();
+        assert!(said.contains("before_cutover"), "{said}");
+    }
+}

@@ -1,0 +1,100 @@
+//! What a hook is told: the phase and the migration, and of what has happened the line of the journal.
+
+use super::Phase;
+use crate::store::{Event, Snapshot};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// A message; its id is the same however often it is sent.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Message {
+    /// Of this message to this hook.
+    pub(crate) id: String,
+    /// To whom.
+    pub(crate) hook: String,
+    /// When it is called.
+    pub(crate) phase: Phase,
+    /// When it happened, or was asked.
+    pub(crate) at: DateTime<Utc>,
+    /// The migration.
+    pub(crate) migration: Value,
+    /// What happened; none where the hook is asked.
+    pub(crate) event: Option<Value>,
+}
+
+impl Message {
+    /// Asks before a phase.
+    pub(crate) fn ask(hook: &str, phase: Phase, at: DateTime<Utc>, snapshot: &Snapshot) -> Self {
+        let m = &snapshot.migration;
+        Self {
+            id: format!("{hook}/{}/{phase}/{}", m.id, at.timestamp_micros()),
+            hook: hook.to_owned(),
+            phase,
+            at,
+            migration: described(snapshot),
+            event: None,
+        }
+    }
+
+    /// Tells of a line of the journal.
+    pub(crate) fn tell(hook: &str, phase: Phase, event: &Event, snapshot: &Snapshot) -> Self {
+        let failure = event.data.get("failure");
+        let of = |name: &str| failure.and_then(|failure| failure.get(name));
+        Self {
+            id: format!("{hook}/{}/{}", snapshot.migration.id, event.seq),
+            hook: hook.to_owned(),
+            phase,
+            at: event.at,
+            migration: described(snapshot),
+            event: Some(json!({
+                "seq": event.seq,
+                "kind": event.kind,
+                "actor": event.actor,
+                "step": event.step,
+                "reason": event.data.get("reason"),
+                "failure": failure.map(|_| json!({ "code": of("code"), "message": of("message") })),
+            })),
+        }
+    }
+
+    /// What `shardwright hook test` sends.
+    pub(crate) fn sample(hook: &str, phase: Phase, at: DateTime<Utc>) -> Self {
+        Self {
+            id: format!("{hook}/test/{}", at.timestamp_micros()),
+            hook: hook.to_owned(),
+            phase,
+            at,
+            migration: json!({ "id": "test", "operation_id": "test", "move": "m1", "operation": "move",
+                "mode": "online", "map": "test", "source": "a", "target": "b", "state": "running",
+                "ownership": "ready", "step": null, "submitted_by": "test", "created_at": at,
+                "map_version": { "before": 1, "after": null, "back": null } }),
+            event: None,
+        }
+    }
+}
+
+fn described(snapshot: &Snapshot) -> Value {
+    let m = &snapshot.migration;
+    let step = snapshot.steps.iter().find(|step| !step.is_over());
+    json!({
+        "id": m.id,
+        "operation_id": m.operation,
+        "move": m.plan.id,
+        "operation": m.plan.operation,
+        "mode": m.plan.mode,
+        "map": m.plan.map,
+        "source": m.plan.moving.source,
+        "target": m.plan.moving.target,
+        "state": m.state,
+        "ownership": m.ownership,
+        "step": step.map(|step| step.kind),
+        "submitted_by": m.submitted_by,
+        "created_at": m.created_at,
+        "map_version": {
+            "before": m.map_version_before,
+            "after": m.map_version_after,
+            "back": m.map_version_back,
+        },
+    })
+}

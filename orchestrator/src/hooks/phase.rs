@@ -1,0 +1,207 @@
+//! The phases of a migration that hooks are for.
+
+use crate::store::Event;
+use plans::request::Mode;
+use plans::step::StepKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// When a hook is called: before a phase, where it may say no, or once something has happened.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Both shards were checked, and nothing was created yet.
+    BeforeCopy,
+    /// Everything is ready for the cutover; of an offline move before its keys are closed to writes.
+    BeforeCutover,
+    /// The hold has ended, and the old rows are about to go.
+    BeforeDrop,
+    /// It was submitted.
+    Submitted,
+    /// The controller took it up.
+    Started,
+    /// Every row was copied once.
+    AfterCopy,
+    /// It waits for somebody's word.
+    Waiting,
+    /// A hook that was asked says no, or nothing.
+    Vetoed,
+    /// The map names the target.
+    AfterCutover,
+    /// Somebody stopped it.
+    Paused,
+    /// It goes on after a pause or a failure.
+    Resumed,
+    /// A step failed for good; it keeps its state.
+    Failed,
+    /// Somebody takes it back.
+    Aborted,
+    /// Everything was taken back.
+    Unwound,
+    /// The map names the source again.
+    RolledBack,
+    /// It has ended: the old rows are gone, or after a roll back the copy.
+    Completed,
+}
+
+impl Phase {
+    /// Every phase.
+    pub const ALL: [Self; 16] = [
+        Self::BeforeCopy,
+        Self::BeforeCutover,
+        Self::BeforeDrop,
+        Self::Submitted,
+        Self::Started,
+        Self::AfterCopy,
+        Self::Waiting,
+        Self::Vetoed,
+        Self::AfterCutover,
+        Self::Paused,
+        Self::Resumed,
+        Self::Failed,
+        Self::Aborted,
+        Self::Unwound,
+        Self::RolledBack,
+        Self::Completed,
+    ];
+
+    /// The word in files and messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BeforeCopy => "before_copy",
+            Self::BeforeCutover => "before_cutover",
+            Self::BeforeDrop => "before_drop",
+            Self::Submitted => "submitted",
+            Self::Started => "started",
+            Self::AfterCopy => "after_copy",
+            Self::Waiting => "waiting",
+            Self::Vetoed => "vetoed",
+            Self::AfterCutover => "after_cutover",
+            Self::Paused => "paused",
+            Self::Resumed => "resumed",
+            Self::Failed => "failed",
+            Self::Aborted => "aborted",
+            Self::Unwound => "unwound",
+            Self::RolledBack => "rolled_back",
+            Self::Completed => "completed",
+        }
+    }
+
+    /// True where the hook is asked, and may say no.
+    #[must_use]
+    pub fn asks(self) -> bool {
+        matches!(
+            self,
+            Self::BeforeCopy | Self::BeforeCutover | Self::BeforeDrop
+        )
+    }
+
+    /// What a hook holds up, for people: "before …".
+    #[must_use]
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::BeforeCopy => "the copy",
+            Self::BeforeCutover => "the cutover",
+            Self::BeforeDrop => "the old rows go",
+            Self::Submitted
+            | Self::Started
+            | Self::AfterCopy
+            | Self::Waiting
+            | Self::Vetoed
+            | Self::AfterCutover
+            | Self::Paused
+            | Self::Resumed
+            | Self::Failed
+            | Self::Aborted
+            | Self::Unwound
+            | Self::RolledBack
+            | Self::Completed => "nothing",
+        }
+    }
+
+    /// The phase that begins with this step.
+    ///
+    /// The keys of an offline move are closed to writes from `set_read_only` on: from then on nobody is asked.
+    #[must_use]
+    pub fn at(step: StepKind, mode: Mode) -> Option<Self> {
+        match (step, mode) {
+            (StepKind::CreateTarget, _) => Some(Self::BeforeCopy),
+            (StepKind::Cutover, Mode::Online) | (StepKind::SetReadOnly, Mode::Offline) => {
+                Some(Self::BeforeCutover)
+            }
+            (StepKind::DropOld, _) => Some(Self::BeforeDrop),
+            (
+                StepKind::Preflight
+                | StepKind::OpenCapture
+                | StepKind::SetReadOnly
+                | StepKind::Copy
+                | StepKind::CatchUp
+                | StepKind::BuildIndexes
+                | StepKind::Verify
+                | StepKind::OpenReverse
+                | StepKind::Cutover
+                | StepKind::Hold
+                | StepKind::Unwind
+                | StepKind::Rollback
+                | StepKind::HoldBack
+                | StepKind::DropNew,
+                _,
+            ) => None,
+        }
+    }
+
+    /// What a line of a journal tells, if hooks are told of it.
+    #[must_use]
+    pub fn of(event: &Event) -> Option<Self> {
+        let step = event.step.as_ref().map(|step| step.as_str());
+        match (event.kind.as_str(), step) {
+            ("migration.submitted", _) => Some(Self::Submitted),
+            ("migration.started", _) => Some(Self::Started),
+            ("migration.held", _) => Some(Self::Waiting),
+            ("migration.paused", _) => Some(Self::Paused),
+            ("migration.resumed", _) => Some(Self::Resumed),
+            ("migration.failed", _) => Some(Self::Failed),
+            ("migration.aborted", _) => Some(Self::Aborted),
+            ("migration.unwound", _) => Some(Self::Unwound),
+            ("migration.flipped", _) => Some(Self::AfterCutover),
+            ("migration.rolled_back", _) => Some(Self::RolledBack),
+            ("migration.completed", _) => Some(Self::Completed),
+            ("hook.vetoed" | "hook.silent", _) => Some(Self::Vetoed),
+            ("step.completed", Some("copy")) => Some(Self::AfterCopy),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_is_called_the_same_in_files_and_messages() {
+        for phase in Phase::ALL {
+            let word = serde_json::to_value(phase).unwrap();
+            assert_eq!(word, phase.name());
+        }
+    }
+
+    #[test]
+    fn nobody_is_asked_once_keys_are_closed_to_writes() {
+        let offline = |step| Phase::at(step, Mode::Offline);
+        assert_eq!(offline(StepKind::SetReadOnly), Some(Phase::BeforeCutover));
+        for step in plans::step::OFFLINE.into_iter().skip(3) {
+            let asked = offline(step);
+            assert!(asked.is_none() || step == StepKind::DropOld, "{step:?}");
+        }
+    }
+}

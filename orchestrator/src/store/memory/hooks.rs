@@ -1,0 +1,44 @@
+//! How far hooks were told of the journals.
+
+use super::missing;
+use super::state::State;
+use crate::store::{HookCursor, StoreError};
+use std::collections::BTreeMap;
+
+impl State {
+    pub(super) fn add_hook(&mut self, hook: &str) {
+        if self.hooks.contains_key(hook) {
+            return;
+        }
+        let mut cursors = BTreeMap::new();
+        for (id, snapshot) in &self.migrations {
+            let seq = self.events.get(id).map_or(0, Vec::len) as i64;
+            cursors.insert(id.clone(), (seq, snapshot.migration.revision));
+        }
+        self.hooks.insert(hook.to_owned(), cursors);
+    }
+
+    pub(super) fn hook_behind(&self, hook: &str) -> Vec<HookCursor> {
+        let kept = self.hooks.get(hook);
+        let mut all: Vec<_> = self.migrations.values().map(|s| &s.migration).collect();
+        all.sort_by_key(|m| (m.created_at, &m.operation, m.ordinal));
+        let behind = all.into_iter().filter_map(|m| {
+            let cursor = kept.and_then(|cursors| cursors.get(&m.id)).copied();
+            let (seq, told) = cursor.unwrap_or((0, 0));
+            (told != m.revision).then(|| HookCursor {
+                migration: m.id.clone(),
+                seq,
+                revision: m.revision,
+            })
+        });
+        behind.collect()
+    }
+
+    pub(super) fn tell_hook(&mut self, hook: &str, cursor: &HookCursor) -> Result<(), StoreError> {
+        let cursors = self.hooks.get_mut(hook);
+        let cursors = cursors.ok_or_else(|| missing("hook", hook))?;
+        let told = (cursor.seq, cursor.revision);
+        cursors.insert(cursor.migration.clone(), told);
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+//! The log: lines for people, or JSON, on stderr.
+
+use clap::ValueEnum;
+use std::io::IsTerminal;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
+
+/// The form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON document a line, with the spans that it is in.
+    Json,
+}
+
+/// Writes what `filter` lets through from now on; of the program called `name`.
+///
+/// What is returned is kept as long as the program runs.
+pub fn start(name: &'static str, filter: EnvFilter, format: Format) -> Started {
+    let lines = tracing_subscriber::fmt::layer()
+        .with_ansi(format == Format::Text && std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
+    let lines = match format {
+        Format::Text => lines.boxed(),
+        Format::Json => lines.json().boxed(),
+    };
+    let all = tracing_subscriber::registry().with(filter).with(lines);
+    #[cfg(feature = "otel")]
+    {
+        let (layer, spans) = crate::spans::layer(name);
+        all.with(layer).init();
+        Started { _spans: spans }
+    }
+    #[cfg(not(feature = "otel"))]
+    {
+        let _ = name;
+        all.init();
+        Started {}
+    }
+}
+
+/// The log, as long as it is written.
+#[derive(Debug)]
+#[must_use]
+pub struct Started {
+    #[cfg(feature = "otel")]
+    _spans: Option<crate::spans::Spans>,
+}
