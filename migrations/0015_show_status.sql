@@ -8,7 +8,7 @@ select m.id, m.operation as operation_id, m.move, m.plan ->> 'operation' as oper
     m.map, m.source, m.target, m.state, s.kind as phase, s.state as phase_state, m.ownership,
     m.approved, m.agent, coalesce(l.until > now(), false) as owned,
     f.rows_done, f.rows_expected, f.bytes_done,
-    round(least(f.rows_done / nullif(f.rows_expected, 0), 1), 4) as progress,
+    case when f.rows_expected > 0 then round(least(f.rows_done / f.rows_expected, 1), 4) end as progress,
     (s.progress ->> 'rows_per_second')::double precision as rows_per_second,
     (s.progress ->> 'bytes_per_second')::double precision as bytes_per_second,
     make_interval(secs => (s.progress ->> 'eta_seconds')::double precision) as remaining,

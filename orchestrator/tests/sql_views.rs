@@ -61,8 +61,14 @@ fn moment(value: &Value) -> Option<chrono::DateTime<chrono::Utc>> {
 
 /// Holds the views to what the API says of a migration.
 async fn hold(server: &Server, pool: &PgPool, id: &MigrationId) -> (Value, Value) {
-    let api = server.view(id).await;
-    let seen = row(pool, "migration_status", ("id", id.as_str())).await;
+    // Both of one moment: nothing was changed meanwhile.
+    let (api, seen) = until("at rest", || async {
+        let api = server.view(id).await;
+        let seen = row(pool, "migration_status", ("id", id.as_str())).await;
+        let same = server.view(id).await["revision"] == api["revision"];
+        same.then_some((api, seen))
+    })
+    .await;
     for (column, field) in [
         ("id", "/id"),
         ("operation_id", "/operation_id"),
@@ -120,7 +126,8 @@ async fn the_views_say_what_the_api_says_from_start_to_end() {
     let pool = server.database.pool().await;
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "max_attempts: 1").await;
-    hold(&server, &pool, &id).await;
+    let (_, seen) = hold(&server, &pool, &id).await;
+    assert_eq!(seen["progress"], Value::Null, "no rows are counted yet");
 
     let copy = agent.run_to("copy").await;
     tell(&pool, &agent, &copy, 30).await;

@@ -3,9 +3,10 @@
 use super::{Hook, Message, sign};
 use reqwest::StatusCode;
 use reqwest::redirect::Policy;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::process::Stdio;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 /// What comes back is read no further than this, bytes.
 const LONGEST_ANSWER: usize = 4096;
@@ -134,9 +135,10 @@ async fn run(hook: &Hook, message: &Message, body: &str) -> Result<Answer, Strin
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    // Given up, or the lead is lost: nothing of it goes on.
-    let child = command.kill_on_drop(true).spawn();
+    // A group of its own, so that what it has started ends with it.
+    let child = command.process_group(0).spawn();
     let mut child = child.map_err(|error| format!("the program was not started: {error}"))?;
+    let mut group = Group::of(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
@@ -146,6 +148,7 @@ async fn run(hook: &Hook, message: &Message, body: &str) -> Result<Answer, Strin
     };
     let ((), said, errors) = tokio::join!(write, first(stdout), first(stderr));
     let ended = child.wait().await;
+    group.0 = None;
     let status = ended.map_err(|error| format!("the program was lost: {error}"))?;
     if status.success() {
         return Ok(Answer::Yes);
@@ -155,6 +158,25 @@ async fn run(hook: &Hook, message: &Message, body: &str) -> Result<Answer, Strin
     }
     let reason = if said.is_empty() { errors } else { said };
     Ok(Answer::No(reason_of(&reason)))
+}
+
+/// A program and what it has started; ended when it is given up, or the lead is lost.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(id.and_then(Pid::from_raw))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(id) = self.0 {
+            // It may have ended by itself just now.
+            let _ = kill_process_group(id, Signal::KILL);
+        }
+    }
 }
 
 /// The beginning of what a program writes; the rest is read and dropped, so that it never waits for us.

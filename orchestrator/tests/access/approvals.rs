@@ -225,6 +225,37 @@ async fn a_word_that_is_not_enough_yet_does_not_outlast_a_pause() {
 }
 
 #[tokio::test]
+async fn after_a_roll_back_another_cutover_is_approved_by_as_many_anew() {
+    let stage = Stage::of(quick()).await;
+    let id = stage.ready("approvals: 2").await;
+    for token in [&stage.ada, &stage.ben] {
+        assert_eq!(stage.order(token, &id, "approve").await.0, 200);
+    }
+    let cutover = stage.agent.take("cutover").await;
+    stage.agent.flip(&cutover, Direction::Forward).await;
+    stage.agent.done(&cutover).await;
+    let hold = stage.agent.take("hold").await;
+    // The way back takes one person, its author too.
+    assert_eq!(stage.order(&stage.pia, &id, "rollback").await.0, 200);
+    stage.agent.done(&hold).await;
+    let back = stage.agent.take("rollback").await;
+    stage.agent.flip(&back, Direction::Reverse).await;
+    stage.agent.done(&back).await;
+    let held = stage.agent.take("hold_back").await;
+    let (status, own) = stage.order(&stage.pia, &id, "approve").await;
+    assert_eq!((status, own["code"].as_str()), (403, Some("approval.own")));
+    let (status, view) = stage.order(&stage.ada, &id, "approve").await;
+    assert_eq!((status, &view["hold_end"]), (200, &Value::Null));
+    let what = waits(&view);
+    let more = "and another cutover waits for one more approval of the cutover; given by ada";
+    assert!(what.contains(more), "{what}");
+    let (status, view) = stage.order(&stage.ben, &id, "approve").await;
+    assert_eq!((status, &view["hold_end"]), (200, &json!("again")));
+    stage.agent.done(&held).await;
+    stage.agent.run_to("verify").await;
+}
+
+#[tokio::test]
 async fn a_controller_asks_for_two_whatever_a_plan_says() {
     let stage = Stage::of(Settings {
         approvals: 2,

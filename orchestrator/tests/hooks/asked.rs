@@ -5,7 +5,7 @@ use crate::fixture::{Agent, Server, failure, step_name, until};
 use plans::failure::RetryClass;
 use plans::id::MigrationId;
 use plans::names::Direction;
-use plans::wire::Outcome;
+use plans::wire::{CutoverAnswer, CutoverAsk, Outcome};
 use serde_json::{Value, json};
 
 const FREEZE: Say = Say::Status(409, "{\"reason\": \"change freeze\\nuntil Monday\"}");
@@ -191,6 +191,62 @@ async fn each_attempt_is_asked_about_and_none_that_has_begun() {
     agent.flip(&cutover, Direction::Forward).await;
     assert_eq!(ear.heard().len(), 2, "keys may be closed: nobody is asked");
     assert_eq!(server.view(&id).await["ownership"], "flipped");
+}
+
+#[tokio::test]
+async fn a_program_whose_time_is_over_ends_with_all_that_it_has_started() {
+    let folder = Folder::new();
+    let seen = folder.0.join("seen");
+    let script = format!("sleep 600 & echo $! > {}\nwait\n", seen.display());
+    let script = folder.write("hang.sh", &script);
+    let text = format!(
+        "hooks:\n- {{name: slow, on: [before_copy], timeout_s: 1, attempts: 1, command: [/bin/sh, {}]}}\n",
+        script.display()
+    );
+    let server = server(&text).await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "").await;
+    let checked = agent.run_to("preflight").await;
+    agent.done(&checked).await;
+    let view = held(&server, &id).await;
+    assert_eq!(view["hook"]["said"]["veto"], false);
+    let process = std::fs::read_to_string(&seen).unwrap();
+    let process = format!("/proc/{}", process.trim());
+    until("ended", || async {
+        // Until somebody has asked how it ended, something of it is left.
+        let state = std::fs::read_to_string(format!("{process}/stat")).unwrap_or_default();
+        (state.is_empty() || state.contains(") Z ")).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn while_a_hook_holds_the_next_attempt_an_owner_opens_what_the_last_one_closed() {
+    let ear = Ear::new(YES).await;
+    let server = server(&hook(&ear.url, ", again_s: 86400")).await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "cutover: automatic").await;
+    let cutover = agent.run_to("cutover").await;
+    let direction = Direction::Forward;
+    let attempt = agent.begin(&cutover, direction).await;
+    let release = CutoverAsk::Release {
+        direction,
+        attempt,
+        reason: "over the budget".to_owned(),
+    };
+    assert_eq!(
+        agent.cutover(&cutover, release).await,
+        CutoverAnswer::Released
+    );
+    ear.say(FREEZE);
+    let failure = failure(RetryClass::Fixed);
+    agent.report(&cutover, Outcome::Failed { failure }).await;
+    let owner = agent.next().await;
+    assert_eq!(step_name(&owner), "", "a new owner, and no attempt");
+    assert!(owner.epoch > cutover.epoch);
+    let view = held(&server, &id).await;
+    assert_eq!(view["ownership"], "ready");
+    assert_eq!(view["attempt"], 1);
 }
 
 #[tokio::test]

@@ -142,7 +142,12 @@ fn verified(view: &MigrationView) -> Item {
 }
 
 fn writers(view: &MigrationView) -> Item {
-    let kinds = [WaitKind::Gate, WaitKind::Lock, WaitKind::Cancel];
+    let kinds = [
+        WaitKind::Gate,
+        WaitKind::Lock,
+        WaitKind::Cancel,
+        WaitKind::Hook,
+    ];
     let told = waits(view, &kinds);
     item(
         "Nobody in the way",
