@@ -1,8 +1,8 @@
 //! The program itself: exit codes, JSON on stdout, and a controller that dies at its fail points.
 
-use crate::fixture::{Process, Server, flip, program, seal, until};
+use crate::fixture::{Process, Server, flip, holding, program, seal, until};
 use plans::names::Direction;
-use plans::wire::{CutoverAnswer, CutoverAsk, Outcome};
+use plans::wire::{CutoverAnswer, CutoverAsk, LockWait, Outcome};
 use serde_json::Value;
 use std::process::{Output, Stdio};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -513,4 +513,67 @@ async fn top_shows_what_waits_for_somebody_and_leaves_the_terminal_as_it_was() {
         rest.trim_end().ends_with("\x1b[?1049l"),
         "and left: {rest:?}"
     );
+}
+
+#[tokio::test]
+async fn a_version_and_a_mend_made_by_hand_say_why() {
+    let server = Server::start().await;
+    let url = server.url.as_str();
+    let made = "map create gap --range ..5=a --range 10..=a -o json";
+    assert_eq!(json(url, made).await.0, 0);
+    let why = "die Lücke war ein Versehen";
+    let line = "map assign gap --range 5..10=b --yes --reason";
+    let mut command = program(url);
+    let assigned = command.args(line.split(' ')).arg(why).output().await;
+    let assigned = assigned.unwrap();
+    let said = String::from_utf8(assigned.stderr).unwrap();
+    assert_eq!(assigned.status.code(), Some(0), "{said}");
+    let trail = server.json("/api/v1/audit").await;
+    assert_eq!(trail[0]["data"]["why"], why, "{trail}");
+
+    // What is mended has to be of the version in force; refused orders are in the trail too.
+    let request = serde_json::json!({"map": "gap", "map_version": 99, "mends": []});
+    let file = server.database.cluster.dir().join("mend-of-99.yaml");
+    std::fs::write(&file, request.to_string()).unwrap();
+    let mut command = program(url);
+    command.args(["map", "mend", "--yes", "--reason", "CHG-1042"]);
+    let mended = command.arg(&file).output().await.unwrap();
+    assert_ne!(mended.status.code(), Some(64));
+    let trail = server.json("/api/v1/audit").await;
+    assert_eq!(trail[0]["data"]["why"], "CHG-1042", "{trail}");
+}
+
+#[tokio::test]
+async fn a_watch_shows_everything_that_a_migration_waits_for() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "").await;
+    let mut holding = holding(&agent.next().await);
+    holding.progress.waiting_for = Some("a slot to be free".to_owned());
+    holding.progress.lock = Some(Box::new(LockWait {
+        shard: "a".into(),
+        object: "orders".to_owned(),
+        pid: 1,
+        waited_ms: None,
+        holder: 4711,
+        user: "eve".to_owned(),
+        application: "psql".to_owned(),
+        state: "active".to_owned(),
+        open_ms: None,
+    }));
+    agent.beat_with(holding).await;
+    let mut command = program(&server.url);
+    command
+        .args(["watch", &id.to_string()])
+        .stdout(Stdio::piped());
+    let mut watching = command.spawn().unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let line = lines.next_line().await.unwrap().unwrap();
+    for what in [
+        "waits for a slot to be free",
+        "waits for a lock on orders of shard a, held by server process 4711",
+    ] {
+        assert!(line.contains(what), "{what}: {line}");
+    }
+    watching.kill().await.unwrap();
 }

@@ -26,7 +26,7 @@ pub(crate) const COOKIE: &str = "shardwright_session";
 /// Where scripts of a page put what its forms carry.
 const CSRF_HEADER: &str = "x-csrf-token";
 /// Why somebody does something.
-const REASON_HEADER: &str = "x-shardwright-reason";
+pub(crate) const REASON_HEADER: &str = "x-shardwright-reason";
 /// Largest body that is looked into; larger ones are refused.
 const BODY_LIMIT: usize = 48 << 20;
 /// Largest JSON body that is searched for a reason.
@@ -257,7 +257,7 @@ pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: 
         visitor: visitor.clone(),
         from: asked.from.to_string(),
         what: asked.what.clone(),
-        why: said(request.headers(), REASON_HEADER).map(str::to_owned),
+        why: why(request.headers()),
     };
     if let Some(refused) = asked.barred(&visitor) {
         if !asked.reads {
@@ -338,6 +338,12 @@ async fn read(request: &mut Request) -> Result<Fields, Response> {
 fn said<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let value = headers.get(name)?.to_str().ok()?;
     (!value.is_empty()).then_some(value)
+}
+
+/// The reason of an order whose body has no room for one, in any language.
+fn why(headers: &HeaderMap) -> Option<String> {
+    let text = std::str::from_utf8(headers.get(REASON_HEADER)?.as_bytes()).ok()?;
+    (!text.trim().is_empty()).then(|| text.to_owned())
 }
 
 fn bearer(headers: &HeaderMap) -> Option<Secret> {

@@ -31,7 +31,7 @@ mod tokens;
 mod trace;
 mod verify;
 
-pub(crate) use admit::{COOKIE, Door, address, cookie};
+pub(crate) use admit::{COOKIE, Door, REASON_HEADER, address, cookie};
 pub(crate) use error::Refused;
 pub(crate) use error::keyed::UNDER_WAY;
 pub use error::{ApiError, Problem};

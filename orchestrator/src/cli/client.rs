@@ -3,8 +3,9 @@
 //! Of several controllers the first that can be reached is asked; a follower sends on what only the leader answers.
 
 use super::error::CliError;
-use crate::api::{IDEMPOTENCY_HEADER, Problem, UNDER_WAY};
+use crate::api::{IDEMPOTENCY_HEADER, Problem, REASON_HEADER, UNDER_WAY};
 use caller::Caller;
+use reqwest::header::HeaderValue;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -62,6 +63,18 @@ impl Client {
         self.read(self.send(Method::GET, path, |r| r).await?).await
     }
 
+    /// Reads the newest `limit` of a list; whether there are more.
+    pub(super) async fn newest<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        limit: u32,
+    ) -> Result<(Vec<T>, bool), CliError> {
+        let path = format!("{path}?limit={limit}");
+        let answer = self.send(Method::GET, &path, |r| r).await?;
+        let more = answer.headers().contains_key("link");
+        Ok((self.read(answer).await?, more))
+    }
+
     /// Reads text.
     pub(super) async fn text(&self, path: &str) -> Result<String, CliError> {
         let answer = self.send(Method::GET, path, |r| r).await?;
@@ -79,6 +92,26 @@ impl Client {
         body: String,
     ) -> Result<T, CliError> {
         let sent = self.send(Method::POST, path, |r| r.body(body.clone()));
+        self.read(sent.await?).await
+    }
+
+    /// Sends text and why, for an answer; for bodies that have no room for a reason.
+    pub(super) async fn post_because<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: String,
+        reason: Option<&str>,
+    ) -> Result<T, CliError> {
+        let header = reason.map(|text| {
+            HeaderValue::from_bytes(text.as_bytes())
+                .map_err(|_| CliError::Usage("a reason is one line of text".to_owned()))
+        });
+        let header = header.transpose()?;
+        let fill = |request: RequestBuilder| match &header {
+            Some(value) => request.header(REASON_HEADER, value),
+            None => request,
+        };
+        let sent = self.send(Method::POST, path, |r| fill(r).body(body.clone()));
         self.read(sent.await?).await
     }
 

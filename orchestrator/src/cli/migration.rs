@@ -2,9 +2,11 @@
 
 use super::client::Client;
 use super::error::CliError;
+use super::examples;
 use super::order::{GraveOrder, Order};
 use super::output::{Output, or_dash, table};
 use super::{operation, report, set, verify, wait, watch};
+use crate::cli::out::say;
 use crate::controller::Command;
 use crate::controller::operations::OperationState;
 use crate::dual_write;
@@ -18,6 +20,9 @@ use plans::wire::StreamStatus;
 pub(super) enum Verb {
     /// List the operations with their moves, newest first.
     List {
+        /// How many, at most 10000.
+        #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        limit: u32,
         #[command(flatten)]
         output: Output,
     },
@@ -29,10 +34,13 @@ pub(super) enum Verb {
         output: Output,
     },
     /// Follow an operation or a migration until it ends, fails or waits for you.
+    #[command(after_help = examples::WATCH)]
     Watch(watch::Watch),
     /// Wait until an operation or a migration is in a state.
+    #[command(after_help = examples::WAIT)]
     Wait(wait::Wait),
     /// Let the cutover begin; after a roll back, once more.
+    #[command(after_help = examples::APPROVE)]
     Approve(GraveOrder),
     /// Let the agent end the writers that keep the cutover from starting, those that it named.
     ApproveCancel(GraveOrder),
@@ -45,24 +53,33 @@ pub(super) enum Verb {
     /// Try a step again at once.
     Retry(Order),
     /// Take everything back; possible until the flip.
+    #[command(after_help = examples::ABORT)]
     Abort(GraveOrder),
     /// Give the keys back to the source; possible from the flip to `finish`.
+    #[command(after_help = examples::ROLLBACK)]
     Rollback(GraveOrder),
     /// End the hold: the old rows go; after a roll back, the copy.
+    #[command(after_help = examples::FINISH)]
     Finish(GraveOrder),
     /// Set what a migration may take of its shards, while it runs: rate, streams, latency, hours and others.
     Set(set::Set),
     /// Compare both copies again, now; print what the last comparison found; repair the copy.
+    #[command(after_help = examples::VERIFY)]
     Verify(verify::Verify),
     /// Print the evidence of an operation or a migration, or write it to a file.
+    #[command(after_help = examples::REPORT)]
     Report(report::Report),
 }
 
 impl Verb {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         match self {
-            Self::List { output } => {
-                let all: Vec<OperationView> = client.get("/api/v1/operations").await?;
+            Self::List { limit, output } => {
+                let newest = client.newest::<OperationView>("/api/v1/operations", limit);
+                let (all, more) = newest.await?;
+                if more {
+                    say!("there are older ones: --limit shows more");
+                }
                 output.print(&all, |all| operation::list_text(all))
             }
             Self::Show { id, output } => {

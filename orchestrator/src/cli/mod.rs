@@ -12,6 +12,7 @@ mod context;
 mod demo;
 mod doctor;
 mod error;
+mod examples;
 mod files;
 mod follow;
 mod hook;
@@ -86,8 +87,10 @@ enum Command {
     /// Make a plan of a request or of flags, print it, and write it to a file.
     Plan(plan::Plan),
     /// Submit a plan; prints the operation's id.
+    #[command(after_help = examples::APPLY)]
     Apply(plan::Apply),
     /// Everything that stands in the way of moves: on all shards, on one, of a map, or of a request.
+    #[command(after_help = examples::DOCTOR)]
     Doctor(doctor::Doctor),
     /// Tokens of people, applications and agents: create, list, revoke.
     #[command(subcommand)]

@@ -20,7 +20,12 @@ Limits:
   active-sessions  sessions of others that may be active at one time
   lock-waits       sessions of others that may wait for a lock at one time
   commit           how long a commit may take on the source, milliseconds
-The value `off` takes a limit away.";
+The value `off` takes a limit away.
+
+Examples:
+  shardwright set rate m7f3 20MB/s
+  shardwright set hours m7f3 22:00-06:00
+  shardwright set rate m7f3 off --reason CHG-1042";
 
 /// Set a limit of an operation or a migration.
 #[derive(Debug, Args)]

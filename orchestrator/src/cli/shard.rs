@@ -3,6 +3,7 @@
 use super::client::Client;
 use super::consent::{Consent, DryRun};
 use super::error::CliError;
+use super::examples;
 use super::keys::pair;
 use super::output::{Output, Table, or_dash};
 use crate::controller::ShardChange;
@@ -15,6 +16,7 @@ use plans::id::ShardName;
 #[derive(Debug, Subcommand)]
 pub(super) enum Shard {
     /// Register a shard.
+    #[command(after_help = examples::SHARD_ADD)]
     Add(Add),
     /// Change what is said about a shard.
     Set(Set),

@@ -242,7 +242,7 @@ fn current(view: &MigrationView) -> Option<&StepView> {
     view.steps.iter().find(|step| !over(step))
 }
 
-/// State, step, rate, rest and lag on one line.
+/// State, step, rate, rest, lag and everything that it waits for on one line.
 fn headline(view: &MigrationView) -> String {
     let mut parts = vec![format!("{} {}", view.summary.id, view.summary.state)];
     if let Some(step) = current(view) {

@@ -31,6 +31,9 @@ pub(in crate::cli) struct Check {
 pub(in crate::cli) struct Mend {
     /// The request's file; `-` is stdin.
     request: PathBuf,
+    /// Why, for the audit trail.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
     #[command(flatten)]
     consent: Consent,
     #[command(flatten)]
@@ -74,7 +77,9 @@ impl Mend {
             return Ok(0);
         }
         let path = format!("/api/v1/maps/{map}/mend");
-        let outcomes: Vec<MendOutcome> = client.post(&path, json(&request)?).await?;
+        let outcomes: Vec<MendOutcome> = client
+            .post_because(&path, json(&request)?, self.reason.as_deref())
+            .await?;
         self.output
             .print(&outcomes, |outcomes| outcomes_text(outcomes))?;
         let failed = outcomes.iter().any(|outcome| outcome.failure.is_some());

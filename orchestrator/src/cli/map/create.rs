@@ -83,6 +83,9 @@ pub(in crate::cli) struct Assign {
     /// A key of a list map and its shard; may be given several times.
     #[arg(long, value_name = "KEY=SHARD", value_parser = pair, allow_hyphen_values = true)]
     shard_of: Vec<(String, String)>,
+    /// Why, for the audit trail.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
     #[command(flatten)]
     consent: Consent,
     #[command(flatten)]
@@ -139,7 +142,11 @@ impl Assign {
         }
         let path = format!("/api/v1/maps/{}/versions", self.name);
         let made: ShardMap = client
-            .post(&path, json(&MapEdit::Assign { mappings })?)
+            .post_because(
+                &path,
+                json(&MapEdit::Assign { mappings })?,
+                self.reason.as_deref(),
+            )
             .await?;
         self.output.print(&made, text::map)
     }

@@ -1,6 +1,7 @@
 //! The flags of `shardwright plan OPERATION`.
 
 use super::Print;
+use crate::cli::examples;
 use crate::cli::keys::pair;
 use clap::{Args, Subcommand};
 use plans::request::{Ddl, DualWrite, Hold, LongWriters, Measure, Schema};
@@ -9,10 +10,12 @@ use plans::request::{Ddl, DualWrite, Hold, LongWriters, Measure, Schema};
 #[derive(Debug, Subcommand)]
 pub(super) enum Operation {
     /// Divide a shard's keys.
+    #[command(after_help = examples::SPLIT)]
     Split(Split),
     /// Gather the keys of shards on one.
     Merge(Merge),
     /// Give keys, or all keys of a shard, to another shard.
+    #[command(after_help = examples::MOVE)]
     Move(Move),
     /// Give a tenant a shard of its own.
     Isolate(Isolate),
