@@ -46,6 +46,12 @@ test("a migration that copies", async () => {
     return document.querySelector("#tables h2")?.textContent.includes("copy") && bar?.value >= 40;
   });
   await picture("migration");
+  await page.click("#node-copy");
+  await page.locator("#step pre").first().waitFor();
+  await live(page);
+  await picture("step", { height: 760 });
+  await page.click("#close-step");
+  await live(page);
 });
 
 test("a migration that waits for its approval", async () => {
@@ -63,7 +69,9 @@ test("a cutover", async () => {
   await cutOver(page);
   await step(page, "hold", "running");
   await page.locator("#windows h3").waitFor();
-  await picture("cutover", { top: "#stream", height: 620 });
+  await page.goto(`${own}/switch`);
+  await live(page);
+  await picture("cutover");
   await page.goto(`${stage.url}/maps/tenants`);
   await live(page);
   await page.locator("#versions tr", { hasText: id }).waitFor();
