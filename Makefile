@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-ui test-matrix operations screenshots lint fmt demo demo-pgbench torture bench clean
+.PHONY: help setup build package test test-package test-ui test-matrix operations screenshots lint fmt demo demo-pgbench torture bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +13,10 @@ setup: ## install what the tests need; does nothing when complete
 
 build: ## build the programs in release mode
 	cargo build --release --locked --bins
+
+package: ## build the Debian packages in target/debian
+	@scripts/setup package
+	@scripts/package
 
 test: ## set up, then run every check and test as CI does
 	@scripts/setup test
@@ -26,6 +30,10 @@ test-ui: ## install what they need, then run the tests of the dashboard in a bro
 test-matrix: ## split, merge and move between PostgreSQL 15 to 18; writes the table of docs/compatibility.md
 	@scripts/setup matrix
 	@scripts/test-matrix $(ARGS)
+
+test-package: ## install the packages in a small Debian, start the units there, split a shard by the documented commands (as root)
+	@scripts/setup machine
+	@scripts/test-package
 
 operations: ## run every operation on every kind of map, online and offline, under load
 	@scripts/setup test

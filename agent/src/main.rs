@@ -1,12 +1,12 @@
 //! `shardwright-agent`: performs the steps that the controller hands out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent::controller::Controller;
 use agent::worker::Worker;
 use caller::{Caller, Identity};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use service::log::Format;
 use service::notify::Manager;
 use tokio::signal::unix::{SignalKind, signal};
@@ -53,12 +53,19 @@ struct Arguments {
     command: Option<Command>,
 }
 
-/// What an agent starts for itself.
+/// What is started by agents and packages, not by people.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Lets writes go on when synchronous dual-write hangs; agents start it, with its orders in the environment.
     #[command(hide = true)]
     WatchDualWrite,
+    /// Write the man page.
+    #[command(hide = true)]
+    Man {
+        /// The folder for it; it is made where it is missing.
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
 }
 
 /// The state folder that the service manager gives, or that of the user.
@@ -85,14 +92,21 @@ async fn tell(manager: &Manager, worker: &Worker) {
     }
 }
 
+fn write_man(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(Arguments::command(), folder)
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_env("SHARDWRIGHT_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(DEFAULT_LOG));
     let _log = service::log::start("shardwright-agent", filter, arguments.log_format);
-    if let Some(Command::WatchDualWrite) = arguments.command {
-        return agent::dual_write::watch_for_ever().await;
+    match arguments.command {
+        Some(Command::WatchDualWrite) => return agent::dual_write::watch_for_ever().await,
+        Some(Command::Man { out }) => return Ok(write_man(&out)?),
+        None => {}
     }
     let name = arguments.name.unwrap_or_default();
     fail_point::check()?;

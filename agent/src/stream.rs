@@ -11,10 +11,10 @@ mod lane;
 mod recopy;
 mod retained;
 mod run;
+mod seen;
 mod spooled;
 mod visible;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use std::time::Duration;
 use plans::failure::RetryClass;
 use plans::names::Direction;
 use plans::table::MovingTable;
-use plans::wire::{StreamMode, StreamStatus};
+use plans::wire::StreamMode;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +35,8 @@ use crate::pg::lsn::Lsn;
 use crate::pg::replication::{SLOT_GAP, SystemIdentity};
 use crate::pg::shard::Shard;
 use crate::spool::Place;
+
+pub(crate) use seen::Seen;
 
 /// Longest pause between two tries to restart.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -63,20 +65,6 @@ pub(crate) struct StreamSpec {
     pub(crate) log_limit: u64,
     /// Failures in a row before the stream gives up.
     pub(crate) max_attempts: u32,
-}
-
-/// What a stream has seen so far.
-#[derive(Debug, Clone)]
-pub(crate) struct Seen {
-    pub(crate) status: StreamStatus,
-    /// Markers that are applied, with the number of row changes applied before each.
-    pub(crate) markers: HashMap<Uuid, u64>,
-    /// Changes of moving rows applied by this process.
-    pub(crate) applied: u64,
-    /// How far the origin's log is known to reach.
-    pub(crate) written: Lsn,
-    /// Why the destination cannot be reached, while changes are spooled for it.
-    pub(crate) away: Option<String>,
 }
 
 /// What a stream is told from outside, at any time; it outlives a restart.
@@ -142,25 +130,7 @@ impl Drop for Stream {
 impl Stream {
     /// Starts the stream from its durable progress; with `apply` unset changes are only spooled.
     pub(crate) fn start(spec: StreamSpec, record_dirty: bool, apply: bool) -> Self {
-        let status = StreamStatus {
-            direction: spec.direction,
-            mode: Default::default(),
-            spooled_bytes: 0,
-            retained: Default::default(),
-            dual_write: Default::default(),
-            lag_bytes: 0,
-            lag_ms: 0,
-            transactions: 0,
-            changes: 0,
-            failure: None,
-        };
-        let (publish, seen) = watch::channel(Seen {
-            status,
-            markers: HashMap::new(),
-            applied: 0,
-            written: Lsn::ZERO,
-            away: None,
-        });
+        let (publish, seen) = watch::channel(Seen::nothing(spec.direction));
         let (asks, asked) = mpsc::unbounded_channel();
         let orders = Arc::new(Orders {
             record_dirty: AtomicBool::new(record_dirty),

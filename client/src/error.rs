@@ -20,6 +20,18 @@ pub enum RouteError {
         /// The version that was looked at.
         version: MapVersion,
     },
+    /// No controller has said anything for longer than [`crate::Options::max_staleness`].
+    #[error(
+        "map {map} version {version} may be out of date: no controller has answered for {silence:?}"
+    )]
+    Stale {
+        /// The map.
+        map: MapName,
+        /// The version that is known.
+        version: MapVersion,
+        /// For how long nothing was heard.
+        silence: Duration,
+    },
     /// The value is no key of this map: another type, or another number of columns.
     #[error("{key} is no key of map {map}")]
     Key {
@@ -39,6 +51,9 @@ impl RouteError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Unmapped { .. } => "map the key to a shard, or correct the key",
+            Self::Stale { .. } => {
+                "see to the controllers, or allow more with Options::max_staleness"
+            }
             Self::Key { .. } => "give the key in the types of the map's key columns",
         }
     }
@@ -100,6 +115,19 @@ pub enum ClientError {
         #[source]
         source: BoxError,
     },
+    /// A shard did not answer a question to all in the time for retries.
+    #[error("shard {shard}: gave up after {attempts} attempts in {waited:?}")]
+    NoAnswer {
+        /// The shard.
+        shard: ShardName,
+        /// Attempts made.
+        attempts: u32,
+        /// Time spent.
+        waited: Duration,
+        /// The last refusal.
+        #[source]
+        source: BoxError,
+    },
     /// The time for retries is over; the last attempt was rolled back.
     #[error("key {key}: gave up after {attempts} attempts in {waited:?}")]
     GaveUp {
@@ -131,6 +159,7 @@ impl ClientError {
             Self::Connect { .. }
             | Self::Fetch { .. }
             | Self::RolledBack { .. }
+            | Self::NoAnswer { .. }
             | Self::GaveUp { .. } => None,
         }
     }

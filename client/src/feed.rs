@@ -9,6 +9,7 @@ use crate::error::{BoxError, ClientError};
 use crate::retry::Pauses;
 use crate::routes::Routes;
 use crate::sse::Parser;
+use crate::stats::{Stats, count};
 use caller::Caller;
 use futures::StreamExt;
 use plans::id::{MapName, MapVersion};
@@ -41,14 +42,22 @@ struct Source {
     controllers: Controllers,
     name: MapName,
     current: watch::Sender<Arc<Routes>>,
+    /// Without a word for this long the map is read beside the feed.
+    quiet: Duration,
+    begun: Instant,
+    /// When a controller last said something, milliseconds after `begun`.
+    heard: AtomicU64,
     refreshes: AtomicU64,
+    reconnects: AtomicU64,
 }
 
 impl Feed {
+    /// Reads the map and follows it; with `max_staleness` a controller is heard of at least twice in that time.
     pub(crate) async fn open(
         caller: Caller,
         controllers: Controllers,
         name: &MapName,
+        max_staleness: Option<Duration>,
     ) -> Result<Self, ClientError> {
         let first = read(&caller, &controllers)
             .await
@@ -62,7 +71,11 @@ impl Feed {
             controllers,
             name: name.clone(),
             current: watch::Sender::new(Arc::new(first)),
+            quiet: max_staleness.map_or(SILENCE, |limit| (limit / 2).clamp(READ_EVERY, SILENCE)),
+            begun: Instant::now(),
+            heard: AtomicU64::new(0),
             refreshes: AtomicU64::new(0),
+            reconnects: AtomicU64::new(0),
         });
         let task = tokio::spawn(follow(Arc::clone(&source)));
         Ok(Self {
@@ -77,9 +90,21 @@ impl Feed {
         Arc::clone(&self.source.current.borrow())
     }
 
-    /// Newer versions taken over so far.
-    pub(crate) fn refreshes(&self) -> u64 {
-        self.source.refreshes.load(Relaxed)
+    /// For how long no controller has said anything.
+    pub(crate) fn silence(&self) -> Duration {
+        let heard = Duration::from_millis(self.source.heard.load(Relaxed));
+        self.source.begun.elapsed().saturating_sub(heard)
+    }
+
+    /// What the feed knows of [`Stats`].
+    pub(crate) fn stats(&self) -> Stats {
+        Stats {
+            refreshes: self.source.refreshes.load(Relaxed),
+            reconnects: self.source.reconnects.load(Relaxed),
+            version: self.current().map().version,
+            silence: self.silence(),
+            ..Stats::default()
+        }
     }
 
     /// Returns as soon as the cache holds a version above `seen`, at the latest after `pause`.
@@ -115,8 +140,14 @@ impl Drop for Feed {
 impl Source {
     async fn read(&self) -> Result<(), BoxError> {
         let routes = read(&self.caller, &self.controllers).await?;
+        self.hear();
         self.offer(routes);
         Ok(())
+    }
+
+    fn hear(&self) {
+        let heard = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.heard.fetch_max(heard, Relaxed);
     }
 
     /// Takes a map over if it is newer. A lower version of another incarnation is a store that was set back.
@@ -130,7 +161,7 @@ impl Source {
             if newer {
                 tracing::debug!(map = %self.name, version = %map.version, "map replaced");
                 *current = Arc::new(routes);
-                self.refreshes.fetch_add(1, Relaxed);
+                count(&self.refreshes);
             }
             newer
         });
@@ -146,7 +177,18 @@ impl Source {
         self.read().await?;
         let mut stream = response.bytes_stream();
         let mut parser = Parser::default();
-        while let Some(portion) = tokio::time::timeout(SILENCE, stream.next()).await? {
+        let mut portion_at = Instant::now();
+        loop {
+            let Ok(next) = tokio::time::timeout(self.quiet, stream.next()).await else {
+                if portion_at.elapsed() >= SILENCE {
+                    return Err("the feed is silent".into());
+                }
+                self.read().await?;
+                continue;
+            };
+            let Some(portion) = next else { return Ok(()) };
+            portion_at = Instant::now();
+            self.hear();
             for event in parser.push(&portion?) {
                 if event.name == "map" {
                     let map: ShardMap = serde_json::from_str(&event.data)?;
@@ -154,7 +196,6 @@ impl Source {
                 }
             }
         }
-        Ok(())
     }
 }
 
@@ -170,6 +211,7 @@ async fn follow(source: Arc<Source>) {
             }
         }
         tokio::time::sleep(pauses.next()).await;
+        count(&source.reconnects);
     }
 }
 

@@ -1,44 +1,82 @@
 //! The application's entry: routing by key, and transactions that survive a cutover.
 
 use crate::access::ShardAccess;
+use crate::attempt::Fault;
 use crate::controllers::Controllers;
 use crate::error::{BoxError, ClientError, RouteError};
 use crate::feed::Feed;
 use crate::into_key::IntoKey;
 use crate::load::Load;
 use crate::options::{Options, TransactionOptions};
-use crate::pool::{Loan, PoolError, Pools};
-use crate::retry::{Pauses, Remedy, refused_at_commit, remedy, remedy_of, remedy_of_connect};
+use crate::pool::Pools;
+use crate::retry::{Pauses, Remedy};
+use crate::routes::Routes;
 use crate::stats::{Counters, Stats, count};
 use crate::transaction::Transaction;
 use caller::Caller;
 use futures::future::BoxFuture;
 use plans::id::{MapName, ShardName};
+use plans::key::Key;
 use plans::shard_map::ShardMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-const IN_FAILED_TRANSACTION: &str = "25P02";
-
 /// A shard map, cached and followed. Clones share everything.
+///
+/// ```no_run
+/// use client::{Dsn, Map, ShardAccess, TransactionOptions};
+/// use futures::FutureExt;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let access = ShardAccess::new(|shard| {
+///     Dsn::parse(&format!("host={shard}.db.internal dbname=shop user=app password=${{env:APP_PASSWORD}}")).ok()
+/// });
+/// let map = Map::connect("http://c1:7432,http://c2:7432", &"tenants".into(), access).await?;
+/// let tenant = 4711_i64;
+/// let placed = map
+///     .with_shard(tenant, TransactionOptions::default(), move |tx| {
+///         async move {
+///             let sql = "insert into orders (tenant_id, id) values ($1, 1)";
+///             tx.execute(sql, &[&tenant]).await
+///         }
+///         .boxed()
+///     })
+///     .await?;
+/// assert_eq!(placed, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Map {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
-struct Inner {
-    feed: Feed,
-    pools: Pools,
-    options: Options,
-    counters: Counters,
+pub(crate) struct Inner {
+    pub(crate) feed: Feed,
+    pub(crate) pools: Pools,
+    pub(crate) options: Options,
+    pub(crate) counters: Counters,
     load: Option<Load>,
 }
 
-/// How an attempt ended without a commit.
-enum Fault {
-    Retry { remedy: Remedy, source: BoxError },
-    Final(ClientError),
+impl Inner {
+    /// The cached map, unless it is older than the application wants.
+    pub(crate) fn fresh(&self) -> Result<Arc<Routes>, RouteError> {
+        let routes = self.feed.current();
+        let Some(limit) = self.options.max_staleness else {
+            return Ok(routes);
+        };
+        let silence = self.feed.silence();
+        if silence <= limit {
+            return Ok(routes);
+        }
+        Err(RouteError::Stale {
+            map: routes.map().name.clone(),
+            version: routes.map().version,
+            silence,
+        })
+    }
 }
 
 impl Map {
@@ -46,6 +84,23 @@ impl Map {
     ///
     /// `controller` is a URL, or several with commas between them: the next one is asked when one fails.
     /// From then on all may be away: the cache answers.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), client::ClientError> {
+    /// use client::{Dsn, Map, ShardAccess, ShardName};
+    /// use std::collections::HashMap;
+    ///
+    /// let dsn = |text| Dsn::parse(text).expect("a connection string");
+    /// let shards: HashMap<ShardName, Dsn> = [
+    ///     ("a".into(), dsn("host=10.0.0.1 dbname=shop user=app password=${env:APP_PASSWORD}")),
+    ///     ("b".into(), dsn("service=shop-b")),
+    /// ]
+    /// .into();
+    /// let map = Map::connect("http://127.0.0.1:7432", &"tenants".into(), ShardAccess::fixed(shards)).await?;
+    /// println!("version {}", map.current().version);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`ClientError::Fetch`] if the map cannot be read now.
@@ -75,7 +130,13 @@ impl Map {
             source: error.into(),
         })?;
         let inner = Inner {
-            feed: Feed::open(caller.clone(), controllers.clone(), name).await?,
+            feed: Feed::open(
+                caller.clone(),
+                controllers.clone(),
+                name,
+                options.max_staleness,
+            )
+            .await?,
             load: options
                 .report_load
                 .map(|every| Load::start(caller, controllers, every)),
@@ -94,24 +155,54 @@ impl Map {
         Arc::clone(self.inner.feed.current().map())
     }
 
+    /// The cached map with its index, for many lookups under one version; they are not counted.
+    #[must_use]
+    pub fn routes(&self) -> Arc<Routes> {
+        self.inner.feed.current()
+    }
+
     /// The shard that has `key`, from the cache.
     ///
+    /// ```no_run
+    /// # fn example(map: &client::Map) -> Result<(), client::RouteError> {
+    /// let shard = map.shard_for(4711)?;
+    /// println!("tenant 4711 is on {shard}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// [`RouteError`] for an unmapped key, and for a value that is no key of this map.
+    /// [`RouteError`] for an unmapped key, for a value that is no key of this map, and for a map that is too old
+    /// ([`Options::max_staleness`]).
     pub fn shard_for(&self, key: impl IntoKey) -> Result<ShardName, RouteError> {
-        let routes = self.inner.feed.current();
-        let key = routes.accept(&key.into_key())?;
-        let shard = routes.shard_of(&key)?.clone();
-        if let Some(load) = &self.inner.load {
-            load.count(&key);
-        }
+        let (_, shard) = self.counted(&key.into_key())?;
         Ok(shard)
+    }
+
+    /// The key as one of the map, and its shard; counted.
+    fn counted(&self, key: &Key) -> Result<(Key, ShardName), RouteError> {
+        let counters = &self.inner.counters;
+        count(&counters.lookups);
+        let found = self.inner.fresh().and_then(|routes| {
+            let key = routes.accept(key)?;
+            let shard = routes.shard_of(&key)?.clone();
+            Ok((key, shard))
+        });
+        match &found {
+            Ok((key, _)) => {
+                if let Some(load) = &self.inner.load {
+                    load.count(key);
+                }
+            }
+            Err(_) => count(&counters.lookups_refused),
+        }
+        found
     }
 
     /// What the library had to do so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.inner.counters.read(self.inner.feed.refreshes())
+        self.inner.counters.read(self.inner.feed.stats())
     }
 
     /// Runs `work` in a transaction on the shard that has `key`, and commits.
@@ -119,6 +210,32 @@ impl Map {
     /// `work` runs again from its start, on the shard of the newest map, when the shard refuses the key,
     /// when transactions met, and when the connection is lost before the commit was sent:
     /// nothing that it does outside the database may depend on running once.
+    ///
+    /// ```no_run
+    /// # async fn example(map: client::Map) -> Result<(), client::ClientError> {
+    /// use client::{BoxError, Isolation, TransactionOptions};
+    /// use futures::FutureExt;
+    ///
+    /// let (tenant, cents) = (4711_i64, 250_i64);
+    /// let options = TransactionOptions {
+    ///     isolation: Isolation::RepeatableRead,
+    ///     ..TransactionOptions::default()
+    /// };
+    /// let left: i64 = map
+    ///     .with_shard(tenant, options, move |tx| {
+    ///         async move {
+    ///             let sql = "update accounts set cents = cents - $2 where tenant_id = $1 returning cents";
+    ///             let rows = tx.query(sql, &[&tenant, &cents]).await?;
+    ///             let row = rows.first().ok_or("there is no such account")?;
+    ///             Ok::<_, BoxError>(row.get(0))
+    ///         }
+    ///         .boxed()
+    ///     })
+    ///     .await?;
+    /// println!("{left} cents are left");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`ClientError::CommitUnknown`] when the connection is lost during the commit; every other
@@ -133,17 +250,14 @@ impl Map {
         E: Into<BoxError>,
         F: for<'t> FnMut(&'t Transaction) -> BoxFuture<'t, Result<T, E>>,
     {
-        let key = self.inner.feed.current().accept(&key.into_key())?;
-        if let Some(load) = &self.inner.load {
-            load.count(&key);
-        }
+        let (key, _) = self.counted(&key.into_key())?;
         let begun = Instant::now();
         let settings = &self.inner.options;
         let mut pauses = Pauses::new(settings.first_pause, settings.longest_pause);
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let routes = self.inner.feed.current();
+            let routes = self.inner.fresh()?;
             let shard = routes.shard_of(&key)?.clone();
             let (remedy, source) = match self.attempt(shard, options, &mut work).await {
                 Ok(done) => return Ok(done),
@@ -170,76 +284,6 @@ impl Map {
                 .feed
                 .newer_than(routes.map().version, pause)
                 .await;
-        }
-    }
-
-    async fn attempt<T, E, F>(
-        &self,
-        shard: ShardName,
-        options: TransactionOptions,
-        work: &mut F,
-    ) -> Result<T, Fault>
-    where
-        E: Into<BoxError>,
-        F: for<'t> FnMut(&'t Transaction) -> BoxFuture<'t, Result<T, E>>,
-    {
-        let transaction = self.begin(shard.clone(), options).await?;
-        match work(&transaction).await {
-            Ok(done) => self.commit(transaction, shard).await.map(|()| done),
-            Err(error) => {
-                let source: BoxError = error.into();
-                let remedy = remedy(&source);
-                transaction.rollback().await;
-                Err(fault(remedy, source, shard))
-            }
-        }
-    }
-
-    async fn begin(
-        &self,
-        shard: ShardName,
-        options: TransactionOptions,
-    ) -> Result<Transaction, Fault> {
-        let pool = self.inner.pools.of(&shard).map_err(Fault::Final)?;
-        let object = match pool.get().await {
-            Ok(object) => object,
-            Err(PoolError::Backend(error)) => {
-                return Err(fault(remedy_of_connect(&error), error.into(), shard));
-            }
-            Err(error) => {
-                let source = error.into();
-                return Err(Fault::Final(ClientError::Connect { shard, source }));
-            }
-        };
-        Transaction::begin(shard.clone(), Loan::new(object), options)
-            .await
-            .map_err(|error| fault(remedy_of(&error), error.into(), shard))
-    }
-
-    async fn commit(&self, transaction: Transaction, shard: ShardName) -> Result<(), Fault> {
-        let Err(error) = transaction.commit().await else {
-            return Ok(());
-        };
-        if !refused_at_commit(&error) {
-            count(&self.inner.counters.commits_unknown);
-            let source = error.into();
-            return Err(Fault::Final(ClientError::CommitUnknown { shard, source }));
-        }
-        if error
-            .code()
-            .is_some_and(|code| code.code() == IN_FAILED_TRANSACTION)
-        {
-            return Err(Fault::Final(ClientError::FailedStatementIgnored { shard }));
-        }
-        Err(fault(remedy_of(&error), error.into(), shard))
-    }
-}
-
-fn fault(remedy: Remedy, source: BoxError, shard: ShardName) -> Fault {
-    match remedy {
-        Remedy::None => Fault::Final(ClientError::RolledBack { shard, source }),
-        Remedy::Again | Remedy::RefreshNotOwner | Remedy::RefreshNotOpen => {
-            Fault::Retry { remedy, source }
         }
     }
 }

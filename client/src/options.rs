@@ -4,6 +4,18 @@ pub use caller::Identity;
 use std::time::Duration;
 
 /// Settings of the library.
+///
+/// ```
+/// use client::Options;
+/// use std::time::Duration;
+///
+/// let options = Options {
+///     connections: 8,
+///     max_staleness: Some(Duration::from_secs(60)),
+///     ..Options::default()
+/// };
+/// # assert_eq!(options.connections, 8);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Connections per shard.
@@ -16,6 +28,10 @@ pub struct Options {
     pub longest_pause: Duration,
     /// Tells the controller this often which keys were used most, as far as it wants to know; none: never.
     pub report_load: Option<Duration>,
+    /// Lookups fail with [`crate::RouteError::Stale`] once no controller has said anything for longer than this; none:
+    /// they go on for ever with the map that is known, which a shard's guard makes safe for writes. Below half a second it
+    /// may be exceeded while a controller is there.
+    pub max_staleness: Option<Duration>,
     /// The token for the controllers and whom to trust about them; by default as the environment says.
     pub identity: Identity,
 }
@@ -28,6 +44,7 @@ impl Default for Options {
             first_pause: Duration::from_millis(5),
             longest_pause: Duration::from_millis(250),
             report_load: None,
+            max_staleness: None,
             identity: Identity::from_environment(),
         }
     }

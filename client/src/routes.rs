@@ -1,9 +1,12 @@
-//! One version of the map with an index from keys to mappings, built when the version arrives.
+//! One version of the map with an index from keys to shards, built when the version arrives.
 //!
-//! Ranges are found by binary search in the map itself, virtual shards in a table with one entry for each,
-//! listed keys in a hash table. Absent: any answer for a key that has no mapping but an error.
+//! Ranges are cuts in key order, virtual shards a table with one entry for each, listed keys a hash table. Keys that are
+//! numbers are kept as such, in order: a lookup among a million then touches few lines of memory.
+//! Absent: any answer for a key that has no mapping but an error.
 
 use crate::error::RouteError;
+use crate::into_key::IntoKey;
+use crate::sorted::{Cuts, Owner, Sorted};
 use plans::id::ShardName;
 use plans::key::{Key, accept};
 use plans::key_set::{KeySet, bucket_of};
@@ -14,43 +17,71 @@ use std::sync::Arc;
 /// Maps with more virtual shards are searched: their table would be larger than it is worth.
 const LARGEST_TABLE: u32 = 1 << 16;
 
-/// A map, checked, with its index.
+/// One version of a map, ready for lookups: as [`crate::Map`] has it, or of a map that came another way.
+///
+/// ```
+/// use client::{Routes, ShardMap};
+///
+/// let map: ShardMap = serde_json::from_str(
+///     r#"{"name": "tenants", "strategy": "range", "key": ["bigint"], "version": 3, "incarnation": "x",
+///         "mappings": [{"keys": {"range": [{"to": 501}]}, "shard": "a"},
+///                      {"keys": {"range": [{"from": 501}]}, "shard": "b"}]}"#,
+/// )?;
+/// let routes = Routes::new(map)?;
+/// assert_eq!(routes.shard_for(500)?.as_str(), "a");
+/// assert_eq!(routes.shard_for(501)?.as_str(), "b");
+/// assert!(routes.shard_for("acme").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
-pub(crate) struct Routes {
+pub struct Routes {
     map: Arc<ShardMap>,
+    /// Each owner once.
+    shards: Vec<ShardName>,
     index: Index,
 }
 
-/// Where keys are found, as positions among the map's mappings.
+/// Where keys are found.
 #[derive(Debug)]
 enum Index {
-    /// In the mappings themselves, which are in key order.
-    Order,
+    Keys(Cuts<Key>),
+    Numbers(Cuts<i64>),
     /// By virtual shard.
-    Buckets(Vec<Option<usize>>),
-    /// By key.
-    Keys(HashMap<Key, usize>),
+    Buckets(Vec<Option<Owner>>),
+    /// By ranges of virtual shards.
+    ManyBuckets(Cuts<u32>),
+    ListedKeys(HashMap<Key, Owner>),
+    ListedNumbers(Sorted<i64, Owner>),
 }
 
 impl Routes {
-    /// Checks the map and builds its index. `O(keys of a list map)`.
-    pub(crate) fn new(map: ShardMap) -> Result<Self, MapError> {
+    /// Checks the map and builds its index. `O(mappings)`, on a list map `O(keys)`.
+    ///
+    /// # Errors
+    /// [`MapError`] for a map whose mappings overlap, or are none of its kind.
+    pub fn new(map: ShardMap) -> Result<Self, MapError> {
         let map = map.validated()?;
-        let index = match map.strategy {
-            Strategy::Range => Index::Order,
-            Strategy::Hash if map.buckets > LARGEST_TABLE => Index::Order,
-            Strategy::Hash => Index::Buckets(by_bucket(&map)),
-            Strategy::List => Index::Keys(by_key(&map)),
-        };
+        let shards = map.shards();
+        let index = Index::of(&map, &shards);
         Ok(Self {
             map: Arc::new(map),
+            shards,
             index,
         })
     }
 
     /// The map itself.
-    pub(crate) fn map(&self) -> &Arc<ShardMap> {
+    #[must_use]
+    pub fn map(&self) -> &Arc<ShardMap> {
         &self.map
+    }
+
+    /// The shard that has `key`.
+    ///
+    /// # Errors
+    /// [`RouteError`] for an unmapped key, and for a value that is no key of this map.
+    pub fn shard_for(&self, key: impl IntoKey) -> Result<&ShardName, RouteError> {
+        self.shard_of(&self.accept(&key.into_key())?)
     }
 
     /// `key` as a key of this map.
@@ -64,19 +95,19 @@ impl Routes {
 
     /// The owner of a key that [`Routes::accept`] has let pass.
     pub(crate) fn shard_of(&self, key: &Key) -> Result<&ShardName, RouteError> {
-        let mapping = match &self.index {
-            Index::Order => self.map.locate(key),
+        let owner = match &self.index {
+            Index::Keys(cuts) => cuts.owner(key),
+            Index::Numbers(cuts) => number(key).and_then(|number| cuts.owner(&number)),
             Index::Buckets(table) => {
                 let bucket = usize::try_from(bucket_of(key, self.map.buckets)).ok();
-                let position = bucket.and_then(|bucket| *table.get(bucket)?);
-                position.and_then(|position| self.map.mappings.get(position))
+                bucket.and_then(|bucket| *table.get(bucket)?)
             }
-            Index::Keys(table) => table
-                .get(key)
-                .and_then(|position| self.map.mappings.get(*position)),
+            Index::ManyBuckets(cuts) => cuts.owner(&bucket_of(key, self.map.buckets)),
+            Index::ListedKeys(table) => table.get(key).copied(),
+            Index::ListedNumbers(sorted) => number(key).and_then(|n| sorted.get(&n).copied()),
         };
-        mapping
-            .map(|mapping| &mapping.shard)
+        owner
+            .and_then(|owner| self.shards.get(usize::try_from(owner.get() - 1).ok()?))
             .ok_or_else(|| RouteError::Unmapped {
                 key: key.clone(),
                 map: self.map.name.clone(),
@@ -85,27 +116,99 @@ impl Routes {
     }
 }
 
-fn by_bucket(map: &ShardMap) -> Vec<Option<usize>> {
-    let place = |bucket| usize::try_from(bucket).unwrap_or(usize::MAX);
-    let mut table = vec![None; place(map.buckets)];
-    for (position, mapping) in map.mappings.iter().enumerate() {
-        let KeySet::Hash(buckets) = &mapping.keys else {
-            continue;
+impl Index {
+    fn of(map: &ShardMap, shards: &[ShardName]) -> Self {
+        let owner = |shard: &ShardName| {
+            let place = shards.binary_search(shard).unwrap_or(usize::MAX);
+            let number = u32::try_from(place).unwrap_or(u32::MAX);
+            Owner::MIN.saturating_add(number)
         };
-        for range in &buckets.ranges {
-            if let Some(entries) = table.get_mut(place(range.from)..place(range.to)) {
-                entries.fill(Some(position));
+        let mappings = || map.mappings.iter().map(|m| (&m.keys, owner(&m.shard)));
+        let is_number = matches!(map.key.as_slice(), [only] if number(&only.least()).is_some());
+        match map.strategy {
+            Strategy::Range if is_number => {
+                let end = |key: Option<Key>| key.as_ref().and_then(number);
+                Self::Numbers(Cuts::new(
+                    ranges(mappings()).map(|(from, to, owner)| (end(from), end(to), owner)),
+                ))
+            }
+            Strategy::Range => Self::Keys(Cuts::new(ranges(mappings()))),
+            Strategy::Hash => {
+                let pieces = buckets(mappings());
+                match map.buckets > LARGEST_TABLE {
+                    true => Self::ManyBuckets(Cuts::new(
+                        pieces.map(|(from, to, owner)| (Some(from), Some(to), owner)),
+                    )),
+                    false => Self::Buckets(table(map.buckets, pieces)),
+                }
+            }
+            Strategy::List if is_number => {
+                let listed = listed(mappings());
+                let numbers = listed.filter_map(|(key, owner)| Some((number(key)?, owner)));
+                Self::ListedNumbers(Sorted::new(numbers.collect()))
+            }
+            Strategy::List => {
+                Self::ListedKeys(listed(mappings()).map(|(k, o)| (k.clone(), o)).collect())
             }
         }
     }
-    table
 }
 
-fn by_key(map: &ShardMap) -> HashMap<Key, usize> {
-    let mut table = HashMap::new();
-    for (position, mapping) in map.mappings.iter().enumerate() {
-        if let KeySet::List(keys) = &mapping.keys {
-            table.extend(keys.iter().map(|key| (key.clone(), position)));
+/// The value of a key that is a number, in the order of keys of its type.
+fn number(key: &Key) -> Option<i64> {
+    match key {
+        Key::Int(value) | Key::Timestamp(value) => Some(*value),
+        Key::Date(days) => Some((*days).into()),
+        Key::Text(_) | Key::Uuid(_) | Key::Bytes(_) | Key::Row(_) => None,
+    }
+}
+
+fn ranges<'a>(
+    mappings: impl Iterator<Item = (&'a KeySet, Owner)>,
+) -> impl Iterator<Item = (Option<Key>, Option<Key>, Owner)> {
+    mappings.flat_map(|(keys, owner)| {
+        let ranges = match keys {
+            KeySet::Range(ranges) => ranges.as_slice(),
+            KeySet::Hash(_) | KeySet::List(_) => &[],
+        };
+        ranges
+            .iter()
+            .map(move |r| (r.from.clone(), r.to.clone(), owner))
+    })
+}
+
+fn buckets<'a>(
+    mappings: impl Iterator<Item = (&'a KeySet, Owner)>,
+) -> impl Iterator<Item = (u32, u32, Owner)> {
+    mappings.flat_map(|(keys, owner)| {
+        let ranges = match keys {
+            KeySet::Hash(buckets) => buckets.ranges.as_slice(),
+            KeySet::Range(_) | KeySet::List(_) => &[],
+        };
+        ranges
+            .iter()
+            .map(move |range| (range.from, range.to, owner))
+    })
+}
+
+fn listed<'a>(
+    mappings: impl Iterator<Item = (&'a KeySet, Owner)>,
+) -> impl Iterator<Item = (&'a Key, Owner)> {
+    mappings.flat_map(|(keys, owner)| {
+        let keys = match keys {
+            KeySet::List(keys) => Some(keys),
+            KeySet::Range(_) | KeySet::Hash(_) => None,
+        };
+        keys.into_iter().flatten().map(move |key| (key, owner))
+    })
+}
+
+fn table(of: u32, pieces: impl Iterator<Item = (u32, u32, Owner)>) -> Vec<Option<Owner>> {
+    let place = |bucket| usize::try_from(bucket).unwrap_or(usize::MAX);
+    let mut table = vec![None; place(of)];
+    for (from, to, owner) in pieces {
+        if let Some(entries) = table.get_mut(place(from)..place(to)) {
+            entries.fill(Some(owner));
         }
     }
     table

@@ -1,6 +1,5 @@
 //! A transaction that the library began and will commit; the closure works inside it.
 
-use crate::options::TransactionOptions;
 use crate::pool::Loan;
 use plans::id::ShardName;
 use tokio_postgres::types::ToSql;
@@ -16,12 +15,9 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(crate) async fn begin(
-        shard: ShardName,
-        loan: Loan,
-        options: TransactionOptions,
-    ) -> Result<Self, Error> {
-        loan.batch_execute(&options.begin()).await?;
+    /// Begins by the statements `begin`.
+    pub(crate) async fn begin(shard: ShardName, loan: Loan, begin: &str) -> Result<Self, Error> {
+        loan.batch_execute(begin).await?;
         Ok(Self { shard, loan })
     }
 

@@ -69,6 +69,18 @@ impl Dsn {
         resolved::named(&host, &port, dbname.as_deref().unwrap_or(""))
     }
 
+    /// Host, port and database, where the string itself says them without references; for routers and poolers.
+    #[must_use]
+    pub fn place(&self) -> Option<(String, String, String)> {
+        let said = |key| self.words.get(key).and_then(Template::literal);
+        let host = said("host").or_else(|| said("hostaddr"))?;
+        let port = match self.words.get("port") {
+            Some(port) => port.literal()?,
+            None => "5432".to_owned(),
+        };
+        Some((host, port, said("dbname").or_else(|| said("user"))?))
+    }
+
     /// Reads the references, and fills what the string leaves open from this process: the service
     /// file, then the `PG*` variables; the password of a host last from the password file.
     ///

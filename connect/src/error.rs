@@ -41,7 +41,7 @@ pub enum DsnError {
     /// A `${` without its `}`.
     #[error("connection string has a reference that is not closed")]
     OpenReference,
-    /// A `${...}` that is neither `env` nor `file`.
+    /// A `${...}` that is none of `env`, `file` and `credential`.
     #[error("connection string has a reference of an unknown kind")]
     UnknownReference,
 }
@@ -56,9 +56,9 @@ impl DsnError {
             Self::UnknownParameter { .. } => {
                 Some("docs/connections.md has every parameter; take this one out")
             }
-            Self::OpenReference | Self::UnknownReference => {
-                Some("write ${env:NAME} or ${file:PATH}; in a URI, write a literal $ as %24")
-            }
+            Self::OpenReference | Self::UnknownReference => Some(
+                "write ${env:NAME}, ${file:PATH} or ${credential:NAME}; in a URI, write a literal $ as %24",
+            ),
             Self::Missing { .. } => Some(
                 "name it in the connection string, in its service, or in the PG* variable of the process that connects",
             ),
@@ -225,7 +225,7 @@ impl ConnectError {
                 ..
             } => Some("chmod 600 the password file"),
             Self::NoPassword { .. } => Some(
-                "give password=${env:NAME} or ${file:PATH}, or a line in the password file of the process that connects",
+                "give password=${env:NAME}, ${file:PATH} or ${credential:NAME}, or a line in the password file of the process that connects",
             ),
             Self::Target { .. } => Some(
                 "name every server that may be it in host, or choose another target_session_attrs",

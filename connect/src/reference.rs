@@ -1,4 +1,5 @@
-//! Values that may name a secret instead of holding it: `${env:NAME}` and `${file:PATH}`.
+//! Values that may name a secret instead of holding it: `${env:NAME}`, `${file:PATH}` and
+//! `${credential:NAME}`, a file in the folder that the service manager made for this process's secrets.
 //!
 //! A reference is kept as written and read only when a connection is opened, by whoever opens it.
 
@@ -6,6 +7,9 @@ use std::fmt;
 use std::io;
 
 use crate::DsnError;
+
+/// The variable that names the folder of this process's secrets.
+const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 
 /// Why a reference could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +44,7 @@ enum Part {
     Text(String),
     Env(String),
     File(String),
+    Credential(String),
 }
 
 impl Template {
@@ -71,7 +76,7 @@ impl Template {
             .iter()
             .map(|part| match part {
                 Part::Text(text) => Some(text.as_str()),
-                Part::Env(_) | Part::File(_) => None,
+                Part::Env(_) | Part::File(_) | Part::Credential(_) => None,
             })
             .collect()
     }
@@ -84,6 +89,10 @@ impl Template {
                 Part::Text(text) => value.push_str(text),
                 Part::Env(name) => value.push_str(&read_env(key, name)?),
                 Part::File(path) => value.push_str(&read_file(key, path)?),
+                Part::Credential(name) => {
+                    let folder = read_env(key, CREDENTIALS)?;
+                    value.push_str(&read_file(key, &format!("{folder}/{name}"))?);
+                }
             }
         }
         Ok(value)
@@ -97,6 +106,7 @@ impl fmt::Display for Template {
             Part::Text(text) => f.write_str(text),
             Part::Env(name) => write!(f, "${{env:{name}}}"),
             Part::File(path) => write!(f, "${{file:{path}}}"),
+            Part::Credential(name) => write!(f, "${{credential:{name}}}"),
         })
     }
 }
@@ -111,6 +121,9 @@ fn reference(inside: &str) -> Result<Part, DsnError> {
     match inside.split_once(':') {
         Some(("env", name)) if !name.is_empty() => Ok(Part::Env(name.to_owned())),
         Some(("file", path)) if !path.is_empty() => Ok(Part::File(path.to_owned())),
+        Some(("credential", name)) if !name.is_empty() && !name.contains('/') => {
+            Ok(Part::Credential(name.to_owned()))
+        }
         // What stands inside may be a piece of a password, so it is not repeated.
         _ => Err(DsnError::UnknownReference),
     }

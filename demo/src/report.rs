@@ -73,6 +73,9 @@ pub struct Report {
     /// The same for the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_window_ms: Option<Window>,
+    /// Writes that the guards counted as refused in the write stops of the moves, the ways back left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes_refused: Option<i64>,
     /// The checker's verdict.
     pub ledger: Checked,
     /// The migration's own comparison.
@@ -184,6 +187,7 @@ impl Report {
             copy_seconds: 0.0,
             window_ms: Window::default(),
             rollback_window_ms: None,
+            writes_refused: None,
             ledger: Checked::default(),
             verify: Compared::default(),
             map_version: Versions::default(),
@@ -214,6 +218,11 @@ impl Report {
         self.copy_seconds = 0.0;
         self.verify = Compared::default();
         self.window_ms = Window::default();
+        self.writes_refused = moves
+            .iter()
+            .filter_map(|m| m.output::<CutOver>(StepKind::Cutover))
+            .filter_map(|cut| cut.refused)
+            .reduce(|one, other| one + other);
         for (migration, moved) in moves.iter().zip(&mut self.moves) {
             moved.state = migration.state.to_string();
             if let Some(copied) = migration.output::<Copied>(StepKind::Copy) {

@@ -1,11 +1,10 @@
 //! The program `shardwright`: the command line, and by `serve` the controller.
 
-use clap::Parser;
 use orchestrator::cli::{Cli, USAGE};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read() {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { USAGE } else { 0 };
@@ -24,10 +23,7 @@ fn main() -> ExitCode {
     match runtime.block_on(cli.run()) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("error: {error}");
-            if let Some(hint) = error.hint() {
-                eprintln!("hint: {hint}");
-            }
+            error.tell();
             ExitCode::from(error.exit_code())
         }
     }

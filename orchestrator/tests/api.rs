@@ -284,10 +284,11 @@ async fn cleanup_records_are_kept() {
 
 /// Followers send agents and people there.
 #[tokio::test]
-async fn a_controller_answers_at_the_address_that_it_advertises() {
+async fn a_controller_answers_at_the_addresses_that_it_was_told() {
     let server = Server::start().await;
     let store = std::sync::Arc::new(server.database.store().await);
     let controller = orchestrator::controller::Controller::new(store, quick());
+    controller.also_at(vec!["https://shards.example".to_owned()]);
     controller.advertise("https://ctl-a.example:7432/");
     let any = "127.0.0.1:0".parse().unwrap();
     let listener = orchestrator::api::listen(any, Rule::Open).await.unwrap();
@@ -301,6 +302,9 @@ async fn a_controller_answers_at_the_address_that_it_advertises() {
     let ours = "ctl-a.example:7432";
     assert_eq!(status(ours, "https://ctl-a.example:7432").await, 404);
     assert_eq!(status(ours, "https://evil.example").await, 403);
+    let balanced = "shards.example";
+    assert_eq!(status(balanced, "https://shards.example").await, 404);
+    assert_eq!(status(balanced, "http://shards.example").await, 403);
     assert_eq!(
         status("evil.example:7432", "https://evil.example:7432").await,
         403

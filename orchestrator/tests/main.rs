@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 mod access;
+mod adopt;
 mod api;
 mod attempts;
 mod command_line;
@@ -27,5 +28,6 @@ mod service;
 mod sql_views;
 mod store_contract;
 mod store_tls;
+mod top;
 mod verify;
 mod ways;

@@ -33,7 +33,8 @@ async fn finished(server: &Server) -> String {
     let cutover = agent.take("cutover").await;
     agent.flip(&cutover, Direction::Forward).await;
     let window = json!({"total": 12.5, "wait_out": 1, "drain": 2, "check": 3, "seal": 4, "flip": 1, "open": 1.5});
-    let cut = json!({"attempt": 1, "map_version": 2, "window": window, "dirty_keys": 5});
+    let cut =
+        json!({"attempt": 1, "map_version": 2, "window": window, "dirty_keys": 5, "refused": 4321});
     agent.report(&cutover, Outcome::Done { output: cut }).await;
     let hold = agent.take("hold").await;
     assert_eq!(server.command(&id, "finish").await.status(), 200);
@@ -82,6 +83,7 @@ async fn a_report_has_the_same_evidence_in_each_form() {
             plan,
             "12.5 ms",
             "1 234 567 rows",
+            "4 321",
             "drop_old",
             "Every row that moved",
         ] {

@@ -180,6 +180,8 @@ fn reading(second: i64) -> Reading {
             lag_bytes: 7,
             lag_ms: 8,
             changes: 9,
+            written_at: 12,
+            applied_at: 13,
             retained_bytes: 10,
             spooled_bytes: 11,
         }),

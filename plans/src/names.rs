@@ -72,6 +72,12 @@ impl MigrationId {
         format!("own_{self}")
     }
 
+    /// The sequence in [`SCHEMA`] that counts the writes that this migration's guard refused.
+    #[must_use]
+    pub fn refusals(&self) -> String {
+        format!("refused_{self}")
+    }
+
     /// The row guard's function in [`SCHEMA`].
     #[must_use]
     pub fn guard_function(&self) -> String {

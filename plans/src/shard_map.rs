@@ -4,6 +4,7 @@ mod change;
 mod defects;
 mod export;
 mod import;
+mod routers;
 mod rules;
 mod settings;
 
@@ -13,6 +14,7 @@ pub use export::{ExportForm, export};
 pub use import::{
     ImportError, ImportForm, ImportProblem, MOST_PROBLEMS, Place, import, import_rows,
 };
+pub use routers::{Place as RouterPlace, Router, RouterError, route};
 pub use rules::{Effect, Rule, RuleBreak};
 pub use settings::{KeyColumns, MapSettings, Sequences, SettingsError, ThroughRef};
 

@@ -236,6 +236,12 @@ pub struct StreamStatus {
     pub dual_write: DualWriteState,
     /// Log bytes between what was written and what was applied.
     pub lag_bytes: i64,
+    /// How far the origin's log is known to reach, bytes from its beginning; 0 when unknown.
+    #[serde(default)]
+    pub written_at: i64,
+    /// Up to where all of it that concerns the stream is applied.
+    #[serde(default)]
+    pub applied_at: i64,
     /// Age of the newest applied commit while changes are pending, milliseconds; 0 when level.
     pub lag_ms: i64,
     /// Transactions applied since the stream was opened.

@@ -13,7 +13,7 @@ if [[ $EUID -eq 0 ]]; then as_server+=(--reuid postgres --regid postgres --init-
 
 say() { echo "== $*"; }
 fail() {
-    echo "demo-pgbench: $*" >&2
+    echo "${0##*/}: $*" >&2
     exit 1
 }
 

@@ -55,3 +55,61 @@ where
     let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer(name));
     (Some(layer), Some(Spans(provider)))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::log::{self, Format};
+    use axum::body::Bytes;
+    use axum::http::StatusCode;
+    use axum::{Router, routing};
+    use std::future::ready;
+    use std::process::Stdio;
+    use tokio::net::TcpListener;
+    use tokio::process::Command;
+    use tokio::sync::mpsc;
+    use tracing_subscriber::EnvFilter;
+
+    /// The program that has spans: this one again, with the environment that the test gives it.
+    #[test]
+    #[ignore = "run by the test below, in a process of its own"]
+    fn a_program() {
+        let started = log::start("a-program", EnvFilter::new("info"), Format::Json);
+        tracing::info_span!("step.attempt", step = "copy").in_scope(|| tracing::info!("said"));
+        drop(started);
+    }
+
+    async fn run(collector: Option<&str>) -> String {
+        let mut program = Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", "spans::tests::a_program", "--ignored"]);
+        if let Some(collector) = collector {
+            program.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector);
+        }
+        let ended = program.stdin(Stdio::null()).output().await.unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        String::from_utf8(ended.stderr).unwrap()
+    }
+
+    #[tokio::test]
+    async fn spans_are_sent_to_the_collector_that_the_environment_names() {
+        let (told, mut heard) = mpsc::unbounded_channel::<Bytes>();
+        let take = move |body: Bytes| {
+            let _ = told.send(body);
+            ready(StatusCode::OK)
+        };
+        let app = Router::new().route("/v1/traces", routing::post(take));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let collector = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        assert!(run(None).await.contains("said"));
+        assert!(heard.try_recv().is_err(), "nobody named the collector");
+        assert!(run(Some(&collector)).await.contains("said"));
+        let mut all = Vec::new();
+        while let Ok(body) = heard.try_recv() {
+            all.extend_from_slice(&body);
+        }
+        let text = String::from_utf8_lossy(&all);
+        for part in ["service.name", "a-program", "step.attempt", "copy"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}

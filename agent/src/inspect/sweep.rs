@@ -138,6 +138,7 @@ impl Left {
                 | ObjectKind::EventTrigger
                 | ObjectKind::Function
                 | ObjectKind::Register
+                | ObjectKind::Refusals
                 | ObjectKind::Rows
                 | ObjectKind::StandbyName
                 | ObjectKind::Session

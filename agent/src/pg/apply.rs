@@ -27,7 +27,7 @@ use super::decode::{Change, Column, OldRow, Relation, Tuple, Value};
 use crate::error::StepError;
 pub(crate) use change::RowChange;
 use change::{Kind, key_differs};
-pub(crate) use executor::Executor;
+pub(crate) use executor::{Executor, Planned};
 use known::Known;
 use target::Target;
 

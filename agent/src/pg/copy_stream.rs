@@ -99,8 +99,10 @@ pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
         extent.condition()
     );
     let into = format!("copy {name} ({columns}) from stdin (format {format})");
-    let stream = source.copy_out(&out).await.at(&reading)?;
-    let sink = target.copy_in::<_, Bytes>(&into).await.at(&writing)?;
+    let (stream, sink) =
+        tokio::try_join!(async { source.copy_out(&out).await.at(&reading) }, async {
+            target.copy_in::<_, Bytes>(&into).await.at(&writing)
+        })?;
     tokio::pin!(stream, sink);
     let mut gathered = BytesMut::with_capacity(GATHER * 2);
     let mut bytes = 0;

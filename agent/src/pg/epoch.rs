@@ -5,7 +5,7 @@
 
 mod transact;
 
-pub(crate) use transact::{Proof, Proven, transact, transact_in_turn};
+pub(crate) use transact::{Proof, Proven, transact, transact_and_open, transact_in_turn};
 
 use std::time::Duration;
 

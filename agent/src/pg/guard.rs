@@ -44,7 +44,8 @@ pub(crate) async fn create_register(
         .await
 }
 
-/// Creates the guard functions of a migration.
+/// Creates the guard functions of a migration, and the sequence by which they count what they refuse: it keeps what it
+/// counted when the refused transaction is rolled back.
 pub(crate) async fn create_functions(
     client: &Client,
     migration: &MigrationId,
@@ -52,7 +53,14 @@ pub(crate) async fn create_functions(
     keys: &KeySet,
     tables: &[MovingTable],
 ) -> Result<(), tokio_postgres::Error> {
-    let mut sql = row_function(migration, map, &migration.guard_function(), "");
+    let refusals = quote_ident(&migration.refusals());
+    let mut sql = format!("create sequence if not exists {SCHEMA}.{refusals} as bigint; ");
+    sql.push_str(&row_function(
+        migration,
+        map,
+        &migration.guard_function(),
+        "",
+    ));
     for (index, table) in tables.iter().enumerate() {
         if matches!(table.key, TableKey::Through(_)) {
             let name = migration.through_function(index);
@@ -80,6 +88,7 @@ fn unless_moving(table: &MovingTable, keys: &KeySet) -> String {
 
 fn row_function(migration: &MigrationId, map: &MapName, name: &str, first: &str) -> String {
     let register = quote_ident(&migration.register());
+    let refusals = quote_ident(&migration.refusals());
     let id = quote_literal(migration.as_str());
     let map = quote_literal(map.as_str());
     format!(
@@ -101,6 +110,7 @@ fn row_function(migration: &MigrationId, map: &MapName, name: &str, first: &str)
              end if;
            end if;
            {first}
+           perform nextval('{SCHEMA}.{refusals}');
            select role, map_version, flipped, read_only into told from {SCHEMA}.move where migration = {id};
            raise exception using
              errcode = case when told.role = 'target' and told.flipped is null
@@ -320,12 +330,36 @@ pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Res
         .at(&what)?;
     let mut sql: Vec<String> = functions.iter().map(|row| row.get(0)).collect();
     sql.push(format!(
-        "drop sequence if exists {SCHEMA}.{}",
-        quote_ident(&migration.register())
+        "drop sequence if exists {SCHEMA}.{}, {SCHEMA}.{}",
+        quote_ident(&migration.register()),
+        quote_ident(&migration.refusals())
     ));
     epoch::execute(client, token, &sql.join("; "))
         .await
         .at(&what)
+}
+
+/// How many writes the migration's guard has refused here; none where an older guard stands, which does not count.
+pub(crate) async fn refused(
+    client: &Client,
+    migration: &MigrationId,
+    shard: &str,
+) -> Result<Option<i64>, StepError> {
+    let what = format!("shard {shard}: counting refused writes");
+    let refusals = format!("{SCHEMA}.{}", quote_ident(&migration.refusals()));
+    let there = client
+        .query_one(
+            "select pg_catalog.to_regclass($1) is not null",
+            &[&refusals],
+        )
+        .await
+        .at(&what)?;
+    if !there.get::<_, bool>(0) {
+        return Ok(None);
+    }
+    let counted = format!("select case when is_called then last_value else 0 end from {refusals}");
+    let row = client.query_one(&counted, &[]).await.at(&what)?;
+    Ok(Some(row.get(0)))
 }
 
 /// What stands on the tables: each guard trigger's table, name, state and definition (R10).

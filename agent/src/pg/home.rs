@@ -89,12 +89,13 @@ comment on column shardwright.progress.opened is 'reverse: the open marker was s
 create table if not exists shardwright.dirty (
     migration text not null,
     relation text not null,
-    key text not null,
-    digest bytea not null,
+    id bigint generated always as identity,
     lsn pg_lsn not null,
-    primary key (migration, relation, digest)
+    size bigint not null,
+    keys text[] not null,
+    primary key (migration, relation, id)
 );
-comment on column shardwright.dirty.digest is 'SHA-256 of the key, which may be a whole row and too long for an index';
+comment on column shardwright.dirty.size is 'how many keys: they are counted without being read';
 create table if not exists shardwright.verification (
     migration text not null,
     direction text not null,
@@ -156,7 +157,7 @@ create table if not exists shardwright.given (
     primary key (map, version)
 );
 comment on table shardwright.given is 'which shard took the keys that this one gave away, by the map version of the flip';
-comment on table shardwright.dirty is 'keys changed since the last comparison; compared again before and inside the cutover';
+comment on table shardwright.dirty is 'log of keys changed since the last comparison; compared again before and inside the cutover';
 ";
 
 /// Opens a transaction beside which nobody creates the schema, enrols a migration or drops the schema.

@@ -23,11 +23,12 @@ fn write_sql(values: &str) -> String {
 /// The values where the statement is prepared.
 const PARAMETERS: &str = "$1, $2, $3, $4, $5, $6";
 
+/// A thousand keys an entry: an index of keys would cost more than the changes themselves.
 const MARK: &str = "
-    insert into shardwright.dirty (migration, relation, key, digest, lsn)
-    select $1, relation, key, pg_catalog.sha256(pg_catalog.convert_to(key, 'UTF8')), $4
-    from unnest($2::text[], $3::text[]) as changed (relation, key)
-    on conflict (migration, relation, digest) do update set lsn = excluded.lsn";
+    insert into shardwright.dirty (migration, relation, lsn, size, keys)
+    select $1, relation, $4, pg_catalog.count(*), pg_catalog.array_agg(key)
+    from unnest($2::text[], $3::text[]) with ordinality as changed (relation, key, place)
+    group by relation, place / 1000";
 
 /// Where a stream stands on the shard that it writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +158,7 @@ pub(crate) async fn commit(
     .map(|_| ())
 }
 
-/// Records keys as changed at `lsn`, inside the caller's transaction.
+/// Records keys as changed at `lsn`, inside the caller's transaction; whoever has them sorted has the fewest entries.
 pub(crate) async fn mark_dirty(
     client: &Connected,
     token: &Token,

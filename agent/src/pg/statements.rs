@@ -8,13 +8,14 @@ use plans::wire::Statement;
 
 use crate::error::{At, StepError};
 
-/// The longest first. Streams are none of them: they are walsenders.
+/// The longest first. Streams are none of them, they are walsenders; nor is a session that holds a snapshot and sleeps.
 const LOOK: &str = "
     select application_name,
            pg_catalog.left(pg_catalog.btrim(pg_catalog.regexp_replace(query, '\\s+', ' ', 'g')), 600),
            (extract(epoch from pg_catalog.clock_timestamp() - query_start) * 1000)::bigint
       from pg_catalog.pg_stat_activity
      where application_name like $1 and usename = session_user and datname = pg_catalog.current_database()
+       and application_name not like '%/holder/%'
        and state = 'active' and backend_type = 'client backend' and pid <> pg_catalog.pg_backend_pid()
      order by query_start
      limit 4";

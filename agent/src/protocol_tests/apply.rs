@@ -259,7 +259,7 @@ async fn the_key_of_each_change_is_recorded_before_and_after() {
     }
     bench.drain(&stream).await.expect("drained");
     let target = bench.ours(&bench.target).await;
-    let read = "select relation || key from shardwright.dirty where migration = 'dirty'";
+    let read = "select relation || unnest(keys) from shardwright.dirty where migration = 'dirty'";
     let rows = target.query(read, &[]).await.expect("read");
     let dirty: BTreeSet<String> = rows.iter().map(|row| row.get(0)).collect();
     let wanted = [2, 3, 4].map(|id| format!("public.item[\"100\",\"{id}\"]"));

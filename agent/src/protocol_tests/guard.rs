@@ -218,6 +218,32 @@ async fn truncate_is_refused_whatever_the_register_says() {
         .expect("not for good");
 }
 
+#[tokio::test]
+async fn refused_writes_are_counted_though_their_transactions_are_rolled_back() {
+    let bench = guarded("counted", 0).await;
+    let (app, ours) = (
+        bench.source.session().await,
+        bench.ours(&bench.source).await,
+    );
+    let id = &bench.token.migration;
+    let refused = async || guard::refused(&ours, id, "s").await.expect("counted");
+    tried(&app, WRITES[0]).await.expect("open");
+    assert_eq!(refused().await, Some(0));
+    set(&bench, &app, &CLOSED.to_string()).await;
+    for (before, write) in (0..).zip(WRITES) {
+        assert_eq!(refused().await, Some(before));
+        assert_eq!(state(tried(&app, write).await), "SM001");
+    }
+    tried(&app, "delete from public.item where tenant_id = 1")
+        .await
+        .expect("another key");
+    assert_eq!(refused().await, Some(9));
+    guard::drop_all(&ours, &bench.token, "s")
+        .await
+        .expect("dropped");
+    assert_eq!(refused().await, None);
+}
+
 async fn application(bench: &Bench) -> Connected {
     let role = format!("{}_app", bench.token.migration);
     let create = format!(

@@ -12,6 +12,7 @@ use super::apply::{halted, positions, write};
 use super::bench::{Bench, ITEM};
 use super::shard::until;
 use crate::pg::epoch;
+use crate::pg::lsn::Lsn;
 use crate::pg::replication::SLOT_GAP;
 use crate::spool::Place;
 use crate::stream::Stream;
@@ -102,6 +103,11 @@ async fn next_owner(bench: &mut Bench) {
     }
 }
 
+/// As the status tells positions.
+fn bytes(position: Lsn) -> i64 {
+    i64::try_from(position.0).expect("a log of this size")
+}
+
 #[tokio::test]
 async fn captured_changes_are_confirmed_before_the_target_has_them_and_applied_later() {
     let bench = Bench::new("spool_later", ITEM).await;
@@ -115,8 +121,14 @@ async fn captured_changes_are_confirmed_before_the_target_has_them_and_applied_l
     let (confirmed, applied) = positions(&bench).await;
     assert!(confirmed > applied, "{confirmed} {applied}");
     assert_eq!(stream.seen().status.mode, StreamMode::Spooling);
+    until("the log's end is known", || async {
+        stream.seen().status.written_at >= bytes(confirmed)
+    })
+    .await;
+    assert_eq!(stream.seen().status.applied_at, 0);
     stream.apply(true);
     bench.drain(&stream).await.expect("drained");
+    assert!(stream.seen().status.applied_at >= bytes(confirmed));
     until("the stream is live", || async {
         stream.seen().status.mode == StreamMode::Live
     })

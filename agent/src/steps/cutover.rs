@@ -28,6 +28,7 @@ use crate::error::StepError;
 use crate::owned::Context;
 use crate::pg::catalog;
 use crate::pg::epoch::{self, Token};
+use crate::pg::guard;
 use crate::pg::register::{self, Setting};
 
 /// Pause between two tries to reach the controller.
@@ -238,9 +239,39 @@ async fn give_up(
     }
     context.say(format!("attempt {attempt} is given up: {error}"));
     match release(context, parties, attempt, &error.to_string()).await {
-        Ok(()) => error,
+        Ok(()) => {
+            if let Some(refused) = refused_so_far(parties).await {
+                context.say(format!(
+                    "{refused} write(s) were refused in all attempts so far"
+                ));
+            }
+            error
+        }
         Err(second) => second,
     }
+}
+
+/// Writes that the guards of both shards have refused since they were made; none where one of them does not tell.
+async fn refused_so_far(parties: &Parties) -> Option<i64> {
+    let (losing, gaining) = (&parties.sides.origin, &parties.sides.destination);
+    let sessions = tokio::try_join!(losing.session("cutover"), gaining.session("cutover"));
+    let (losing, gaining) = sessions.ok()?;
+    refused_by_both(parties, &losing, &gaining).await
+}
+
+/// As [`refused_so_far`], by sessions that are open. It is evidence, so a shard that does not tell fails nothing.
+async fn refused_by_both(parties: &Parties, losing: &Client, gaining: &Client) -> Option<i64> {
+    let Sides {
+        origin,
+        destination,
+        token,
+    } = &parties.sides;
+    let counted = tokio::try_join!(
+        guard::refused(losing, &token.migration, &origin.name),
+        guard::refused(gaining, &token.migration, &destination.name)
+    );
+    let (here, there) = counted.ok()?;
+    Some(here? + there?)
 }
 
 /// The store first (a flip is impossible from then on), then the witness, then the register (I4).
@@ -322,6 +353,7 @@ async fn finish_flipped(
             ..Window::default()
         },
         dirty_keys: 0,
+        refused: None,
         storage,
     })
 }

@@ -1,8 +1,8 @@
 //! Keys that changed since the verification: compared again before the fence, and inside the window.
 //!
-//! A key is clean when the destination's row, as one statement sees it together with the key's mark,
-//! equals the origin's row read afterwards: a change that is not applied yet comes with a newer mark.
-//! Keys that differ stay dirty; inside the window, when nothing moves any more, a difference is real.
+//! A key is clean when the rows of both sides, read after its mark, are equal: a change that is not applied yet, or was
+//! applied since, comes with a mark of its own. Keys that differ stay dirty; inside the window, when nothing moves any
+//! more, a difference is real.
 //!
 //! Keys are read in pages: neither memory nor a statement grows with their number. [`sweep`] keeps that
 //! number small while a migration waits for its approval, or holds.
@@ -14,13 +14,13 @@ use connect::Connected;
 use futures::future::try_join_all;
 use plans::names::Direction;
 use plans::step::StepKind;
-use tokio_postgres::Client;
 
 use super::verify::Sides;
-use crate::error::{At, StepError};
+use crate::error::StepError;
 use crate::owned::Context;
-use crate::pg::compare::{self, DirtyRow, Moving, Side};
+use crate::pg::compare::{self, DirtyPage, Moving, Side};
 use crate::pg::epoch;
+use crate::pg::lsn::Lsn;
 
 /// Keys that are compared with one statement.
 const KEYS_AT_ONCE: i64 = 2_000;
@@ -35,18 +35,28 @@ pub(crate) struct Both<'a> {
     pub(crate) destination: &'a Connected,
 }
 
-/// A table and the dirty key behind which its next page begins; at first the empty text.
-type Cursor<'a> = (Moving<'a>, String);
+impl<'a> Both<'a> {
+    fn destination(&self, sides: &'a Sides) -> Side<'a> {
+        Side {
+            client: self.destination,
+            shard: &sides.destination.name,
+        }
+    }
+}
 
-/// What one page of each of some tables says.
-#[derive(Default)]
+/// Where the next page of a table's log lies: behind the first entry, up to the last. What is logged meanwhile has its
+/// turn another time.
+struct Cursor<'a> {
+    moving: Moving<'a>,
+    between: (i64, i64),
+}
+
+/// A page of a table's log, with what the rows of its keys say.
 struct Compared<'a> {
-    /// Relations and keys whose rows are equal.
-    clean: Vec<(String, DirtyRow)>,
-    /// How many keys differ.
-    different: usize,
-    /// Tables that may have more.
-    more: Vec<Cursor<'a>>,
+    cursor: Cursor<'a>,
+    page: DirtyPage,
+    /// Keys whose rows differ.
+    different: Vec<String>,
 }
 
 /// Compares dirty keys while writes go on and forgets those that are equal; how many are left, and how many were
@@ -72,7 +82,10 @@ pub(crate) async fn rehearse(
     let tables = context.dispatch.tables.iter();
     let tables = tables.filter(|table| !table.is_reference());
     let mut cursors: Vec<Cursor<'_>> = tables
-        .map(|table| (Moving::new(table, &context.dispatch.keys), String::new()))
+        .map(|table| Cursor {
+            moving: Moving::new(table, &context.dispatch.keys),
+            between: (0, i64::MAX),
+        })
         .collect();
     while !cursors.is_empty() {
         next_pages(sides, both, &mut cursors).await?;
@@ -103,12 +116,14 @@ async fn compare_all(
     let mut cursors = dirty_tables(context, sides, both).await?;
     while !cursors.is_empty() {
         let pages = next_pages(sides, both, &mut cursors).await?;
-        different += pages.different;
-        compared += pages.different + pages.clean.len();
         if forgetting {
-            forget(both.destination, sides, &pages.clean).await?;
+            forget(both.destination, sides, &pages).await?;
         }
-        cursors.extend(pages.more);
+        for page in pages {
+            different += page.different.len();
+            compared += page.page.keys.len();
+            cursors.extend(page.next());
+        }
     }
     Ok((different, compared))
 }
@@ -118,23 +133,10 @@ async fn next_pages<'a>(
     sides: &Sides,
     both: &Both<'_>,
     cursors: &mut Vec<Cursor<'a>>,
-) -> Result<Compared<'a>, StepError> {
+) -> Result<Vec<Compared<'a>>, StepError> {
     let rest = cursors.len().saturating_sub(TABLES_AT_ONCE);
     let pages = cursors.split_off(rest).into_iter();
-    let pages = pages.map(|(moving, after)| async move {
-        let page = page(sides, both, &moving, &after).await?;
-        let (clean, different) = judge(sides, both, &moving, &page).await?;
-        Ok::<_, StepError>((last_of_full(&page), moving, clean, different.len()))
-    });
-    let mut all = Compared::default();
-    for (more, moving, clean, different) in try_join_all(pages).await? {
-        let relation = moving.table.table.to_string();
-        let clean = clean.into_iter().map(|row| (relation.clone(), row));
-        all.clean.extend(clean);
-        all.different += different;
-        all.more.extend(more.map(|after| (moving, after)));
-    }
-    Ok(all)
+    try_join_all(pages.map(|cursor| compare(sides, both, cursor))).await
 }
 
 /// The tables of the move that have dirty keys, each before its first page.
@@ -145,79 +147,85 @@ async fn dirty_tables<'a>(
 ) -> Result<Vec<Cursor<'a>>, StepError> {
     let shard = sides.destination.name.as_str();
     let dirty = compare::dirty_relations(both.destination, &sides.token, shard).await?;
-    let tables = context.dispatch.tables.iter();
-    Ok(tables
-        .filter(|table| dirty.contains(&table.table.to_string()))
-        .map(|table| (Moving::new(table, &context.dispatch.keys), String::new()))
-        .collect())
-}
-
-/// Where the next page begins, if there may be one.
-fn last_of_full(page: &[DirtyRow]) -> Option<String> {
-    let full = i64::try_from(page.len()).is_ok_and(|rows| rows >= KEYS_AT_ONCE);
-    page.last().filter(|_| full).map(|row| row.key.clone())
-}
-
-/// The next dirty keys behind `after` with the destination's rows.
-async fn page(
-    sides: &Sides,
-    both: &Both<'_>,
-    moving: &Moving<'_>,
-    after: &str,
-) -> Result<Vec<DirtyRow>, StepError> {
-    let destination = Side {
-        client: both.destination,
-        shard: &sides.destination.name,
+    let cursor = |(relation, last): (String, i64)| {
+        let mut tables = context.dispatch.tables.iter();
+        let table = tables.find(|table| table.table.to_string() == relation)?;
+        Some(Cursor {
+            moving: Moving::new(table, &context.dispatch.keys),
+            between: (0, last),
+        })
     };
-    compare::rows_of_dirty(destination, &sides.token, moving, after, KEYS_AT_ONCE).await
+    Ok(dirty.into_iter().filter_map(cursor).collect())
 }
 
-/// Those whose rows are equal on the origin, and the others.
-async fn judge(
+/// Compares the next page of a table. The marks are read first, the rows of both sides afterwards.
+async fn compare<'a>(
     sides: &Sides,
     both: &Both<'_>,
-    moving: &Moving<'_>,
-    page: &[DirtyRow],
-) -> Result<(Vec<DirtyRow>, Vec<DirtyRow>), StepError> {
+    cursor: Cursor<'a>,
+) -> Result<Compared<'a>, StepError> {
+    let destination = both.destination(sides);
     let origin = Side {
         client: both.origin,
         shard: &sides.origin.name,
     };
-    let keys: Vec<String> = page.iter().map(|row| row.key.clone()).collect();
-    let here = compare::keyed_rows(origin, moving, &keys).await?;
-    let equal = |row: &DirtyRow| here.get(&row.key) == row.hash.as_ref();
-    Ok(page.iter().cloned().partition(equal))
+    let (relation, moving) = (cursor.relation(), &cursor.moving);
+    let token = &sides.token;
+    let page = compare::dirty_page(destination, token, &relation, cursor.between, KEYS_AT_ONCE);
+    let page = page.await?;
+    let keys: Vec<String> = page.keys.iter().cloned().collect();
+    let (here, there) = tokio::try_join!(
+        compare::keyed_rows(origin, moving, &keys),
+        compare::keyed_rows(destination, moving, &keys)
+    )?;
+    let differs = |key: &String| here.get(key) != there.get(key);
+    Ok(Compared {
+        different: keys.into_iter().filter(differs).collect(),
+        cursor,
+        page,
+    })
 }
 
-/// Forgets keys, unless they were changed again meanwhile; keys that apply is marking now are skipped.
-async fn forget(
-    session: &Client,
-    sides: &Sides,
-    keys: &[(String, DirtyRow)],
-) -> Result<(), StepError> {
-    if keys.is_empty() {
-        return Ok(());
+impl Cursor<'_> {
+    fn relation(&self) -> String {
+        self.moving.table.table.to_string()
     }
-    let shard = sides.destination.name.as_str();
-    let what = format!("shard {shard}: forgetting compared keys");
-    let relations: Vec<&str> = keys.iter().map(|(relation, _)| relation.as_str()).collect();
-    let texts: Vec<&str> = keys.iter().map(|(_, row)| row.key.as_str()).collect();
-    let marks: Vec<_> = keys.iter().map(|(_, row)| row.lsn).collect();
-    epoch::begin(session, &sides.token, shard).await?;
-    session
-        .execute(
-            "delete from shardwright.dirty where ctid = any (array(
-                 select d.ctid from shardwright.dirty d
-                 join unnest($2::text[], $3::text[], $4::pg_lsn[]) as seen (relation, key, lsn)
-                   on d.relation = seen.relation and d.lsn = seen.lsn
-                   and d.digest = pg_catalog.sha256(pg_catalog.convert_to(seen.key, 'UTF8'))
-                 where d.migration = $1
-                 for update of d skip locked))",
-            &[&sides.token.migration.0, &relations, &texts, &marks],
-        )
-        .await
-        .at(&what)?;
-    epoch::commit(session, &what).await
+}
+
+impl<'a> Compared<'a> {
+    /// Where the next page begins, if there may be one.
+    fn next(self) -> Option<Cursor<'a>> {
+        let after = *self.page.entries.last().filter(|_| self.page.full)?;
+        Some(Cursor {
+            between: (after, self.cursor.between.1),
+            ..self.cursor
+        })
+    }
+}
+
+/// Forgets the keys of pages but for those that differ, in one transaction for all tables.
+async fn forget(
+    session: &Connected,
+    sides: &Sides,
+    pages: &[Compared<'_>],
+) -> Result<(), StepError> {
+    let (mut entries, mut stay, mut lsn) = (Vec::new(), Vec::new(), Lsn::ZERO);
+    for compared in pages {
+        let relation = compared.cursor.relation();
+        let page = &compared.page;
+        entries.extend(page.entries.iter().map(|entry| (relation.clone(), *entry)));
+        let different = compared.different.iter();
+        stay.extend(different.map(|key| (relation.clone(), key.clone())));
+        lsn = lsn.max(page.lsn);
+    }
+    let (token, shard) = (&sides.token, sides.destination.name.as_str());
+    let side = Side {
+        client: session,
+        shard,
+    };
+    epoch::begin(session, token, shard).await?;
+    compare::forget(side, token, &entries, (&stay, lsn)).await?;
+    epoch::commit(session, &format!("shard {shard}: forgetting compared keys")).await
 }
 
 /// Compares dirty keys again and again while nothing else is done for the migration, so that few are left

@@ -6,20 +6,20 @@
 use std::time::Duration;
 
 use plans::names::Direction;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::StreamSpec;
 use super::lane::{Lane, Piece};
 use crate::error::StepError;
 use crate::pg::apply::{Applier, Executor, RowChange};
-use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::Marker;
 use crate::pg::progress::{self, Progress};
 
-/// Changes that are sent to the destination at once, if it has nothing else to do.
+/// Changes that are sent to the destination at once, if it has room for them.
 const PIECE: usize = 500;
-/// So many are sent in any case, as soon as it has done what it was sent before.
+/// So many are sent in any case, and no fewer where the stream is behind: changes of the same rows meet in them.
 const LARGEST_PIECE: usize = 10_000;
 /// The same in bytes: memory does not grow with the size of rows.
 const HEAVIEST_PIECE: usize = 4 << 20;
@@ -40,6 +40,10 @@ pub(super) struct Batch {
     applier: Applier,
     /// Durable progress.
     pub(super) progress: Progress,
+    /// The batch before this one, while it commits.
+    sealed: Option<Sealed>,
+    /// Moving rows that are durable and not told yet.
+    untold: u64,
     /// Whether a transaction is open on the destination.
     open: bool,
     pending: Piece,
@@ -54,12 +58,31 @@ pub(super) struct Batch {
     pub(super) markers: Vec<(Marker, u64)>,
 }
 
+/// How a change came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    /// Its keys are dirty from then on.
+    pub(super) dirty: bool,
+    /// Many more are behind it.
+    pub(super) behind: bool,
+    pub(super) commit_lsn: Lsn,
+}
+
+/// A batch that commits, while the next is gathered.
+struct Sealed {
+    progress: Progress,
+    moving: u64,
+    committed: oneshot::Receiver<()>,
+}
+
 impl Batch {
     pub(super) fn new(executor: Executor, applier: Applier, progress: Progress) -> Self {
         Self {
-            lane: Lane::Idle(Box::new(executor)),
+            lane: Lane::new(executor),
             applier,
             progress,
+            sealed: None,
+            untold: 0,
             open: false,
             pending: Piece::default(),
             next: progress,
@@ -104,9 +127,15 @@ impl Batch {
         (self.since.unwrap_or(now) + LINGER).max(now + GAP)
     }
 
-    /// Moving rows in this batch so far.
+    /// Moving rows so far that are not told to be durable.
     pub(super) fn moving(&self) -> u64 {
-        self.moving
+        let sealed = self.sealed.as_ref().map_or(0, |sealed| sealed.moving);
+        self.untold + sealed + self.moving
+    }
+
+    /// Moving rows that have become durable since this was asked last.
+    pub(super) fn told(&mut self) -> u64 {
+        std::mem::take(&mut self.untold)
     }
 
     /// Takes a change; sends what is gathered when that is much, so memory does not grow with a
@@ -115,27 +144,21 @@ impl Batch {
         &mut self,
         spec: &StreamSpec,
         change: RowChange,
-        dirty: bool,
-        commit_lsn: Lsn,
+        taken: Taken,
     ) -> Result<(), StepError> {
-        let table = &spec.tables[change.table()];
-        // Reference tables are written to all the time, also inside the cutover: they are never dirty.
-        if dirty && !table.is_reference() {
-            let relation = table.table.to_string();
-            let keys = change.keys().into_iter();
-            let keys = keys.map(|key| (relation.clone(), key));
-            self.pending.dirty.extend(keys);
-        }
+        // Its other changes may be marked along with this one: they are compared once more then.
+        self.pending.dirty |= taken.dirty;
         self.begin(spec).await?;
         self.since.get_or_insert_with(Instant::now);
         self.rows += 1;
-        self.moving += u64::from(!table.is_reference());
+        self.moving += u64::from(!spec.tables[change.table()].is_reference());
         self.pending.bytes += change.size();
         self.pending.changes.push(change);
         let gathered = self.pending.changes.len();
         let much = gathered >= LARGEST_PIECE || self.pending.bytes >= HEAVIEST_PIECE;
-        if much || (gathered.is_multiple_of(PIECE) && self.lane.is_idle().await?) {
-            self.send(spec, commit_lsn).await?;
+        let smallest = if taken.behind { LARGEST_PIECE } else { PIECE };
+        if much || (gathered.is_multiple_of(smallest) && self.lane.has_room().await?) {
+            self.send(spec, taken.commit_lsn).await?;
         }
         Ok(())
     }
@@ -153,34 +176,68 @@ impl Batch {
         self.next.lsn = self.next.lsn.max(lsn);
     }
 
+    /// Lets this batch commit behind what was given before, while the next is gathered.
+    pub(super) async fn seal(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
+        self.settle_sealed().await?;
+        if !self.open {
+            return self.commit(spec).await;
+        }
+        let piece = self.close();
+        self.lane.start(spec, piece, self.next.lsn).await
+    }
+
     /// Commits everything, synchronously, with the progress that it makes.
     pub(super) async fn commit(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
+        self.settle_sealed().await?;
         if self.is_empty() {
             return Ok(());
         }
-        let shard = spec.destination.name.as_str();
-        let (lsn, next) = (self.next.lsn, self.next);
-        let alone = !self.open;
-        if !alone {
-            self.pending.progress = Some(next);
-            self.send(spec, lsn).await?;
+        if self.open {
+            let piece = self.close();
+            self.lane.finish(spec, piece, self.next.lsn).await?;
+            return self.settle_sealed().await;
         }
+        // No row has come: a marker, or log that holds nothing for this stream.
+        let shard = spec.destination.name.as_str();
         let session = self.lane.settle().await?.session();
         if spec.direction == Direction::Forward {
             fail_point::hit("catch_up.batch_applied").await?;
         }
-        if alone {
-            // No row has come: a marker, or log that holds nothing for this stream.
-            progress::commit(session, &spec.token, spec.direction, next, shard).await?;
-        } else {
-            let what = format!("shard {shard}: committing applied changes");
-            epoch::commit(session, &what).await?;
-        }
-        self.open = false;
+        progress::commit(session, &spec.token, spec.direction, self.next, shard).await?;
         self.progress = self.next;
+        self.since = None;
+        Ok(())
+    }
+
+    /// The last piece of this batch; what comes from now on is of the next.
+    fn close(&mut self) -> Piece {
+        let (done, committed) = oneshot::channel();
+        self.sealed = Some(Sealed {
+            progress: self.next,
+            moving: std::mem::take(&mut self.moving),
+            committed,
+        });
+        self.open = false;
         self.rows = 0;
         self.since = None;
-        self.moving = 0;
+        Piece {
+            ends: Some((self.next, done)),
+            ..std::mem::take(&mut self.pending)
+        }
+    }
+
+    /// Waits until a batch that commits is durable.
+    async fn settle_sealed(&mut self) -> Result<(), StepError> {
+        let Some(sealed) = &mut self.sealed else {
+            return Ok(());
+        };
+        if (&mut sealed.committed).await.is_err() {
+            // It has failed, and says why.
+            self.lane.settle().await?;
+        }
+        self.progress = sealed.progress;
+        self.untold += sealed.moving;
+        self.sealed = None;
         Ok(())
     }
 

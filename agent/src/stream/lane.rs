@@ -1,133 +1,213 @@
-//! The session on the destination, and the piece of a batch that is being executed in it.
+//! The session on the destination, and the pieces of a batch that are executed in it one after the other.
 
+use std::sync::Arc;
 use std::task::Poll;
 
 use futures::future::{BoxFuture, try_join3};
+use plans::names::Direction;
+use tokio::sync::{Semaphore, oneshot};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::StreamSpec;
 use crate::error::StepError;
-use crate::pg::apply::{Executor, RowChange};
+use crate::pg::apply::{Executor, Planned, RowChange};
 use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
 use crate::pg::progress::{self, Progress};
+
+/// Pieces under way at once: while the server works on one, the next is made ready.
+const UNDER_WAY: usize = 2;
 
 /// Changes that are executed together, with what is to be recorded of them.
 #[derive(Debug, Default)]
 pub(super) struct Piece {
     pub(super) changes: Vec<RowChange>,
-    /// Tables and keys, which are dirty from then on.
-    pub(super) dirty: Vec<(String, String)>,
+    /// The keys of its changes are dirty from then on.
+    pub(super) dirty: bool,
     /// About how much memory its rows take.
     pub(super) bytes: usize,
-    /// What the progress is with it, if it ends a batch.
-    pub(super) progress: Option<Progress>,
+    /// If it ends a batch: what the progress is with it, and who waits for the commit.
+    pub(super) ends: Option<(Progress, oneshot::Sender<()>)>,
 }
 
-/// Executes one piece at a time, while the next one is gathered.
-pub(super) enum Lane {
+type Work = BoxFuture<'static, Result<Box<Executor>, StepError>>;
+
+/// Executes pieces in their order, while the next ones are gathered.
+pub(super) struct Lane {
+    state: State,
+    room: Arc<Semaphore>,
+}
+
+enum State {
     Idle(Box<Executor>),
-    Busy(BoxFuture<'static, Result<Box<Executor>, StepError>>),
+    Busy(Work),
     /// A piece has failed, and its transaction with it.
     Lost,
 }
 
 impl Lane {
-    /// Opens the transaction of a batch, behind what was given before.
-    pub(super) async fn begin(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
-        self.settle().await?;
-        if let Self::Idle(executor) = std::mem::replace(self, Self::Lost) {
-            let (token, shard) = (spec.token.clone(), spec.destination.name.clone());
-            *self = Self::Busy(Box::pin(async move {
-                epoch::begin(executor.session(), &token, &shard).await?;
-                Ok(executor)
-            }));
+    pub(super) fn new(executor: Executor) -> Self {
+        Self {
+            state: State::Idle(Box::new(executor)),
+            room: Arc::new(Semaphore::new(UNDER_WAY)),
         }
-        // The first look hands the statement to the connection.
-        self.is_idle().await.map(drop)
     }
 
-    /// Lets `piece`, whose last change commits at `commit_lsn`, be executed after what was given before.
+    /// Opens the transaction of a batch, behind what was given before.
+    pub(super) async fn begin(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
+        let before = self.take()?;
+        let (token, shard) = (spec.token.clone(), spec.destination.name.clone());
+        self.state = State::Busy(Box::pin(async move {
+            let executor = before.await?;
+            epoch::begin(executor.session(), &token, &shard).await?;
+            Ok(executor)
+        }));
+        // The first look hands the statement to the connection.
+        self.has_room().await.map(drop)
+    }
+
+    /// Lets `piece`, whose last change commits at `commit_lsn`, be executed behind what was given before, once there is
+    /// room for it.
     pub(super) async fn start(
         &mut self,
         spec: &StreamSpec,
         piece: Piece,
         commit_lsn: Lsn,
     ) -> Result<(), StepError> {
-        self.settle().await?;
-        if let Self::Idle(executor) = std::mem::replace(self, Self::Lost) {
-            *self = Self::Busy(Box::pin(execute(executor, spec.clone(), piece, commit_lsn)));
-        }
-        // The first look hands the statements to the connection.
-        self.is_idle().await.map(drop)
+        let room = self.room.clone().acquire_owned().await;
+        let work = execute(self.take()?, spec.clone(), piece, commit_lsn);
+        // A task of its own goes on by itself, whatever is gathered meanwhile.
+        let task = AbortOnDropHandle::new(tokio::spawn(async move {
+            let _room = room;
+            work.await
+        }));
+        self.state = State::Busy(Box::pin(async move { task.await.unwrap_or(Err(lost())) }));
+        Ok(())
     }
 
-    /// Whether nothing is being executed; looks once.
+    /// As [`Lane::start`], and waits for it.
+    pub(super) async fn finish(
+        &mut self,
+        spec: &StreamSpec,
+        piece: Piece,
+        commit_lsn: Lsn,
+    ) -> Result<&Executor, StepError> {
+        if self.room.available_permits() < UNDER_WAY {
+            self.start(spec, piece, commit_lsn).await?;
+        } else {
+            // Nothing to make ready meanwhile: no other thread is woken.
+            let work = execute(self.take()?, spec.clone(), piece, commit_lsn);
+            self.state = State::Busy(Box::pin(work));
+        }
+        self.settle().await
+    }
+
+    /// Whether another piece is started at once; looks once.
     ///
     /// # Errors
-    /// What the piece has failed with.
-    pub(super) async fn is_idle(&mut self) -> Result<bool, StepError> {
-        if let Self::Busy(work) = self {
-            let Poll::Ready(done) = futures::poll!(work.as_mut()) else {
-                return Ok(false);
-            };
+    /// What a piece has failed with.
+    pub(super) async fn has_room(&mut self) -> Result<bool, StepError> {
+        if let State::Busy(work) = &mut self.state
+            && let Poll::Ready(done) = futures::poll!(work.as_mut())
+        {
             self.end(done)?;
         }
-        Ok(true)
+        Ok(self.room.available_permits() > 0)
     }
 
     /// Waits until nothing is being executed.
     ///
     /// # Errors
-    /// What the piece has failed with.
+    /// What a piece has failed with.
     pub(super) async fn settle(&mut self) -> Result<&Executor, StepError> {
-        if let Self::Busy(work) = self {
+        if let State::Busy(work) = &mut self.state {
             let done = work.await;
             self.end(done)?;
         }
-        match self {
-            Self::Idle(executor) => Ok(executor),
-            Self::Busy(_) | Self::Lost => Err(StepError::passing(
-                "apply.lost",
-                "the session that applies changes is lost",
-            )),
+        match &self.state {
+            State::Idle(executor) => Ok(executor),
+            State::Busy(_) | State::Lost => Err(lost()),
+        }
+    }
+
+    /// What gives the session once everything before is done.
+    fn take(&mut self) -> Result<Work, StepError> {
+        match std::mem::replace(&mut self.state, State::Lost) {
+            State::Idle(executor) => Ok(Box::pin(std::future::ready(Ok(executor)))),
+            State::Busy(work) => Ok(work),
+            State::Lost => Err(lost()),
         }
     }
 
     fn end(&mut self, done: Result<Box<Executor>, StepError>) -> Result<(), StepError> {
-        *self = Self::Lost;
-        *self = Self::Idle(done?);
+        self.state = State::Lost;
+        self.state = State::Idle(done?);
         Ok(())
     }
 }
 
-/// Has a piece executed, with what is to be recorded of it, in one round trip where its statements are known.
+fn lost() -> StepError {
+    StepError::passing("apply.lost", "the session that applies changes is lost")
+}
+
+/// Has a piece executed, with what is to be recorded of it, in one round trip where its statements are known, and
+/// committed where it ends a batch.
 async fn execute(
-    mut executor: Box<Executor>,
+    before: Work,
     spec: StreamSpec,
     piece: Piece,
     commit_lsn: Lsn,
 ) -> Result<Box<Executor>, StepError> {
+    let planned = Planned::of(&piece.changes);
+    let dirty = if piece.dirty {
+        dirty_keys(&spec, &piece.changes)
+    } else {
+        Vec::new()
+    };
+    let mut executor = before.await?;
     let shard = spec.destination.name.as_str();
     let session = executor.session().clone();
     progress::prepare(&session, shard).await?;
     // What is recorded goes first: a savepoint of the rows that is rolled back must not take it along.
     let recorded = async {
-        let mut keys = piece.dirty;
-        if !keys.is_empty() {
-            keys.sort_unstable();
-            keys.dedup();
-            progress::mark_dirty(&session, &spec.token, &keys, commit_lsn, shard).await?;
+        if dirty.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        progress::mark_dirty(&session, &spec.token, &dirty, commit_lsn, shard).await
     };
     let written = async {
-        match piece.progress {
-            Some(reached) => {
-                progress::write(&session, &spec.token, spec.direction, reached, shard).await
+        match &piece.ends {
+            Some((reached, _)) => {
+                progress::write(&session, &spec.token, spec.direction, *reached, shard).await
             }
             None => Ok(()),
         }
     };
-    try_join3(recorded, written, executor.execute(&piece.changes)).await?;
+    try_join3(recorded, written, executor.execute(&planned)).await?;
+    if let Some((_, committed)) = piece.ends {
+        if spec.direction == Direction::Forward {
+            fail_point::hit("catch_up.batch_applied").await?;
+        }
+        let what = format!("shard {shard}: committing applied changes");
+        epoch::commit(&session, &what).await?;
+        let _ = committed.send(());
+    }
     Ok(executor)
+}
+
+/// Tables and keys of changes, each once, in their order.
+fn dirty_keys(spec: &StreamSpec, changes: &[RowChange]) -> Vec<(String, String)> {
+    let mut keys = Vec::with_capacity(changes.len());
+    for change in changes {
+        let table = &spec.tables[change.table()];
+        // Reference tables are written to all the time, also inside the cutover: they are never dirty.
+        if !table.is_reference() {
+            let relation = table.table.to_string();
+            let found = change.keys().into_iter();
+            keys.extend(found.map(|key| (relation.clone(), key)));
+        }
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }

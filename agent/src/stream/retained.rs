@@ -64,7 +64,7 @@ async fn watch_session(
                     peak_bytes: peak,
                     ..seen.retained
                 };
-                status.written = status.written.max(seen.written);
+                status.wrote(seen.written);
             });
         }
         tokio::time::sleep(PAUSE).await;

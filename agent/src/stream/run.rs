@@ -1,10 +1,11 @@
 //! What a run does with each event: whole transactions become batches on the destination.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::batch::Batch;
+use super::batch::{Batch, Taken};
 use super::recopy::Recopied;
 use super::visible::Visible;
 use super::{Ask, ParkAt, Shared};
@@ -20,6 +21,9 @@ use crate::spool::Reader;
 /// An idle stream moves its progress after this much log that holds nothing for it.
 const IDLE_BYTES: u64 = 16 << 20;
 
+/// A transaction that arrives so long after its commit, by the origin's clock, has others behind it.
+const BEHIND: Duration = Duration::from_millis(500);
+
 /// The transaction that is arriving.
 #[derive(Debug)]
 struct Arriving {
@@ -29,6 +33,8 @@ struct Arriving {
     skip: bool,
     /// The copy may hold some of its changes.
     judge: bool,
+    /// It was committed a while ago.
+    behind: bool,
     markers: Vec<Marker>,
 }
 
@@ -306,6 +312,7 @@ impl Run {
         self.arriving = Some(Arriving {
             skip,
             judge,
+            behind: begin.age() > BEHIND,
             begin,
             rows: 0,
             markers: Vec::new(),
@@ -339,9 +346,12 @@ impl Run {
             return Ok(());
         };
         arriving.rows += 1;
-        let lsn = arriving.begin.final_lsn;
-        let dirty = shared.orders.record_dirty.load(Ordering::SeqCst);
-        self.batch.push(&shared.spec, change, dirty, lsn).await
+        let taken = Taken {
+            dirty: shared.orders.record_dirty.load(Ordering::SeqCst),
+            behind: arriving.behind,
+            commit_lsn: arriving.begin.final_lsn,
+        };
+        self.batch.push(&shared.spec, change, taken).await
     }
 
     fn message(&mut self, shared: &Shared, message: &Message) {
@@ -372,12 +382,17 @@ impl Run {
             .any(|marker| marker.kind == Kind::Opened);
         self.batch.end_transaction(end, arriving.rows, opened);
         let before = shared.publish.borrow().applied + self.batch.moving();
-        let marked = !arriving.markers.is_empty();
         self.batch
             .markers
             .extend(arriving.markers.into_iter().map(|marker| (marker, before)));
-        if marked || self.batch.is_full(&shared.spec) {
+        let full = self.batch.is_full(&shared.spec);
+        let prompt = shared.spec.dual_write.is_some();
+        if !self.batch.markers.is_empty() || (full && prompt) {
             self.commit(shared, feed).await?;
+        } else if full && !self.is_ahead() {
+            // The batch before it is durable by then.
+            self.batch.seal(&shared.spec).await?;
+            self.tell(shared, feed);
         }
         Ok(shared
             .stop_at
@@ -392,13 +407,19 @@ impl Run {
         if self.is_ahead() {
             return Ok(());
         }
-        let moving = self.batch.moving();
         self.batch.commit(&shared.spec).await?;
-        let progress = self.batch.progress;
+        self.tell(shared, feed);
+        Ok(())
+    }
+
+    /// Tells the slot, and whoever waits, what is durable.
+    fn tell(&mut self, shared: &mut Shared, feed: &mut Feed) {
+        let (moving, progress) = (self.batch.told(), self.batch.progress);
         feed.confirm(progress.lsn);
         let markers = std::mem::take(&mut self.batch.markers);
         shared.publish.send_modify(|seen| {
             seen.applied += moving;
+            seen.applied_to(progress.lsn);
             let lag = seen.written.bytes_since(progress.lsn);
             seen.status.lag_bytes = i64::try_from(lag).unwrap_or(i64::MAX);
             seen.status.transactions = progress.transactions;
@@ -409,7 +430,6 @@ impl Run {
                     .map(|(marker, before)| (marker.id, before)),
             );
         });
-        Ok(())
     }
 
     /// Log that holds nothing for this stream need not be kept for it.
@@ -429,8 +449,14 @@ impl Run {
             // It may be confirmed already: the progress must reach it.
             Feed::Spool(_) => self.batch.skip_to(wal_end),
             Feed::Live(_) => {
-                let since = wal_end.bytes_since(self.batch.progress.lsn);
-                if self.batch.is_empty() && since > IDLE_BYTES {
+                if !self.batch.is_empty() {
+                    return Ok(());
+                }
+                shared.publish.send_if_modified(|seen| {
+                    seen.applied_to(wal_end);
+                    false
+                });
+                if wal_end.bytes_since(self.batch.progress.lsn) > IDLE_BYTES {
                     self.batch.skip_to(wal_end);
                     self.commit(shared, feed).await?;
                 }
@@ -443,7 +469,7 @@ impl Run {
 /// The origin's log is known to reach at least there.
 fn wrote(shared: &Shared, wal_end: Lsn) {
     shared.publish.send_if_modified(|seen| {
-        seen.written = seen.written.max(wal_end);
+        seen.wrote(wal_end);
         false
     });
 }

@@ -63,6 +63,32 @@ fn every_index_agrees_with_the_map() {
 }
 
 #[test]
+fn ranges_without_bounds_and_keys_that_are_no_numbers_agree_too() {
+    let named = |from: Option<&str>, to: Option<&str>| {
+        KeySet::range(from.map(Key::from), to.map(Key::from))
+    };
+    let texts = [
+        (named(None, Some("d")), "b"),
+        (named(Some("d"), Some("m")), "a"),
+        (named(Some("p"), None), "b"),
+    ];
+    let letters = || ('a'..='z').map(|letter| Key::Text(letter.to_string()));
+    agrees(map(Strategy::Range, KeyType::Text, 0, &texts), letters());
+    let dates = [
+        (KeySet::range(None, Some(Key::Date(0))), "a"),
+        (KeySet::range(Some(Key::Date(5)), None), "b"),
+    ];
+    let days = (-9..9).map(Key::Date);
+    agrees(map(Strategy::Range, KeyType::Date, 0, &dates), days);
+    let whole = [(KeySet::range(None, None), "a")];
+    let ends = [i64::MIN, 0, i64::MAX].map(Key::Int);
+    agrees(
+        map(Strategy::Range, KeyType::Bigint, 0, &whole),
+        ends.into_iter(),
+    );
+}
+
+#[test]
 fn a_key_without_a_shard_is_named() {
     let lists = [(KeySet::list([Key::from("acme")]), "a")];
     let routes = Routes::new(map(Strategy::List, KeyType::Text, 0, &lists)).unwrap();

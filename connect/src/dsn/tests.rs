@@ -125,6 +125,24 @@ fn a_file_reference_loses_its_trailing_newline() {
 }
 
 #[test]
+fn a_credential_is_a_name_in_the_folder_of_the_service_manager() {
+    let dsn = Dsn::parse("host=h user=u password=${credential:shard_mover}").expect("parses");
+    assert!(!dsn.has_inline_password());
+    assert_eq!(
+        dsn.to_string(),
+        "host=h user=u password=${credential:shard_mover}"
+    );
+    // No service manager has started this test.
+    let error = dsn.resolve().expect_err("no folder");
+    let cause = std::error::Error::source(&error).expect("cause");
+    assert!(
+        cause.to_string().contains("CREDENTIALS_DIRECTORY"),
+        "{cause}"
+    );
+    assert!(Dsn::parse("host=h user=u password=${credential:../x}").is_err());
+}
+
+#[test]
 fn a_missing_reference_names_itself_and_the_server() {
     let dsn = Dsn::parse("host=h user=u dbname=d password=${env:SURELY_NOT_SET}").expect("parses");
     let error = dsn.resolve().expect_err("not set");

@@ -31,6 +31,7 @@ use hand::Hand;
 use plans::id::ShardName;
 use progress::say;
 use std::collections::HashMap;
+use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 use stop::Stop;
 use strike::Strike;
@@ -70,7 +71,7 @@ pub async fn run(options: Options) -> Result<Report, DemoError> {
         let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
         std::fs::write(path, text).map_err(DemoError::io(format!("write {}", path.display())))?;
     }
-    println!("{}", report.text());
+    print(&report.text())?;
     let problems = report.problems();
     if problems.is_empty() {
         Ok(report)
@@ -297,4 +298,14 @@ fn access(fleet: &Fleet) -> Result<ShardAccess, DemoError> {
         shards.insert(name.into(), fleet.app(name)?);
     }
     Ok(ShardAccess::fixed(shards))
+}
+
+/// Prints to whoever reads; where nobody does any more, the run is as good.
+fn print(text: &str) -> Result<(), DemoError> {
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(DemoError::io("print the report")(error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
 }

@@ -1,6 +1,7 @@
 //! Progress lines on stderr.
 
 use crate::ledger::Ledger;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::task::JoinHandle;
@@ -12,7 +13,12 @@ pub(super) fn say(text: &str) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let seconds = now.map_or(0, |since| since.as_secs()) % 86_400;
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-    eprintln!("{hours:02}:{minutes:02}:{:02} {text}", seconds % 60);
+    // The run goes on where nobody reads along.
+    let _ = writeln!(
+        std::io::stderr(),
+        "{hours:02}:{minutes:02}:{:02} {text}",
+        seconds % 60
+    );
 }
 
 /// Says every few seconds how much was acknowledged, until it is dropped.

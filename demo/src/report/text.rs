@@ -91,6 +91,11 @@ impl Report {
             "{stop} {:.0} ms for the moving keys, none for the others: wait-out {:.0}, drain {:.0}, check {:.0}, seal {:.0}, flip {:.0}, open {:.0}.",
             w.total, w.wait_out, w.drain, w.check, w.seal, w.flip, w.open
         ));
+        if let Some(refused) = self.writes_refused {
+            lines.push(format!(
+                "Refused      {refused} writes meanwhile, which the clients repeated."
+            ));
+        }
         if let Some(back) = &self.rollback_window_ms {
             lines.push(format!("Way back     {:.0} ms of write stop.", back.total));
         }

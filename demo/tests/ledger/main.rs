@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
 #[allow(dead_code, reason = "the library's own tests use more of it")]
-#[path = "../../../client/tests/map_server/mod.rs"]
+#[path = "../../../client/tests/map/map_server.rs"]
 mod map_server;
 
 mod damages;

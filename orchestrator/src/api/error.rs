@@ -268,7 +268,7 @@ impl From<ControlError> for ApiError {
                 new(S::FORBIDDEN, "agent.labels").hint(OTHER_LABELS)
             }
             E::InlinePassword { .. } => new(S::UNPROCESSABLE_ENTITY, INLINE_PASSWORD).hint(
-                "write password=${file:/path} or password=${env:NAME}; the agents resolve it",
+                "write password=${env:NAME}, ${file:/path} or ${credential:NAME}; the agents resolve it",
             ),
             E::UnreadableDsn { ref source, .. } => new(S::UNPROCESSABLE_ENTITY, UNREADABLE_DSN)
                 .hint(source.hint().unwrap_or(PARAMETERS)),

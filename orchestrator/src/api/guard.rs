@@ -14,40 +14,47 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Ours {
     port: u16,
-    /// What it is reached at from elsewhere: scheme and authority.
-    advertised: Option<(String, String)>,
+    /// What it is reached at from elsewhere: schemes and authorities.
+    named: Vec<(String, String)>,
 }
 
 impl Ours {
-    /// A server that listens on loopback at `port`, and says of itself that it is reached at `url`.
-    pub(super) fn new(port: u16, url: &str) -> Self {
-        let advertised = url.split_once("://").map(|(scheme, rest)| {
+    /// A server that listens on loopback at `port`, and is reached at `urls`.
+    pub(super) fn new<'a>(port: u16, urls: impl Iterator<Item = &'a str>) -> Self {
+        let named = urls.filter_map(|url| url.split_once("://"));
+        let named = named.map(|(scheme, rest)| {
             let authority = rest.split('/').next().unwrap_or_default();
             (scheme.to_lowercase(), authority.to_lowercase())
         });
-        Self { port, advertised }
+        let named = named.collect();
+        Self { port, named }
     }
 
     fn is_host(&self, host: &str) -> bool {
         let local = host.rsplit_once(':').is_some_and(|(name, number)| {
             matches!(name, "127.0.0.1" | "localhost" | "[::1]") && number == self.port.to_string()
         });
-        local || self.is_advertised(host)
+        local || self.schemes(host).next().is_some()
     }
 
-    fn is_advertised(&self, host: &str) -> bool {
-        let advertised = self.advertised.as_ref();
-        advertised.is_some_and(|(_, authority)| *authority == host.to_lowercase())
+    /// By which `host` is spoken to.
+    fn schemes(&self, host: &str) -> impl Iterator<Item = &str> {
+        let host = host.to_lowercase();
+        let named = self.named.iter();
+        named.filter_map(move |(scheme, authority)| (*authority == host).then_some(scheme.as_str()))
     }
 
     /// `origin` is the page that this server sends to `host`.
     fn is_origin(&self, origin: &str, host: &str) -> bool {
-        let known = self
-            .advertised
-            .as_ref()
-            .filter(|_| self.is_advertised(host));
-        let scheme = known.map_or("http", |(scheme, _)| scheme);
-        origin.split_once("://") == Some((scheme, host))
+        let Some((scheme, from)) = origin.split_once("://") else {
+            return false;
+        };
+        let mut known = self.schemes(host).peekable();
+        let allowed = match known.peek() {
+            Some(_) => known.any(|known| known == scheme),
+            None => scheme == "http",
+        };
+        allowed && from == host
     }
 }
 

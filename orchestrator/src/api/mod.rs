@@ -72,7 +72,6 @@ pub fn actor(headers: &HeaderMap) -> &str {
 
 /// `routes` of `controller` behind its door, and behind the check of Host and Origin for a server at `address`.
 pub fn guarded(routes: Router, controller: &Controller, address: SocketAddr) -> Router {
-    let url = controller.url();
     routes
         .fallback(error::no_route)
         .method_not_allowed_fallback(error::no_method)
@@ -81,7 +80,7 @@ pub fn guarded(routes: Router, controller: &Controller, address: SocketAddr) -> 
             admit::admit,
         ))
         .layer(axum::middleware::from_fn_with_state(
-            Arc::new(guard::Ours::new(address.port(), url)),
+            Arc::new(guard::Ours::new(address.port(), controller.urls())),
             guard::check,
         ))
         .layer(axum::middleware::from_fn(trace::trace))

@@ -23,20 +23,20 @@ const CONTEXT: &str = "SHARDWRIGHT_CONTEXT";
 pub(super) struct Options {
     /// Where the controller is; of several, separated by commas, whichever leads is found. Without it
     /// `SHARDWRIGHT_CONTROLLER`, then the context, then `http://127.0.0.1:7432`.
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, help_heading = "Controller", value_name = "URL")]
     controller: Option<String>,
     /// The file of your token, where the controller asks for one; also `SHARDWRIGHT_TOKEN_FILE`.
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = "Controller", value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// PEM file of the authorities that vouch for the controller; without it those of the system; also
     /// `SHARDWRIGHT_CA_FILE`.
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = "Controller", value_name = "FILE")]
     ca_file: Option<PathBuf>,
     /// The context of the config file to use, whatever the environment says; also `SHARDWRIGHT_CONTEXT`.
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, help_heading = "Controller", value_name = "NAME")]
     context: Option<String>,
     /// Key of the order: with the same key it is answered as before and not carried out again; random without it.
-    #[arg(long, global = true, value_name = "KEY")]
+    #[arg(long, global = true, help_heading = "Controller", value_name = "KEY")]
     pub(super) idempotency_key: Option<String>,
 }
 

@@ -1,8 +1,10 @@
 //! What a command ends with when it does not end well.
 
 use crate::api::{INLINE_PASSWORD, Problem, ServeError, UNREADABLE_DSN};
+use crate::cli::out::say;
 use crate::hooks::HooksError;
 use crate::store::pg::OpenError;
+use adopt::AdoptError;
 use caller::CallerError;
 use std::path::PathBuf;
 
@@ -106,12 +108,23 @@ pub enum CliError {
     /// The demo could not run, or did not end as it must.
     #[error("{}", chain(.0))]
     Demo(#[from] demo::DemoError),
+    /// Databases for which there is no proposal.
+    #[error(transparent)]
+    Adopt(#[from] AdoptError),
     /// Something of the operating system.
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }
 
 impl CliError {
+    /// Says it, and what mends it.
+    pub fn tell(&self) {
+        say!("error: {self}");
+        if let Some(hint) = self.hint() {
+            say!("hint: {hint}");
+        }
+    }
+
     /// What mends it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
@@ -122,6 +135,7 @@ impl CliError {
             ),
             Self::Problem(problem) => problem.hint.clone(),
             Self::Demo(error) => error.hint(),
+            Self::Adopt(error) => error.hint().map(str::to_owned),
             Self::Serve(ServeError::NotLoopback { .. }) => {
                 Some("ask for tokens (--tokens), or listen on 127.0.0.1 and reach it through ssh -L".to_owned())
             }
@@ -169,6 +183,14 @@ impl CliError {
             },
             Self::Usage(_) | Self::Hooks(_) => USAGE,
             Self::Refused(_) => REFUSED,
+            Self::Adopt(AdoptError::Connect { .. } | AdoptError::Query { .. }) => ERROR,
+            Self::Adopt(AdoptError::UnfitKey { .. }) => USAGE,
+            Self::Adopt(
+                AdoptError::NoTables
+                | AdoptError::NoKey
+                | AdoptError::NoMap(_)
+                | AdoptError::Map(_),
+            ) => REFUSED,
             Self::Timeout { .. } => TIMEOUT,
             Self::Ended { code, .. } => *code,
             Self::Unreachable { .. }

@@ -30,6 +30,28 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), CliError> {
     })
 }
 
+/// Writes a file at once: who reads it meanwhile has the old one whole. A link stays one, and a pipe is written to.
+pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
+    let there = std::fs::canonicalize(path);
+    let path = there.as_deref().unwrap_or(path);
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return write(path, text);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let other = path.with_file_name(name);
+    let written = std::fs::write(&other, text).and_then(|()| std::fs::rename(&other, path));
+    written.map_err(|source| {
+        // What is half written is of use to nobody.
+        let _ = std::fs::remove_file(&other);
+        CliError::File {
+            action: "write",
+            path: path.to_owned(),
+            source,
+        }
+    })
+}
+
 /// Writes to the file, or prints where none is named.
 pub(super) fn write_or_print(path: Option<&Path>, text: &str) -> Result<(), CliError> {
     match path {
@@ -48,15 +70,43 @@ pub(super) fn yaml<T: serde::Serialize>(value: &T) -> Result<String, CliError> {
 
 /// Makes a file that only its owner reads; one that is there is left alone.
 pub(super) fn write_secret(path: &Path, text: &str) -> Result<(), CliError> {
+    make(path, &format!("{text}\n"), 0o600)
+}
+
+/// Makes a file; one that is there is left alone.
+pub(super) fn write_new(path: &Path, text: &str) -> Result<(), CliError> {
+    make(path, text, 0o666)
+}
+
+fn make(path: &Path, text: &str, mode: u32) -> Result<(), CliError> {
     let made = OpenOptions::new()
         .write(true)
         .create_new(true)
-        .mode(0o600)
+        .mode(mode)
         .open(path);
-    let written = made.and_then(|mut file| writeln!(file, "{text}"));
+    let written = made.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|source| CliError::File {
         action: "write",
         path: path.to_owned(),
         source,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_behind_its_link() {
+        let folder = std::env::temp_dir().join(format!("shardwright-files-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let (link, file) = (folder.join("link"), folder.join("file"));
+        std::fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        replace(&link, "new").unwrap();
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

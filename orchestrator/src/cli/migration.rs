@@ -2,7 +2,6 @@
 
 use super::client::Client;
 use super::error::CliError;
-use super::examples;
 use super::order::{GraveOrder, Order};
 use super::output::{Output, or_dash, table};
 use super::{operation, report, set, verify, wait, watch};
@@ -34,13 +33,10 @@ pub(super) enum Verb {
         output: Output,
     },
     /// Follow an operation or a migration until it ends, fails or waits for you.
-    #[command(after_help = examples::WATCH)]
     Watch(watch::Watch),
     /// Wait until an operation or a migration is in a state.
-    #[command(after_help = examples::WAIT)]
     Wait(wait::Wait),
     /// Let the cutover begin; after a roll back, once more.
-    #[command(after_help = examples::APPROVE)]
     Approve(GraveOrder),
     /// Let the agent end the writers that keep the cutover from starting, those that it named.
     ApproveCancel(GraveOrder),
@@ -53,21 +49,16 @@ pub(super) enum Verb {
     /// Try a step again at once.
     Retry(Order),
     /// Take everything back; possible until the flip.
-    #[command(after_help = examples::ABORT)]
     Abort(GraveOrder),
     /// Give the keys back to the source; possible from the flip to `finish`.
-    #[command(after_help = examples::ROLLBACK)]
     Rollback(GraveOrder),
     /// End the hold: the old rows go; after a roll back, the copy.
-    #[command(after_help = examples::FINISH)]
     Finish(GraveOrder),
     /// Set what a migration may take of its shards, while it runs: rate, streams, latency, hours and others.
     Set(set::Set),
     /// Compare both copies again, now; print what the last comparison found; repair the copy.
-    #[command(after_help = examples::VERIFY)]
     Verify(verify::Verify),
     /// Print the evidence of an operation or a migration, or write it to a file.
-    #[command(after_help = examples::REPORT)]
     Report(report::Report),
 }
 

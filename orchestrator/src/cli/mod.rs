@@ -14,8 +14,10 @@ mod doctor;
 mod error;
 mod examples;
 mod files;
+mod fleet;
 mod follow;
 mod hook;
+mod init;
 mod keys;
 mod map;
 mod migration;
@@ -40,7 +42,7 @@ mod watch;
 pub use error::{CliError, USAGE};
 
 use caller::Caller;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use client::Client;
 
 const EXIT_CODES: &str = "\
@@ -78,6 +80,11 @@ enum Command {
     Demo(demo::Demo),
     /// Break the parts of migrations on this machine, one in each run, and count what is survived.
     Torture(torture::Torture),
+    /// Look at databases and write a first fleet file for them; nothing is changed.
+    Init(init::Init),
+    /// The whole fleet: apply a file.
+    #[command(subcommand)]
+    Fleet(fleet::Fleet),
     /// Shards: add, set, list, show, remove.
     #[command(subcommand)]
     Shard(shard::Shard),
@@ -87,10 +94,8 @@ enum Command {
     /// Make a plan of a request or of flags, print it, and write it to a file.
     Plan(plan::Plan),
     /// Submit a plan; prints the operation's id.
-    #[command(after_help = examples::APPLY)]
     Apply(plan::Apply),
     /// Everything that stands in the way of moves: on all shards, on one, of a map, or of a request.
-    #[command(after_help = examples::DOCTOR)]
     Doctor(doctor::Doctor),
     /// Tokens of people, applications and agents: create, list, revoke.
     #[command(subcommand)]
@@ -121,7 +126,20 @@ enum Command {
     Verb(migration::Verb),
 }
 
+/// The command line's description, with examples.
+pub(crate) fn command() -> clap::Command {
+    examples::under(Cli::command())
+}
+
 impl Cli {
+    /// Reads the command line of this process.
+    ///
+    /// # Errors
+    /// What clap says of it; also where help or the version was asked for.
+    pub fn read() -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&command().try_get_matches()?)
+    }
+
     /// Runs the command; returns the exit code.
     ///
     /// # Errors
@@ -139,6 +157,8 @@ impl Cli {
             Command::Serve(serve) => serve.run().await,
             Command::Demo(demo) => demo.run().await,
             Command::Torture(torture) => torture.run().await,
+            Command::Init(init) => init.run().await,
+            Command::Fleet(fleet) => fleet.run(&client()?).await,
             Command::Shard(shard) => shard.run(&client()?).await,
             Command::Map(map) => map.run(&client()?).await,
             Command::Plan(plan) => plan.run(&client()?).await,
@@ -161,11 +181,10 @@ impl Cli {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]

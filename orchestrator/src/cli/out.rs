@@ -1,6 +1,7 @@
 //! What is printed: data to stdout, talk to stderr. Where the reader goes away, the program ends quietly, as others do
 //! in a pipe; the standard macros would panic.
 
+use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io::{Error, ErrorKind, Write};
 
@@ -28,7 +29,34 @@ pub(super) fn print(data: impl AsRef<[u8]>) {
 
 /// Says something on stderr, without an end of line. Where nobody hears it, what was ordered is done all the same.
 pub(crate) fn tell(text: Arguments<'_>) {
-    let _ = std::io::stderr().lock().write_fmt(text);
+    let text = text.to_string();
+    let _ = std::io::stderr()
+        .lock()
+        .write_all(harmless(&text).as_bytes());
+}
+
+/// Text of others as people may see it: what would steer their terminal, or turn letters around, is written out.
+pub(super) fn harmless(text: &str) -> Cow<'_, str> {
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut written = String::with_capacity(text.len());
+    for c in text.chars() {
+        match steers(c) {
+            true => written.extend(c.escape_unicode()),
+            false => written.push(c),
+        }
+    }
+    Cow::Owned(written)
+}
+
+/// Control characters, but for ends of lines and tabs, and those that change the direction of writing.
+pub(super) fn steers(c: char) -> bool {
+    let turns = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    turns || (c.is_control() && c != '\n' && c != '\t')
 }
 
 fn end(error: &Error) -> ! {
@@ -41,4 +69,22 @@ fn end(error: &Error) -> ! {
         "error: could not write the output: {error}"
     );
     std::process::exit(NOT_WRITTEN);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_written_out() {
+        for (text, shown) in [
+            ("plain → text\n\tnext", "plain → text\n\tnext"),
+            ("\x1b]0;title\x07", "\\u{1b}]0;title\\u{7}"),
+            ("over\rwritten", "over\\u{d}written"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+            ("abc\u{202e}cba", "abc\\u{202e}cba"),
+        ] {
+            assert_eq!(harmless(text), shown);
+        }
+    }
 }

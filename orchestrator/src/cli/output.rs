@@ -8,7 +8,7 @@ pub(super) use table::{Table, or_dash, table};
 
 use super::error::CliError;
 use super::files::yaml;
-use crate::cli::out::say;
+use crate::cli::out::{harmless, say};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
@@ -122,16 +122,20 @@ impl Output {
         text: impl FnOnce(&T) -> X,
     ) -> Result<String, CliError> {
         match self.format {
-            Format::Table | Format::Wide => Ok(match text(value).into() {
-                Text::Prose(text) => text,
-                Text::List(table) => table.text(!self.no_headers, self.format == Format::Wide),
-            }),
+            Format::Table | Format::Wide => {
+                let text = match text(value).into() {
+                    Text::Prose(text) => text,
+                    Text::List(table) => table.text(!self.no_headers, self.format == Format::Wide),
+                };
+                Ok(harmless(&text).into_owned())
+            }
             Format::Json => Ok(json(value)? + "\n"),
             Format::Jsonl => things(value)?.iter().map(line).collect(),
             Format::Yaml => yaml(value),
             Format::Name => {
                 let things = things(value)?;
-                Ok(things.iter().filter_map(name).map(|n| n + "\n").collect())
+                let names = things.iter().filter_map(name);
+                Ok(names.map(|n| harmless(&n).into_owned() + "\n").collect())
             }
         }
     }

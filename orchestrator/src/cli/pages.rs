@@ -1,8 +1,7 @@
 //! `shardwright completions` and `shardwright man`: what is made of the command line's own description.
 
-use super::Cli;
 use super::error::CliError;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 use std::path::PathBuf;
 
@@ -24,7 +23,7 @@ pub(super) struct Man {
 
 impl Completions {
     pub(super) fn print(&self) -> u8 {
-        let mut command = Cli::command();
+        let mut command = super::command();
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, "shardwright", &mut script);
         super::out::print(script);
@@ -35,7 +34,7 @@ impl Completions {
 impl Man {
     pub(super) fn write(&self) -> Result<u8, CliError> {
         let written = std::fs::create_dir_all(&self.out)
-            .and_then(|()| clap_mangen::generate_to(Cli::command(), &self.out));
+            .and_then(|()| clap_mangen::generate_to(super::command(), &self.out));
         written.map(|()| 0).map_err(|source| CliError::File {
             action: "write",
             path: self.out.clone(),
@@ -47,13 +46,14 @@ impl Man {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::command;
 
     const MANUAL: &str = include_str!("../../../docs/cli.md");
 
     /// Each command with its nouns before it, such as `map show`; the long forms of verbs are left out.
     fn lines() -> Vec<String> {
         let mut lines = Vec::new();
-        for noun in Cli::command().get_subcommands() {
+        for noun in command().get_subcommands() {
             let verbs = noun
                 .get_subcommands()
                 .filter(|_| noun.get_name() != "migration");
@@ -80,9 +80,9 @@ mod tests {
     fn completions_name_every_command() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let mut text = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "shardwright", &mut text);
+            clap_complete::generate(shell, &mut command(), "shardwright", &mut text);
             let text = String::from_utf8(text).unwrap();
-            for command in Cli::command().get_subcommands() {
+            for command in command().get_subcommands() {
                 assert!(text.contains(command.get_name()), "{shell}: {command}");
             }
         }

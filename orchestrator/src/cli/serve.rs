@@ -29,7 +29,7 @@ const PRIVATE_STORE: &str = "store";
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     /// Where to listen; beyond loopback only with tokens, and with TLS or --plain-http.
-    #[arg(long, default_value = "127.0.0.1:7432")]
+    #[arg(long, env = "SHARDWRIGHT_LISTEN", default_value = "127.0.0.1:7432")]
     listen: SocketAddr,
     /// The control store; without it a private PostgreSQL is kept in the data folder.
     #[arg(long, env = "SHARDWRIGHT_STORE", hide_env_values = true)]
@@ -37,12 +37,25 @@ pub(super) struct Serve {
     /// Where the other controllers, agents and people reach this one; the address that it listens on, unless said.
     #[arg(long, value_name = "URL", env = "SHARDWRIGHT_ADVERTISE")]
     advertise: Option<String>,
+    /// Other URLs by which it is called, as that of a load balancer; several with commas.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "SHARDWRIGHT_ALSO_AT",
+        value_delimiter = ','
+    )]
+    also_at: Vec<String>,
     /// Folder of the private store.
     #[arg(long, env = "SHARDWRIGHT_DATA_DIR", default_value_os_t = data_dir())]
     data_dir: PathBuf,
     /// How often every shard is looked at and compared with the map, in seconds; a shard that was restored from a
     /// copy can take writes that it should not for this long. 0: never.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "SHARDWRIGHT_RECONCILE_EVERY",
+        default_value_t = 5
+    )]
     reconcile_every: u64,
     /// How many people approve each cutover at least (1 to 5); from 2 on nobody approves what he has submitted.
     /// Asks everybody for a token.
@@ -104,6 +117,7 @@ impl Serve {
         };
         let controller = Controller::new(store, settings);
         controller.hook(hooks.unwrap_or_default());
+        controller.also_at(self.also_at);
         if let Some(url) = &self.advertise {
             controller.advertise(url);
         }

@@ -10,7 +10,7 @@ use crate::view::MigrationView;
 use clap::Args;
 use plans::throttle::Setting;
 
-const EXAMPLES: &str = "\
+const LIMITS: &str = "\
 Limits:
   rate             bytes a second of the copy: 20MB/s, 512KiB/s
   streams          COPY streams side by side, 1 to 16
@@ -20,16 +20,11 @@ Limits:
   active-sessions  sessions of others that may be active at one time
   lock-waits       sessions of others that may wait for a lock at one time
   commit           how long a commit may take on the source, milliseconds
-The value `off` takes a limit away.
-
-Examples:
-  shardwright set rate m7f3 20MB/s
-  shardwright set hours m7f3 22:00-06:00
-  shardwright set rate m7f3 off --reason CHG-1042";
+The value `off` takes a limit away.";
 
 /// Set a limit of an operation or a migration.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = LIMITS)]
 pub(super) struct Set {
     /// rate, streams, latency, hours, replica-lag, active-sessions, lock-waits or commit.
     #[arg(value_parser = setting)]
@@ -90,7 +85,8 @@ pub(super) fn limits_line(view: &MigrationView) -> String {
     limits.map_or_else(String::new, |limits| format!("limits: {limits}\n"))
 }
 
-fn setting(name: &str) -> Result<Setting, String> {
+/// The limit of that name.
+pub(super) fn setting(name: &str) -> Result<Setting, String> {
     let found = Setting::ALL
         .into_iter()
         .find(|setting| setting.name() == name);

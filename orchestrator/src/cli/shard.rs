@@ -3,7 +3,6 @@
 use super::client::Client;
 use super::consent::{Consent, DryRun};
 use super::error::CliError;
-use super::examples;
 use super::keys::pair;
 use super::output::{Output, Table, or_dash};
 use crate::controller::ShardChange;
@@ -16,7 +15,6 @@ use plans::id::ShardName;
 #[derive(Debug, Subcommand)]
 pub(super) enum Shard {
     /// Register a shard.
-    #[command(after_help = examples::SHARD_ADD)]
     Add(Add),
     /// Change what is said about a shard.
     Set(Set),
@@ -49,7 +47,7 @@ pub(super) enum Shard {
 pub(super) struct Add {
     /// Its name.
     name: String,
-    /// Connection string; the password as ${file:/path} or ${env:NAME}.
+    /// Connection string; the password as ${env:NAME}, ${file:/path} or ${credential:NAME}.
     #[arg(required_unless_present = "dsn")]
     place: Option<String>,
     /// The same as an option.

@@ -6,7 +6,7 @@ mod frame;
 mod screen;
 
 use super::client::Client;
-use super::error::CliError;
+use super::error::{CliError, INTERRUPTED};
 use crate::api::Health;
 use crate::store::AgentRecord;
 use crate::view::{MigrationView, Summary};
@@ -16,6 +16,7 @@ use frame::{Seen, Sort, frame};
 use futures::stream::{StreamExt, TryStreamExt};
 use screen::{Keys, Screen};
 use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Migrations that are looked at, the newest of those that have not ended.
 const LOOKED_AT: usize = 60;
@@ -52,6 +53,10 @@ impl Top {
         let mut sort = self.sort;
         let mut screen = Screen::open(term)?;
         let mut keys = Keys::listen();
+        let (mut terminate, mut hang_up) = (
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::hangup())?,
+        );
         let mut ticks = tokio::time::interval(self.every);
         ticks.reset();
         loop {
@@ -62,6 +67,8 @@ impl Top {
                     Some(Key::Char('s')) => sort = sort.next(),
                     Some(_) => {}
                 },
+                _ = terminate.recv() => return Ok(INTERRUPTED),
+                _ = hang_up.recv() => return Ok(INTERRUPTED),
                 _ = ticks.tick() => match look(client).await {
                     Ok(fresh) => seen = fresh,
                     // What was seen stays, with what is wrong above it.

@@ -6,12 +6,13 @@ use super::follow::{detachable, follow, of_migration, of_operation};
 use super::migration::state;
 use super::operation;
 use super::output::Output;
-use crate::cli::out::say;
+use crate::cli::out::{harmless, say};
 use crate::controller::operations::OperationState;
 use crate::dual_write;
 use crate::view::{MigrationView, OperationView, StepView};
 use clap::Args;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use plans::id::MigrationId;
 use plans::render::bytes;
 use plans::request::Hold;
 use plans::state::migration::MigrationState;
@@ -21,6 +22,11 @@ use plans::wire::TableProgress;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Between two looks at moves that tell nothing of themselves.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Follow an operation or a migration.
 #[derive(Debug, Args)]
@@ -44,12 +50,7 @@ impl Watch {
         if operation::with_moves(client, &self.id).await?.is_some() {
             return self.run_moves(client).await;
         }
-        let mut screen: Box<dyn Screen> =
-            if !self.output.is_for_programs() && std::io::stderr().is_terminal() {
-                Box::new(Bars::default())
-            } else {
-                Box::new(Lines::new(self.output))
-            };
+        let mut screen = screen(self.output, self.draws(), &MultiProgress::new());
         let path = of_migration(&self.id);
         let code = follow(client, &path, |view: &MigrationView| {
             screen.show(view);
@@ -61,17 +62,120 @@ impl Watch {
         code.await
     }
 
-    /// A line per change of several moves.
+    /// Whether bars are drawn.
+    fn draws(&self) -> bool {
+        !self.output.is_for_programs() && std::io::stderr().is_terminal()
+    }
+
+    /// The operation, and for people each of its moves as if it were followed alone.
     async fn run_moves(self, client: &Client) -> Result<u8, CliError> {
+        let draws = self.draws();
         let mut lines = Lines::new(self.output);
+        let mut moves = Moves::new(self.output, draws);
+        let (tell, mut told) = watch::channel(None);
         let path = of_operation(&self.id);
-        let code = follow(client, &path, |view: &OperationView| {
-            lines.show(view, operation::headline);
-            let code = operation::end(view, &self.until)?;
-            operation::tell_end(view);
-            Some(code)
+        let following = follow(client, &path, |view: &OperationView| {
+            if !draws {
+                lines.show(view, operation::headline);
+            }
+            tell.send_replace(Some(view.clone()));
+            operation::end(view, &self.until)
         });
-        code.await
+        let shown = async {
+            loop {
+                let view = told.borrow_and_update().clone();
+                if let Some(view) = view {
+                    moves.show(client, &view).await;
+                }
+                // What a step does tells itself without an event of the operation.
+                let _ = tokio::time::timeout(LOOK_AGAIN, told.changed()).await;
+            }
+        };
+        let code = tokio::select! {
+            code = following => code?,
+            () = shown => return Ok(0),
+        };
+        let last = tell.borrow().clone();
+        if let Some(view) = last {
+            moves.show(client, &view).await;
+            moves.close();
+            operation::tell_end(&view);
+        }
+        Ok(code)
+    }
+}
+
+/// The moves of an operation for people, each on a screen of its own from its beginning to its end.
+struct Moves {
+    output: Output,
+    draws: bool,
+    all: MultiProgress,
+    head: Option<ProgressBar>,
+    /// Of those that ended nothing is shown any more.
+    screens: BTreeMap<MigrationId, Option<Box<dyn Screen>>>,
+}
+
+impl Moves {
+    fn new(output: Output, draws: bool) -> Self {
+        Self {
+            output,
+            draws,
+            all: MultiProgress::new(),
+            head: None,
+            screens: BTreeMap::new(),
+        }
+    }
+
+    /// Asks for those that go on; one that cannot be had is shown the next time.
+    async fn show(&mut self, client: &Client, view: &OperationView) {
+        if self.output.is_for_programs() {
+            return;
+        }
+        if self.draws {
+            let all = &self.all;
+            let head = self.head.get_or_insert_with(|| spinner(all));
+            head.set_message(one_line(&operation::headline(view)));
+        }
+        for moved in &view.moves {
+            let m = &moved.migration;
+            if m.state == MigrationState::Planned || matches!(self.screens.get(&m.id), Some(None)) {
+                continue;
+            }
+            let path = format!("/api/v1/migrations/{}", m.id);
+            let Ok(view) = client.get::<MigrationView>(&path).await else {
+                continue;
+            };
+            let (output, draws, all) = (self.output, self.draws, &self.all);
+            let place = self.screens.entry(m.id.clone());
+            let place = place.or_insert_with(|| Some(screen(output, draws, all)));
+            let Some(shown) = place else { continue };
+            shown.show(&view);
+            if view.summary.finished_at.is_some() {
+                shown.close();
+                *place = None;
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        self.screens
+            .values_mut()
+            .flatten()
+            .for_each(|screen| screen.close());
+        if let Some(head) = &self.head {
+            head.abandon();
+        }
+    }
+}
+
+fn screen(output: Output, draws: bool, all: &MultiProgress) -> Box<dyn Screen> {
+    match draws {
+        true => Box::new(Bars {
+            all: all.clone(),
+            head: None,
+            tables: BTreeMap::new(),
+        }),
+        false => Box::new(Lines::new(output)),
     }
 }
 
@@ -175,7 +279,6 @@ impl Screen for Lines {
 }
 
 /// A headline and a bar per table.
-#[derive(Default)]
 struct Bars {
     all: MultiProgress,
     head: Option<ProgressBar>,
@@ -185,13 +288,8 @@ struct Bars {
 impl Screen for Bars {
     fn show(&mut self, view: &MigrationView) {
         let all = &self.all;
-        let head = self.head.get_or_insert_with(|| {
-            let bar = all.add(ProgressBar::new_spinner());
-            bar.set_style(style("{spinner} {msg}"));
-            bar.enable_steady_tick(std::time::Duration::from_millis(200));
-            bar
-        });
-        head.set_message(headline(view));
+        let head = self.head.get_or_insert_with(|| spinner(all));
+        head.set_message(one_line(&headline(view)));
         let progress = current(view).and_then(|step| step.progress.as_ref());
         let shown = progress.map_or(&[][..], |progress| progress.tables.as_slice());
         self.tables.retain(|name, bar| {
@@ -205,7 +303,7 @@ impl Screen for Bars {
             let bar = self.tables.entry(table.table.clone()).or_insert_with(|| {
                 let bar = all.add(ProgressBar::new(0));
                 bar.set_style(style("  {prefix:30} {bar:30} {percent:>3} % {msg}"));
-                bar.set_prefix(table.table.clone());
+                bar.set_prefix(one_line(&table.table));
                 bar
             });
             draw(bar, table);
@@ -217,6 +315,13 @@ impl Screen for Bars {
             bar.abandon();
         }
     }
+}
+
+fn spinner(all: &MultiProgress) -> ProgressBar {
+    let bar = all.add(ProgressBar::new_spinner());
+    bar.set_style(style("{spinner} {msg}"));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
 }
 
 fn draw(bar: &ProgressBar, table: &TableProgress) {
@@ -234,6 +339,11 @@ fn draw(bar: &ProgressBar, table: &TableProgress) {
 
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// As a bar may show it.
+fn one_line(text: &str) -> String {
+    harmless(text).replace(['\n', '\t'], " ")
 }
 
 /// The step that runs, or the next one.

@@ -45,6 +45,8 @@ impl Role {
 pub(super) struct Lead {
     holder: InstanceId,
     url: OnceLock<String>,
+    /// By which other URLs it is called.
+    also_at: OnceLock<Vec<String>>,
     role: watch::Sender<Role>,
     wake: Notify,
 }
@@ -54,6 +56,7 @@ impl Default for Lead {
         Self {
             holder: InstanceId(uuid::Uuid::new_v4().to_string()),
             url: OnceLock::new(),
+            also_at: OnceLock::new(),
             role: watch::Sender::new(Role::Follows(None)),
             wake: Notify::new(),
         }
@@ -71,10 +74,22 @@ impl Controller {
             .set(url.trim_end_matches('/').to_owned());
     }
 
+    /// Says by which other URLs it is called, as that of a load balancer, unless that was said before.
+    pub fn also_at(&self, urls: Vec<String>) {
+        // It is said once, at the start.
+        let _ = self.inner.lead.also_at.set(urls);
+    }
+
     /// Where this process is reached; empty until it was said.
     #[must_use]
     pub fn url(&self) -> &str {
         self.inner.lead.url.get().map_or("", String::as_str)
+    }
+
+    /// Every URL by which this process is called: [`Self::url`], and those of something in front of it.
+    pub fn urls(&self) -> impl Iterator<Item = &str> {
+        let also = self.inner.lead.also_at.get().into_iter().flatten();
+        std::iter::once(self.url()).chain(also.map(|url| url.trim_end_matches('/')))
     }
 
     /// The part of this process for the moment.

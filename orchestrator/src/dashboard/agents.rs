@@ -19,7 +19,7 @@ const SILENT: TimeDelta = TimeDelta::seconds(10);
 pub(super) const COMMAND: &str = "shardwright-agent --name agent-1";
 
 /// Whether the agent can be heard at `now`.
-pub(super) fn is_connected(agent: &AgentRecord, now: DateTime<Utc>) -> bool {
+pub(crate) fn is_connected(agent: &AgentRecord, now: DateTime<Utc>) -> bool {
     now - agent.last_seen < SILENT
 }
 

@@ -4,7 +4,7 @@
 //! Handlers ask the controller as the API's do. Every page and order works without JavaScript.
 //! Absent: status codes (`api` has them), assets of other hosts, inline scripts and styles.
 
-mod agents;
+pub(crate) mod agents;
 mod assets;
 mod audit;
 mod bars;

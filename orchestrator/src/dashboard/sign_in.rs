@@ -7,7 +7,7 @@ use askama::Template;
 use axum::Extension;
 use axum::Form;
 use axum::extract::{FromRequest, Query, Request, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
@@ -53,6 +53,7 @@ pub(super) async fn begin(
     request: Request,
 ) -> Result<Response, PageError> {
     let from = address(&request);
+    let host = request.headers().get(header::HOST).cloned();
     let Ok(Form(shown)) = Form::<Shown>::from_request(request, &()).await else {
         return Err(Refused::Form.into());
     };
@@ -64,7 +65,10 @@ pub(super) async fn begin(
         return Ok((refused.status(), page).into_response());
     };
     tracing::info!(name = %signed_in.visitor.name, %from, "signed in");
-    let cookie = [(header::SET_COOKIE, begun(&controller, &signed_in))];
+    let cookie = [(
+        header::SET_COOKIE,
+        begun(&controller, host.as_ref(), &signed_in),
+    )];
     let to = Redirect::to(inside(&shown.next));
     Ok((AppendHeaders(cookie), to).into_response())
 }
@@ -96,10 +100,15 @@ pub(super) async fn end(
     Ok((AppendHeaders(cookie), Redirect::to("/sign-in")).into_response())
 }
 
-fn begun(controller: &Controller, signed_in: &SignedIn) -> String {
+fn begun(controller: &Controller, host: Option<&HeaderValue>, signed_in: &SignedIn) -> String {
     let SignedIn { cookie, lasts, .. } = signed_in;
-    // Without TLS a browser would not send it back.
-    let secure = if controller.url().starts_with("https://") {
+    // Without TLS, here or in front of us, a browser would not send it back.
+    let host = host.map_or(&b""[..], HeaderValue::as_bytes);
+    let mut secured = controller
+        .urls()
+        .filter_map(|url| url.strip_prefix("https://"));
+    let in_front = secured.any(|name| name.as_bytes().eq_ignore_ascii_case(host));
+    let secure = if in_front || controller.url().starts_with("https://") {
         "; Secure"
     } else {
         ""

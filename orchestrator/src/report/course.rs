@@ -26,16 +26,32 @@ pub(crate) fn charts(course: &[Reading]) -> Vec<Chart> {
         ),
     ];
     let rows = [line("rows", rates(&copied))];
+    let log = [
+        line(
+            "written by the origin",
+            rates(&known(of_stream(|stream| stream.written_at))),
+        ),
+        line(
+            "applied",
+            rates(&known(of_stream(|stream| stream.applied_at))),
+        ),
+    ];
     let changes = [line("changes", rates(&of_stream(|stream| stream.changes)))];
     [
         Chart::of("Rows per second, copied or compared", &rows, per_second),
         Chart::of("Changes applied per second", &changes, per_second),
+        Chart::of("Log per second", &log, in_bytes),
         Chart::of("How far the stream is behind, in time", &lag_ms, in_ms),
         Chart::of("How far the stream is behind, in log", &lag_bytes, in_bytes),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Readings of agents that do not tell it, or before the first word of the stream, have 0.
+fn known(points: Vec<(DateTime<Utc>, f64)>) -> Vec<(DateTime<Utc>, f64)> {
+    points.into_iter().filter(|(_, at)| *at > 0.0).collect()
 }
 
 /// What a count grows by in a second; nothing where it begins anew.
@@ -60,4 +76,50 @@ fn in_ms(value: f64) -> String {
 
 fn in_bytes(value: f64) -> String {
     bytes(value as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askama::Template;
+    use chrono::TimeDelta;
+    use plans::names::Direction;
+
+    fn reading(second: i64, written_at: i64, applied_at: i64) -> Reading {
+        Reading {
+            at: DateTime::from_timestamp(1_800_000_000, 0).unwrap() + TimeDelta::seconds(second),
+            step: None,
+            rows: 0,
+            rows_total: 0,
+            bytes: 0,
+            left_ms: None,
+            stream: Some(StreamReading {
+                direction: Direction::Forward,
+                lag_bytes: 0,
+                lag_ms: 0,
+                changes: 0,
+                retained_bytes: 0,
+                spooled_bytes: 0,
+                written_at,
+                applied_at,
+            }),
+        }
+    }
+
+    #[test]
+    fn what_the_origin_writes_stands_beside_what_is_applied() {
+        let course = [
+            reading(0, 0, 0),
+            reading(1, 10 << 20, 9 << 20),
+            reading(2, 20 << 20, 13 << 20),
+            reading(3, 30 << 20, 30 << 20),
+        ];
+        let told: Vec<String> = charts(&course)
+            .iter()
+            .map(|chart| chart.render().unwrap())
+            .collect();
+        let said = "Log per second: written by the origin at most 10.0 MiB, 10.0 MiB at the end; \
+                    applied at most 17.0 MiB, 17.0 MiB at the end.";
+        assert!(told.iter().any(|chart| chart.contains(said)), "{told:?}");
+    }
 }

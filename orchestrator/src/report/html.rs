@@ -119,6 +119,10 @@ impl Stop {
     pub(super) fn total(&self) -> String {
         ms(&self.cut.window.total)
     }
+
+    pub(super) fn refused(&self) -> String {
+        self.cut.refused.map_or_else(|| "-".to_owned(), count)
+    }
 }
 
 /// Milliseconds with one digit behind the point.

@@ -44,6 +44,12 @@ pub struct StreamReading {
     pub changes: i64,
     /// Log that the origin keeps for it, bytes.
     pub retained_bytes: i64,
+    /// How far the origin's log reaches, bytes from its beginning; 0 when unknown.
+    #[serde(default)]
+    pub written_at: i64,
+    /// Up to where it is applied.
+    #[serde(default)]
+    pub applied_at: i64,
     /// Log in the agent's spool, bytes.
     pub spooled_bytes: i64,
 }
@@ -71,6 +77,8 @@ impl Reading {
                 lag_bytes: stream.lag_bytes,
                 lag_ms: stream.lag_ms,
                 changes: stream.changes,
+                written_at: stream.written_at,
+                applied_at: stream.applied_at,
                 retained_bytes: stream.retained.bytes,
                 spooled_bytes: stream.spooled_bytes,
             }),

@@ -156,7 +156,7 @@ async fn work_and_write_stop_are_shown_in_figures() {
             "bytes_done": 1024, "bytes_total": 4096, "phase": "copying"}]}));
         let cutover = step(snapshot, StepKind::Cutover);
         cutover.state = StepState::Done;
-        cutover.output = Some(json!({"attempt": 3, "map_version": 2, "dirty_keys": 7, "window":
+        cutover.output = Some(json!({"attempt": 3, "map_version": 2, "dirty_keys": 7, "refused": 12, "window":
             {"total": 21.5, "wait_out": 1.5, "drain": 8.0, "check": 4.0, "seal": 5.0, "flip": 2.0, "open": 1.0}}));
     })
     .await;

@@ -58,6 +58,12 @@ pub(crate) async fn operation(line: &str) -> Report {
     assert!(report.rows_moved > 0, "{said}");
     assert!(report.verify.rows_compared >= report.rows_moved, "{said}");
     assert_ne!(report.window_ms, Window::default(), "{said}");
+    let seen = report.clients.not_owner + report.clients.not_open;
+    let counted = report.writes_refused.expect("the guards count");
+    assert!(
+        u64::try_from(counted).is_ok_and(|counted| counted <= seen),
+        "{said}"
+    );
     report
 }
 

@@ -118,7 +118,7 @@ fn kinds(object: &str) -> &'static [&'static str] {
     match object.split(' ').next().unwrap() {
         "slot" => &["slot"],
         "publication" => &["publication"],
-        "trigger" | "function" | "register" => &["guard"],
+        "trigger" | "function" | "register" | "refusals" => &["guard"],
         "event_trigger" => &["guard", "event_trigger"],
         "rows" | "schema" => &["schema"],
         _ => &[],

@@ -4,8 +4,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
+mod applications;
 mod cleanup;
 mod logs;
+mod pooler;
 mod restored_shard;
 mod restored_store;
 mod stage;

@@ -4,7 +4,7 @@ use cluster::{Cluster, Options, Shutdown};
 use connect::{Connected, Dsn, Session};
 use reqwest::redirect::Policy;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -111,17 +111,16 @@ impl Stage {
 
     /// A controller that looks at the shards every so many seconds; 0: only when it is told to.
     pub(crate) async fn start_controller_looking(&mut self, every: &str) {
+        self.start_controller_with(&["--reconcile-every", every])
+            .await;
+    }
+
+    /// A controller with more options.
+    pub(crate) async fn start_controller_with(&mut self, options: &[&str]) {
         let dsn = self.store.dsn(&self.store_database, "postgres");
         let mut serve = self.command("shardwright");
-        serve.args([
-            "serve",
-            "--listen",
-            &self.address,
-            "--store",
-            &dsn,
-            "--reconcile-every",
-            every,
-        ]);
+        serve.args(["serve", "--listen", &self.address, "--store", &dsn]);
+        serve.args(options);
         self.controller = Some(serve.spawn().unwrap());
         self.until("the controller answers", || async {
             self.run(&["shard", "list"]).await.status.success()
@@ -129,14 +128,24 @@ impl Stage {
         .await;
     }
 
+    /// Files of this test; they go with it.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The command line's program.
+    pub(crate) fn program(&self) -> PathBuf {
+        program("shardwright")
+    }
+
+    /// Where the controller is.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     pub(crate) fn start_agent(&mut self) {
         let mut agent = self.command("shardwright-agent");
-        agent.args([
-            "--name",
-            "x",
-            "--controller",
-            &format!("http://{}", self.address),
-        ]);
+        agent.args(["--name", "x", "--controller", &self.url()]);
         agent.env("SHARDWRIGHT_PG_BIN", self.a.binaries().dir());
         self.agent = Some(agent.spawn().unwrap());
     }
@@ -176,9 +185,7 @@ impl Stage {
 
     pub(crate) async fn run(&self, args: &[&str]) -> Output {
         let mut command = Command::new(program("shardwright"));
-        command
-            .args(args)
-            .env("SHARDWRIGHT_CONTROLLER", format!("http://{}", self.address));
+        command.args(args).env("SHARDWRIGHT_CONTROLLER", self.url());
         command.stdin(Stdio::null()).output().await.unwrap()
     }
 
@@ -203,15 +210,17 @@ impl Stage {
 
     /// As [`Stage::submit`], with more options.
     pub(crate) async fn submit_with(&self, options: &str) -> String {
+        let options = format!("options: {{cutover: approve, {options}}}\n");
+        self.submit_as(&format!("{REQUEST}{options}")).await
+    }
+
+    /// Plans and submits a request; the migration's id.
+    pub(crate) async fn submit_as(&self, text: &str) -> String {
         let (request, plan) = (
             self.folder.join("request.yaml"),
             self.folder.join("plan.json"),
         );
-        std::fs::write(
-            &request,
-            format!("{REQUEST}options: {{cutover: approve, {options}}}\n"),
-        )
-        .unwrap();
+        std::fs::write(&request, text).unwrap();
         let (request, plan) = (request.to_str().unwrap(), plan.to_str().unwrap());
         let output = self.run(&["plan", request, "-o", plan]).await;
         assert!(output.status.success(), "{output:?}");
@@ -255,14 +264,14 @@ impl Stage {
 
     /// What the API has at `path`.
     pub(crate) async fn get(&self, path: &str) -> Value {
-        let url = format!("http://{}{path}", self.address);
+        let url = self.url() + path;
         let answer = http().get(url).send().await.unwrap();
         answer.json().await.unwrap()
     }
 
     /// Tells the API something that it takes.
     pub(crate) async fn post(&self, path: &str, body: Value) {
-        let url = format!("http://{}{path}", self.address);
+        let url = self.url() + path;
         let answer = http().post(url).json(&body).send().await;
         let answer = answer.unwrap();
         assert!(answer.status().is_success(), "{path}: {answer:?}");

@@ -73,6 +73,8 @@ pub enum ObjectKind {
     Function,
     /// The sequence that opens and closes keys.
     Register,
+    /// The sequence that counts refused writes.
+    Refusals,
     /// A migration's rows in our tables.
     Rows,
     /// A name in `synchronous_standby_names`, for which commits wait.
@@ -94,6 +96,7 @@ impl ObjectKind {
             Self::EventTrigger => "event_trigger",
             Self::Function => "function",
             Self::Register => "register",
+            Self::Refusals => "refusals",
             Self::Rows => "rows",
             Self::StandbyName => "standby_name",
             Self::Session => "session",

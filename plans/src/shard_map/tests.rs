@@ -141,3 +141,77 @@ fn a_difference_names_old_and_new_owner() {
         .collect();
     assert_eq!(texts, ["[5, 10) a>b", "[20, ∞) b>-"]);
 }
+
+fn places() -> BTreeMap<ShardName, RouterPlace> {
+    let place = |shard: &str, host: &str| {
+        let place = RouterPlace {
+            host: host.to_owned(),
+            port: "5432".to_owned(),
+            dbname: "app".to_owned(),
+        };
+        (ShardName::from(shard), place)
+    };
+    [place("a", "10.0.0.1"), place("b", "it's")].into()
+}
+
+#[test]
+fn a_pooler_has_a_database_for_each_name_that_stays() {
+    let hashed = of_kind(
+        Strategy::Hash,
+        [
+            (KeySet::buckets(4, 0, 2), "a"),
+            (KeySet::buckets(4, 2, 4), "b"),
+        ]
+        .into_iter(),
+    );
+    let own = "; shard map \"m\", version 1: written anew by each export\n[databases]\n\
+        m.shard.a = host='10.0.0.1' port=5432 dbname='app'\nm.shard.b = host='it''s' port=5432 dbname='app'\n\
+        m.0 = host='10.0.0.1' port=5432 dbname='app'\nm.1 = host='10.0.0.1' port=5432 dbname='app'\n\
+        m.2 = host='it''s' port=5432 dbname='app'\nm.3 = host='it''s' port=5432 dbname='app'\n";
+    assert_eq!(route(&hashed, Router::Pgbouncer, &places()).unwrap(), own);
+    let mut listed = of_kind(
+        Strategy::List,
+        [(KeySet::list([Key::Text("a \"b\"".to_owned())]), "b")].into_iter(),
+    );
+    listed.key = vec![KeyType::Text];
+    let text = route(&listed, Router::Pgbouncer, &places()).unwrap();
+    assert!(
+        text.ends_with("\n\"m.a \"\"b\"\"\" = host='it''s' port=5432 dbname='app'\n"),
+        "{text}"
+    );
+    let text = route(&hashed, Router::Service, &places()).unwrap();
+    assert!(
+        text.contains("\n[m.3]\nhost=it's\nport=5432\ndbname=app\n"),
+        "{text}"
+    );
+    let nowhere = route(&hashed, Router::Service, &BTreeMap::new());
+    assert_eq!(nowhere, Err(RouterError::NoPlace("a".into())));
+}
+
+#[test]
+fn pgdog_gets_ranges_and_lists_and_no_hash() {
+    let mut ranged = map(&[(None, Some(100), "a"), (Some(100), None, "b")]);
+    let settings = r#"{"tables": {"orders": "tenant_id", "public.items": "tenant_id"}}"#;
+    ranged.settings = serde_json::from_str(settings).unwrap();
+    let text = route(&ranged, Router::Pgdog, &places()).unwrap();
+    for part in [
+        "# shard b\n[[databases]]\nname = \"m\"\nhost = \"it's\"\nport = 5432\ndatabase_name = \"app\"\nshard = 1\n",
+        "[[sharded_tables]]\ndatabase = \"m\"\nname = \"items\"\ncolumn = \"tenant_id\"\ndata_type = \"bigint\"\n",
+        "[[sharded_mappings]]\ndatabase = \"m\"\ncolumn = \"tenant_id\"\nkind = \"range\"\nend = 100\nshard = 0\n",
+        "kind = \"range\"\nstart = 100\nshard = 1\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(text.matches("[[sharded_mappings]]").count(), 2);
+    let hashed = of_kind(
+        Strategy::Hash,
+        [(KeySet::buckets(16, 0, 16), "a")].into_iter(),
+    );
+    assert_eq!(
+        route(&hashed, Router::Pgdog, &places()),
+        Err(RouterError::Hash)
+    );
+    ranged.key = vec![KeyType::Date];
+    let refused = route(&ranged, Router::Pgdog, &places());
+    assert_eq!(refused, Err(RouterError::Key("date".to_owned())));
+}

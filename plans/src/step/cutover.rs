@@ -34,6 +34,10 @@ pub struct CutOver {
     pub window: Window,
     /// Keys compared inside the window.
     pub dirty_keys: i64,
+    /// Writes that the guards of both shards refused, from right before the fence until the gaining shard was open, or
+    /// for as long as the keys were read-only; absent where nobody counted all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<i64>,
     /// Where the rows of each table lay on the shard that gained the keys: no way back past a rewrite of them.
     #[serde(default)]
     pub storage: BTreeMap<String, String>,

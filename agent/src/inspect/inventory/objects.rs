@@ -202,7 +202,7 @@ async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres
     );
     let rows = client
         .query(
-            "select 'register', c.relname::text from pg_catalog.pg_class c
+            "select 'sequence', c.relname::text from pg_catalog.pg_class c
              where c.relnamespace = pg_catalog.to_regnamespace($1) and c.relkind = 'S'
              union all
              select 'function', p.proname::text from pg_catalog.pg_proc p
@@ -218,7 +218,10 @@ async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres
         let guard = ["guard_truncate_", "guard_", DDL_PREFIX];
         let guard = guard.iter().find_map(|prefix| name.strip_prefix(prefix));
         let (kind, whose) = match what.as_str() {
-            "register" => (ObjectKind::Register, name.strip_prefix("own_").and_then(id)),
+            "sequence" => match name.strip_prefix("refused_") {
+                Some(rest) => (ObjectKind::Refusals, id(rest)),
+                None => (ObjectKind::Register, name.strip_prefix("own_").and_then(id)),
+            },
             "rows" => (ObjectKind::Rows, id(&name)),
             _ if name.starts_with("guard_away_") => (ObjectKind::Function, Some(Whose::Away)),
             _ => (

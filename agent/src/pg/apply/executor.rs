@@ -24,6 +24,22 @@ const MISCOUNTED: &str = "apply.count";
 /// A statement on its way; its output is the number of rows it touched.
 type Execution<'a> = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'a>>;
 
+/// Changes with what they come to, worked out before the session is there for them.
+#[derive(Debug)]
+pub(crate) struct Planned<'a> {
+    changes: &'a [RowChange],
+    /// `None`: they are executed one by one.
+    net: Option<Net<'a>>,
+}
+
+impl<'a> Planned<'a> {
+    pub(crate) fn of(changes: &'a [RowChange]) -> Self {
+        let net = (changes.len() >= FEW).then(|| Net::of(changes)).flatten();
+        let net = net.filter(|net| changes.len() >= FEW * net.sets.len());
+        Self { changes, net }
+    }
+}
+
 /// The session in which changes are applied.
 #[derive(Debug)]
 pub(crate) struct Executor {
@@ -60,15 +76,15 @@ impl Executor {
     ///
     /// # Errors
     /// `apply.count` when a change touches another number of rows than one; what the server says.
-    pub(crate) async fn execute(&mut self, changes: &[RowChange]) -> Result<(), StepError> {
-        let net = (changes.len() >= FEW).then(|| Net::of(changes)).flatten();
-        let Some(net) = net.filter(|net| changes.len() >= FEW * net.sets.len()) else {
+    pub(crate) async fn execute(&mut self, planned: &Planned<'_>) -> Result<(), StepError> {
+        let changes = planned.changes;
+        let Some(net) = &planned.net else {
             return self.one_by_one(changes.iter()).await;
         };
         let statements: Option<Vec<_>> = net.sets.iter().map(sets::statement).collect();
         match statements {
             Some(statements) if !statements.is_empty() => {
-                self.by_sets(changes, &net, &statements).await
+                self.by_sets(changes, net, &statements).await
             }
             Some(_) | None => self.one_by_one(changes.iter()).await,
         }

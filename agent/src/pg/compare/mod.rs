@@ -18,7 +18,7 @@ mod report;
 
 pub(crate) use cut::{Part, cut};
 pub(crate) use digest::{Digest, digest};
-pub(crate) use dirty::{DirtyRow, dirty_relations, rows_of_dirty};
+pub(crate) use dirty::{DirtyPage, dirty_page, dirty_relations, forget};
 pub(crate) use drill::{Found, drill, keyed_rows};
 pub(crate) use record::{Chunk, Records, Storage, Sums};
 pub(crate) use repair::{delete_rows, insert_rows, values};

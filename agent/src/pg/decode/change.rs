@@ -1,5 +1,7 @@
 //! The messages of pgoutput as values.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use bytes::Bytes;
 
 use super::Lsn;
@@ -63,11 +65,27 @@ pub enum Change {
 pub struct Begin {
     /// Position of the commit record.
     pub final_lsn: Lsn,
-    /// When it committed.
+    /// When it committed: microseconds since 2000-01-01 00:00:00 UTC.
     pub commit_time_us: i64,
     /// Its 32-bit transaction id.
     pub xid: u32,
 }
+
+impl Begin {
+    /// How long ago it committed, if this clock is right by the origin's; zero where that is ahead.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        let committed = u64::try_from(self.commit_time_us).unwrap_or(0);
+        let committed = EPOCH + Duration::from_micros(committed);
+        UNIX_EPOCH
+            .elapsed()
+            .unwrap_or_default()
+            .saturating_sub(committed)
+    }
+}
+
+/// From the Unix epoch to PostgreSQL's.
+const EPOCH: Duration = Duration::from_secs(946_684_800);
 
 /// End of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

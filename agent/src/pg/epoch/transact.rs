@@ -2,8 +2,8 @@
 
 use plans::names::BYPASS_SETTING;
 use plans::table::quote_literal;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, SimpleQueryRow};
 
 use super::{Token, count, last_row, lock_key, next_count, rollback};
 use crate::error::{At, StepError};
@@ -82,11 +82,18 @@ pub(crate) struct Proven<'a> {
 impl Proven<'_> {
     fn text(&self) -> String {
         format!(
-            "begin; set local {BYPASS_SETTING} = 'on'; {}; {};
-             select attempt from shardwright.move where migration = {}; commit",
-            self.proof.sql(self.token),
-            self.sql,
+            "{}; select attempt from shardwright.move where migration = {}; commit",
+            self.open(),
             quote_literal(&self.token.migration.0)
+        )
+    }
+
+    /// As far as the statements, without a commit.
+    fn open(&self) -> String {
+        format!(
+            "begin; set local {BYPASS_SETTING} = 'on'; {}; {}",
+            self.proof.sql(self.token),
+            self.sql
         )
     }
 }
@@ -111,13 +118,32 @@ pub(crate) async fn transact_in_turn(
     (what, shard): (&str, &str),
 ) -> Result<i64, StepError> {
     let texts: Vec<String> = transactions.iter().map(Proven::text).collect();
-    let sent = client.simple_query(&texts.join("; ")).await;
+    let row = send(client, &texts.join("; "), (what, shard)).await?;
+    count(row.ok_or_else(|| StepError::superseded(shard))?, what)
+}
+
+/// Runs the first as a transaction, and opens another with the second, which stays open: in one round trip. The row of
+/// its last statement.
+pub(crate) async fn transact_and_open(
+    client: &Client,
+    (first, then): (&Proven<'_>, &Proven<'_>),
+    at: (&str, &str),
+) -> Result<Option<SimpleQueryRow>, StepError> {
+    send(client, &format!("{}; {}", first.text(), then.open()), at).await
+}
+
+/// What is not proven divides by zero, and nothing stays open then.
+async fn send(
+    client: &Client,
+    text: &str,
+    (what, shard): (&str, &str),
+) -> Result<Option<SimpleQueryRow>, StepError> {
+    let sent = client.simple_query(text).await;
     if let Err(error) = &sent {
         rollback(client).await;
         if error.code() == Some(&SqlState::DIVISION_BY_ZERO) {
             return Err(StepError::superseded(shard));
         }
     }
-    let row = last_row(sent.at(what)?).ok_or_else(|| StepError::superseded(shard))?;
-    count(row, what)
+    Ok(last_row(sent.at(what)?))
 }

@@ -147,7 +147,8 @@ impl Case {
 
     /// How many keys are dirty on the target.
     pub(crate) async fn dirty(&self) -> i64 {
-        let read = "select count(*) from shardwright.dirty";
+        let read =
+            "select count(distinct (relation, key)) from shardwright.dirty, unnest(keys) key";
         let row = self.target.query_one(read, &[]).await.expect("read");
         row.get(0)
     }

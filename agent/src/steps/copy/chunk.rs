@@ -1,17 +1,19 @@
-//! One chunk: read on the unit's snapshot, written and marked in one transaction.
+//! One chunk: read on the unit's snapshot, written and marked in one transaction, in few round trips.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use plans::table::quote_literal;
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
+use super::Shared;
+use super::reader::Reader;
 use super::units::Chunk;
-use super::{Shared, rewritten};
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pace::Turn;
-use crate::pg::copy_stream::{Extent, copy_chunk};
-use crate::pg::{epoch, snapshot};
-use plans::table::MovingTable;
+use crate::pg::copy_stream::copy_chunk;
+use crate::pg::epoch::{self, Proof, Proven};
 
 /// What came of a chunk.
 pub(super) enum Outcome {
@@ -20,26 +22,26 @@ pub(super) enum Outcome {
     SnapshotLost,
 }
 
-/// Copies a chunk with snapshot `number`; offline there is none, since the moving rows do not change.
+/// Copies a chunk with snapshot `number`; offline there is none.
 pub(super) async fn copy(
     shared: &Shared<'_>,
     chunk: &Chunk,
     number: Option<i32>,
-    (from, into): (&Client, &Client),
+    (reader, into): (&mut Reader, &Client),
     turn: &Turn<'_>,
 ) -> Result<Outcome, StepError> {
     let context = shared.context;
     let table = &context.dispatch.tables[chunk.table];
     let source = &context.dispatch.source.name.0;
     let target = &context.dispatch.target.name.0;
-    if !begin_writing(context, chunk, into).await? {
-        // A commit of ours that was on its way when the list was read has finished it since.
-        return Ok(Outcome::Done);
-    }
-    if !begin_reading(context, from, source).await? {
+    if !reader.begin(context).await? {
         return Ok(Outcome::SnapshotLost);
     }
-    epoch::begin(into, &context.token(), target).await?;
+    if !begin_writing(context, chunk, into).await? {
+        // A commit of ours that was on its way when the list was read has finished it since.
+        epoch::rollback(into).await;
+        return Ok(Outcome::Done);
+    }
     let predicate = context.predicate(table);
     let spent = AtomicU64::new(0);
     let moved = |rows, bytes| {
@@ -48,38 +50,12 @@ pub(super) async fn copy(
             .moving(context, chunk.table, chunk.ordinal, rows, bytes);
         turn.spend(bytes - spent.swap(bytes, Ordering::Relaxed))
     };
-    let sides = ((from, source.as_str()), (into, target.as_str()));
-    let (rows, bytes) = copy_chunk(sides, table, &chunk.extent, &predicate, moved).await?;
-    if matches!(chunk.extent, Extent::Blocks(_)) {
-        check_filenode(from, table, chunk.filenode, source).await?;
-    }
-    from.batch_execute("commit")
-        .await
-        .at(format_args!("shard {source}: ending a chunk"))?;
-    let what = format!("shard {target}: recording a chunk of {}", table.table);
-    let marked = into
-        .execute(
-            "update shardwright.chunk set done = true, rows = $3, bytes = $4, snapshot = $5
-             where migration = $1 and ordinal = $2 and not done",
-            &[
-                &context.dispatch.migration.0,
-                &chunk.ordinal,
-                &as_i64(rows),
-                &as_i64(bytes),
-                &number,
-            ],
-        )
-        .await
-        .at(&what)?;
-    if marked != 1 {
-        epoch::rollback(into).await;
-        return Err(StepError::passing(
-            "copy.chunk",
-            format!("{what}: it is done already"),
-        ));
-    }
+    let sides = ((&*reader.session, source.as_str()), (into, target.as_str()));
+    let copied = copy_chunk(sides, table, &chunk.extent, &predicate, moved).await?;
+    reader.check(context, chunk).await?;
     fail_point::hit("copy.chunk_copied").await?;
-    epoch::commit(into, &what).await?;
+    commit(context, chunk, (number, copied), into).await?;
+    reader.rest().await?;
     let again = chunk.begun > 0;
     shared
         .progress
@@ -87,57 +63,62 @@ pub(super) async fn copy(
     Ok(Outcome::Done)
 }
 
-/// Counts that the chunk begins; `false` when it is done.
+/// Counts that the chunk begins, which stays counted whatever becomes of it, and opens the transaction that it is
+/// written in; `false` when it is done.
 async fn begin_writing(context: &Context, chunk: &Chunk, into: &Client) -> Result<bool, StepError> {
     let target = &context.dispatch.target.name.0;
     let what = format!("shard {target}: recording a chunk");
-    epoch::begin(into, &context.token(), target).await?;
-    let begun = into
-        .execute(
-            "update shardwright.chunk set begun = begun + 1
-             where migration = $1 and ordinal = $2 and not done",
-            &[&context.dispatch.migration.0, &chunk.ordinal],
-        )
-        .await
-        .at(&what)?;
-    epoch::commit(into, &what).await?;
-    Ok(begun > 0)
+    let this = this(context, chunk);
+    let count = format!("update shardwright.chunk set begun = begun + 1 where {this}");
+    let look = format!("select 1 from shardwright.chunk where {this}");
+    let token = context.token();
+    let proven = |sql| Proven {
+        token: &token,
+        proof: Proof::Work,
+        sql,
+    };
+    let both = (&proven(count.as_str()), &proven(look.as_str()));
+    let row = epoch::transact_and_open(into, both, (&what, target)).await?;
+    Ok(row.is_some())
 }
 
-/// Opens the transaction that a chunk is read in; `false` when the snapshot is gone.
-async fn begin_reading(context: &Context, from: &Client, source: &str) -> Result<bool, StepError> {
-    if context.online() {
-        return snapshot::begin_held(from, context.dispatch.migration.as_str(), source).await;
-    }
-    from.batch_execute("begin isolation level repeatable read read only")
-        .await
-        .at(format_args!("shard {source}: beginning a chunk"))?;
-    Ok(true)
-}
-
-/// Block numbers only mean something while the table keeps its file.
-async fn check_filenode(
-    session: &Client,
-    table: &MovingTable,
-    expected: u32,
-    shard: &str,
+/// Marks the chunk as done, with its rows in one transaction.
+async fn commit(
+    context: &Context,
+    chunk: &Chunk,
+    (number, (rows, bytes)): (Option<i32>, (u64, u64)),
+    into: &Client,
 ) -> Result<(), StepError> {
-    let row = session
-        .query_one(
-            "select pg_catalog.pg_relation_filenode(pg_catalog.to_regclass($1))",
-            &[&table.table.sql()],
-        )
-        .await
-        .at(format_args!("shard {shard}: checking {}", table.table))?;
-    if row.get::<_, u32>(0) == expected {
-        return Ok(());
+    let target = &context.dispatch.target.name.0;
+    let table = &context.dispatch.tables[chunk.table];
+    let what = format!("shard {target}: recording a chunk of {}", table.table);
+    let snapshot = number.map_or_else(|| "null".to_owned(), |number| number.to_string());
+    // Where it was done already this divides by zero, and the rows are not kept.
+    let sql = format!(
+        "with marked as (
+           update shardwright.chunk set done = true, rows = {rows}, bytes = {bytes}, snapshot = {snapshot}
+           where {} returning 1)
+         select 1 / pg_catalog.count(*) from marked; commit",
+        this(context, chunk)
+    );
+    let done = into.batch_execute(&sql).await;
+    match done {
+        Err(error) if error.code() == Some(&SqlState::DIVISION_BY_ZERO) => {
+            epoch::rollback(into).await;
+            Err(StepError::passing(
+                "copy.chunk",
+                format!("{what}: it is done already"),
+            ))
+        }
+        Ok(()) | Err(_) => done.at(&what),
     }
-    Err(rewritten(format!(
-        "shard {shard}: table {} was rewritten during the copy",
-        table.table
-    )))
 }
 
-fn as_i64(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
+/// The condition on the chunk's own row, while it is not done.
+fn this(context: &Context, chunk: &Chunk) -> String {
+    format!(
+        "migration = {} and ordinal = {} and not done",
+        quote_literal(context.dispatch.migration.as_str()),
+        chunk.ordinal
+    )
 }

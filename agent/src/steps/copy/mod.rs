@@ -8,6 +8,7 @@
 mod chunk;
 mod hours;
 mod progress;
+mod reader;
 mod snapshots;
 mod units;
 
@@ -28,6 +29,7 @@ use crate::owned::Context;
 use crate::pg::snapshot;
 use chunk::Outcome;
 use progress::CopyProgress;
+use reader::Reader;
 #[cfg(test)]
 pub(crate) use snapshots::empty_unfinished;
 pub(crate) use snapshots::keep as keep_snapshot;
@@ -141,7 +143,7 @@ async fn copy_while_allowed(
     let pace = &shared.context.owned.pace;
     let source = shared.context.source()?;
     let target = shared.context.target()?;
-    let from = source.session("copy").await?;
+    let mut reader = Reader::new(source.session("copy").await?, &source.name);
     let into = target.replica_session("copy").await?;
     let turn = pace.turn();
     while own < pace.streams() {
@@ -156,7 +158,7 @@ async fn copy_while_allowed(
             shared.over.cancel();
             return Ok(());
         };
-        match chunk::copy(shared, &chunk, snapshot, (&from, &into), &turn).await? {
+        match chunk::copy(shared, &chunk, snapshot, (&mut reader, &into), &turn).await? {
             Outcome::Done => {}
             Outcome::SnapshotLost => {
                 let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;

@@ -15,8 +15,9 @@ use crate::pg::epoch;
 const LARGEST_CHUNK: i64 = 32_768;
 /// And no smaller, unless the table is: 256 KiB.
 const SMALLEST_CHUNK: i64 = 32;
-/// Chunks of one table per stream, so that streams end at about the same time.
-const CHUNKS_PER_STREAM: i64 = 8;
+/// Chunks of one table per stream: a chunk costs a few milliseconds beside its rows, and streams end at about the same
+/// time all the same, since small tables come last.
+const CHUNKS_PER_STREAM: i64 = 4;
 
 /// Rows of a sample from which the ends of key ranges are taken.
 const SAMPLE: i64 = 30_000;
@@ -65,17 +66,21 @@ pub(super) async fn begun(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Divides every table into units and chunks and records them, unless that was done before.
+/// Divides every table, the largest first, into units and chunks and records them, unless that was done before.
 pub(super) async fn plan(context: &Context, target: &Client, shard: &str) -> Result<(), StepError> {
     if count(context, target, shard).await? > 0 {
         return Ok(());
     }
     let source = context.source()?;
     let session = source.session("copy").await?;
+    let mut sized = Vec::new();
+    for (at, table) in context.dispatch.tables.iter().enumerate() {
+        sized.push((at, table, size(&session, table, &source.name).await?));
+    }
+    sized.sort_by_key(|(_, _, (_, blocks))| std::cmp::Reverse(*blocks));
     let mut chunks = Vec::new();
     let mut unit = 0_i32;
-    for (at, table) in context.dispatch.tables.iter().enumerate() {
-        let (filenode, blocks) = size(&session, table, &source.name).await?;
+    for (at, table, (filenode, blocks)) in sized {
         let by_key = table.copy_by == CopyBy::KeyRanges && context.online();
         let extents = if by_key {
             key_ranges(context, &session, table, blocks, &source.name).await?

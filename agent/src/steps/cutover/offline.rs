@@ -17,7 +17,7 @@ use super::gate::{self, Facts};
 use super::last_look::{look, standbys_flushed};
 use super::{
     Begun, Parties, ask_controller, ask_until_answered, begin, finish_flipped, millis, open,
-    refused, tell_former, window,
+    refused, refused_by_both, tell_former, window,
 };
 use crate::error::StepError;
 use crate::owned::Context;
@@ -95,12 +95,14 @@ async fn attempt(
         "shard {} owns the keys; map version {map_version}",
         destination.name
     ));
+    let refused = refused_by_both(parties, &losing, &gaining).await;
     tell_former(parties, number, map_version, &losing).await?;
     Ok(CutOver {
         attempt: number.0,
         map_version: map_version.0,
         window,
         dirty_keys: 0,
+        refused,
         storage: facts.gaining_storage.clone(),
     })
 }

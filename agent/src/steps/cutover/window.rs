@@ -13,7 +13,8 @@ use uuid::Uuid;
 use super::gate::Facts;
 use super::last_look::{last_look, look, standbys_flushed};
 use super::{
-    Parties, ask_controller, ask_until_answered, follow, millis, open, refused, tell_former,
+    Parties, ask_controller, ask_until_answered, follow, millis, open, refused, refused_by_both,
+    tell_former,
 };
 use crate::error::{At, StepError};
 use crate::owned::Context;
@@ -80,6 +81,7 @@ pub(super) async fn attempt(
     )
     .await?;
     let seen = rehearse(context, parties, facts, &sessions).await?;
+    let before = refused_by_both(parties, &sessions.losing, &sessions.gaining).await;
     rehearse_writes(context, parties, facts, &sessions, (attempt, witnessed)).await?;
     let stream = context.owned.stream.lock().await;
     let hurried = stream.as_ref().map(Stream::hurry);
@@ -112,6 +114,7 @@ pub(super) async fn attempt(
     run.window.open = millis(opening);
     run.window.total = millis(started);
     drop(run.former.take());
+    let after = refused_by_both(parties, &run.sessions.losing, &run.sessions.gaining).await;
     context.say(format!(
         "shard {} owns the keys; map version {version}",
         destination.name
@@ -123,6 +126,7 @@ pub(super) async fn attempt(
         map_version: version.0,
         window: run.window,
         dirty_keys,
+        refused: before.zip(after).map(|(before, after)| after - before),
         storage: facts.gaining_storage.clone(),
     })
 }

@@ -101,7 +101,8 @@ impl Import {
     }
 }
 
-fn new_mapping(mapping: Mapping) -> NewMapping {
+/// A mapping as a map to make has it.
+pub(in crate::cli) fn new_mapping(mapping: Mapping) -> NewMapping {
     NewMapping {
         keys: mapping.keys,
         shard: mapping.shard,

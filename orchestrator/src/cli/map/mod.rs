@@ -9,11 +9,11 @@ mod text;
 mod versions;
 
 pub(super) use create::tables;
+pub(super) use import::new_mapping;
 
 use super::client::Client;
 use super::consent::DryRun;
 use super::error::CliError;
-use super::examples;
 use super::keys::Shape;
 use super::output::Output;
 use crate::api::Located;
@@ -28,7 +28,6 @@ use serde_json::json;
 #[derive(Debug, Subcommand)]
 pub(super) enum Map {
     /// Make version 1 of a map.
-    #[command(after_help = examples::MAP_CREATE)]
     Create(create::Create),
     /// Make version 1 of a map from a file, or from a directory table on a shard.
     Import(import::Import),
@@ -67,7 +66,6 @@ pub(super) enum Map {
         output: Output,
     },
     /// Give keys that nobody owns to a shard: a version made by hand.
-    #[command(after_help = examples::MAP_ASSIGN)]
     Assign(create::Assign),
     /// Change tables, rules and other settings.
     Set(settings::Set),
@@ -76,7 +74,6 @@ pub(super) enum Map {
     /// Look for defects of a map and its shards; nothing is changed.
     Check(check::Check),
     /// Mend defects, as the request of a check says.
-    #[command(after_help = examples::MAP_MEND)]
     Mend(check::Mend),
     /// Say which shard a key lives on.
     Locate {
@@ -157,7 +154,7 @@ pub(super) async fn fetch(client: &Client, name: &str) -> Result<ShardMap, CliEr
 }
 
 /// A map that is not made yet, for readers of keys.
-fn blank(name: &str, shape: &Shape) -> ShardMap {
+pub(super) fn blank(name: &str, shape: &Shape) -> ShardMap {
     ShardMap {
         name: MapName::from(name),
         strategy: shape.strategy,

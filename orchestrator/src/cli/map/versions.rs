@@ -3,11 +3,16 @@
 use super::{fetch, text};
 use crate::cli::client::Client;
 use crate::cli::error::CliError;
-use crate::cli::files::{write_or_print, yaml};
-use crate::cli::out::say;
+use crate::cli::files::{replace, write_or_print, yaml};
+use crate::cli::keys::pair;
+use crate::cli::out::{print, say};
 use crate::cli::output::Output;
+use crate::store::ShardRecord;
 use clap::{Args, ValueEnum};
-use plans::shard_map::{Difference, ExportForm, ShardMap, export};
+use connect::Dsn;
+use plans::id::ShardName;
+use plans::shard_map::{Difference, ExportForm, Router, RouterPlace, ShardMap, export, route};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Show what changed from one version to another.
@@ -31,9 +36,13 @@ pub(in crate::cli) struct Export {
     /// An earlier version.
     #[arg(long)]
     version: Option<i64>,
-    /// What to write: csv and json can be imported, sql makes a table and a function.
+    /// What to write: csv and json can be imported, sql makes a table and a function, the others are configuration of
+    /// poolers and routers.
     #[arg(long, value_enum, default_value = "json")]
     format: FileForm,
+    /// Where a pooler finds a shard, if not where agents do: SHARD=host=… port=… dbname=…; may be given several times.
+    #[arg(long = "place", value_name = "SHARD=DSN", value_parser = pair)]
+    places: Vec<(String, String)>,
     /// Write to this file.
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
@@ -56,6 +65,12 @@ enum FileForm {
     Csv,
     Json,
     Sql,
+    /// The section [databases] of PgBouncer, to be included in its file.
+    Pgbouncer,
+    /// Databases, tables and mappings of pgdog.
+    Pgdog,
+    /// A connection service file of libpq.
+    Service,
 }
 
 impl Diff {
@@ -77,13 +92,47 @@ impl Export {
             Some(version) => at(client, &self.name, version).await?,
             None => fetch(client, &self.name).await?,
         };
-        let form = match self.format {
-            FileForm::Csv => ExportForm::Csv,
-            FileForm::Json => ExportForm::Json,
-            FileForm::Sql => ExportForm::Sql,
+        let text = match self.format {
+            FileForm::Csv => export(&map, ExportForm::Csv),
+            FileForm::Json => export(&map, ExportForm::Json),
+            FileForm::Sql => export(&map, ExportForm::Sql),
+            FileForm::Pgbouncer => self.routed(client, &map, Router::Pgbouncer).await?,
+            FileForm::Pgdog => self.routed(client, &map, Router::Pgdog).await?,
+            FileForm::Service => self.routed(client, &map, Router::Service).await?,
         };
-        write_or_print(self.out.as_deref(), &export(&map, form))?;
+        match &self.out {
+            Some(path) => replace(path, &text)?,
+            None => print(text),
+        }
         Ok(0)
+    }
+
+    async fn routed(
+        &self,
+        client: &Client,
+        map: &ShardMap,
+        router: Router,
+    ) -> Result<String, CliError> {
+        let shards: Vec<ShardRecord> = client.get("/api/v1/shards").await?;
+        let known = shards
+            .iter()
+            .map(|shard| (shard.name.as_str(), shard.dsn.as_str()));
+        let said = self
+            .places
+            .iter()
+            .map(|(shard, dsn)| (shard.as_str(), dsn.as_str()));
+        // What was said by hand comes later, and stays.
+        let mut places = BTreeMap::new();
+        for (shard, text) in known.chain(said) {
+            let dsn = Dsn::parse(text);
+            let dsn = dsn.map_err(|error| CliError::Usage(format!("shard {shard}: {error}")))?;
+            if let Some((host, port, dbname)) = dsn.place() {
+                let place = RouterPlace { host, port, dbname };
+                places.insert(ShardName::from(shard), place);
+            }
+        }
+        route(map, router, &places)
+            .map_err(|error| CliError::Usage(format!("{error}; {}", error.hint())))
     }
 }
 

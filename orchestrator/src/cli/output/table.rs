@@ -32,7 +32,9 @@ impl Table {
         let hidden = if wide { 0 } else { self.wide };
         let columns = self.head.len().saturating_sub(hidden);
         let head = self.head.iter().map(|text| (*text).to_owned()).collect();
-        let rows = self.rows.iter().cloned();
+        // A cell is one line, whatever is in it.
+        let cell = |text: &String| text.replace(['\n', '\t'], " ");
+        let rows = self.rows.iter().map(|row| row.iter().map(cell).collect());
         let lines: Vec<Vec<String>> = Some(head)
             .filter(|_| headers)
             .into_iter()

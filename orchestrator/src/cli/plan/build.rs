@@ -5,18 +5,20 @@ use crate::cli::client::Client;
 use crate::cli::error::CliError;
 use crate::cli::keys::Shape;
 use crate::cli::map::{fetch, tables};
+use crate::cli::set::setting;
 use plans::id::{MapName, ShardName};
 use plans::request::{
     Cutover, Drain, Hold, Isolate, KeyMove, Merge, Mode, MoveKeys, Options, Part, Rebalance,
     Request, Split as SplitRequest,
 };
+use plans::throttle::Limits;
 
 impl Operation {
     /// The request; the map tells how its keys are written.
     pub(super) async fn build(self, client: &Client) -> Result<Request, CliError> {
         let shape = Shape::of(&fetch(client, self.map()).await?);
         let flags = self.flags();
-        let options = options(flags);
+        let options = options(flags)?;
         let (tables, ignore) = (tables(&flags.tables), flags.ignore.clone());
         let map = MapName::from(self.map());
         let shards = |names: Vec<String>| names.into_iter().map(ShardName).collect();
@@ -83,9 +85,16 @@ impl Operation {
     }
 }
 
-fn options(flags: &Flags) -> Options {
+/// What the flags say, and else what is usual.
+fn options(flags: &Flags) -> Result<Options, CliError> {
     let usual = Options::default();
-    Options {
+    let mut limits = Limits::of(&usual);
+    for (name, value) in &flags.limits {
+        let set = setting(name).map_err(CliError::Usage)?;
+        set.set(&mut limits, value, &usual)
+            .map_err(|invalid| CliError::Usage(invalid.to_string()))?;
+    }
+    Ok(Options {
         mode: if flags.offline {
             Mode::Offline
         } else {
@@ -95,6 +104,12 @@ fn options(flags: &Flags) -> Options {
             "automatic" => Cutover::Automatic,
             _ => Cutover::Approve,
         },
+        approvals: flags.approvals.unwrap_or(usual.approvals),
+        copy_streams: limits.streams,
+        throttle: limits.throttle,
+        snapshot_age_s: flags.snapshot_age_s.unwrap_or(usual.snapshot_age_s),
+        wal_cap_mb: flags.wal_cap_mb.unwrap_or(usual.wal_cap_mb),
+        max_attempts: flags.max_attempts.unwrap_or(usual.max_attempts),
         hold: flags.hold.unwrap_or(Hold::UntilFinish),
         override_rules: flags.override_rules.clone(),
         write_stop_budget_ms: flags
@@ -108,7 +123,7 @@ fn options(flags: &Flags) -> Options {
         moves_at_once: flags.moves_at_once.unwrap_or(usual.moves_at_once),
         moves_per_shard: flags.moves_per_shard.unwrap_or(usual.moves_per_shard),
         ..usual
-    }
+    })
 }
 
 /// `SHARD=KEYS`, or with `--even` `SHARD` or `SHARD=SHARE`.
@@ -135,4 +150,44 @@ fn parts(split: &Split, shape: &Shape) -> Result<Vec<Part>, CliError> {
         Ok(part)
     };
     split.into.iter().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: Flags,
+    }
+
+    fn read(line: &str) -> Result<Options, CliError> {
+        options(&Line::try_parse_from(line.split(' ')).unwrap().flags)
+    }
+
+    #[test]
+    fn flags_say_what_a_request_says() {
+        let said = read(
+            "plan --approvals 2 --limit rate=20MB/s --limit hours=22:00-06:00 --limit streams=4 \
+             --limit commit=off --snapshot-age-s 60 --wal-cap-mb 2048 --max-attempts 3 --hold 3600",
+        );
+        let written = serde_json::json!({
+            "approvals": 2, "copy_streams": 4, "snapshot_age_s": 60, "wal_cap_mb": 2048, "max_attempts": 3,
+            "hold": {"seconds": 3600},
+            "throttle": {"rate_bytes_s": 20_000_000, "hours": "22:00-06:00", "shards": {"commit_ms": null}},
+        });
+        let written: Options = serde_json::from_value(written).unwrap();
+        assert_eq!(said.unwrap(), written);
+        assert_eq!(read("plan").unwrap(), Options::default());
+    }
+
+    #[test]
+    fn a_limit_that_is_none_is_wrong_usage() {
+        for line in ["plan --limit speed=1", "plan --limit rate=quick"] {
+            let error = read(line).unwrap_err();
+            assert!(matches!(error, CliError::Usage(_)), "{error}");
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! The flags of `shardwright plan OPERATION`.
 
 use super::Print;
-use crate::cli::examples;
 use crate::cli::keys::pair;
 use clap::{Args, Subcommand};
 use plans::request::{Ddl, DualWrite, Hold, LongWriters, Measure, Schema};
@@ -10,12 +9,10 @@ use plans::request::{Ddl, DualWrite, Hold, LongWriters, Measure, Schema};
 #[derive(Debug, Subcommand)]
 pub(super) enum Operation {
     /// Divide a shard's keys.
-    #[command(after_help = examples::SPLIT)]
     Split(Split),
     /// Gather the keys of shards on one.
     Merge(Merge),
     /// Give keys, or all keys of a shard, to another shard.
-    #[command(after_help = examples::MOVE)]
     Move(Move),
     /// Give a tenant a shard of its own.
     Isolate(Isolate),
@@ -150,6 +147,13 @@ pub(super) struct Flags {
     /// Who starts each cutover: the operator by approve, or the controller.
     #[arg(long, default_value = "approve", value_parser = ["approve", "automatic"])]
     pub(super) cutover: String,
+    /// How many people have to approve each cutover, 1 to 5; from 2 on, who submits the plan is none of them.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) approvals: Option<u32>,
+    /// A limit from the beginning, as `shardwright set` takes it: rate=20MB/s, hours=22:00-06:00, latency=25,
+    /// commit=off; may be given several times.
+    #[arg(long = "limit", value_name = "NAME=VALUE", value_parser = pair)]
+    pub(super) limits: Vec<(String, String)>,
     /// Seconds for which old rows are kept after the flip; without it until finish.
     #[arg(long, value_name = "SECONDS", value_parser = hold)]
     pub(super) hold: Option<Hold>,
@@ -174,6 +178,15 @@ pub(super) struct Flags {
     /// A standby, by its application_name, that cutovers do not wait for; may be given several times.
     #[arg(long = "ignore-standby", value_name = "NAME")]
     pub(super) ignore_standbys: Vec<String>,
+    /// Oldest snapshot that the copy may hold on the source, seconds.
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) snapshot_age_s: Option<u32>,
+    /// Most log that a shard may have to keep for a migration, MiB.
+    #[arg(long, value_name = "MIB")]
+    pub(super) wal_cap_mb: Option<u32>,
+    /// Attempts of a step before its migration fails.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) max_attempts: Option<u32>,
     /// Moves that are under way at once.
     #[arg(long)]
     pub(super) moves_at_once: Option<u32>,

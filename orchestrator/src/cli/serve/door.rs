@@ -36,7 +36,7 @@ pub(super) struct Door {
     )]
     tls_key: Option<PathBuf>,
     /// Speak HTTP without TLS beyond loopback, because something in front of it speaks TLS.
-    #[arg(long)]
+    #[arg(long, env = "SHARDWRIGHT_PLAIN_HTTP")]
     plain_http: bool,
     /// Let nobody change anything through this controller; agents go on.
     #[arg(long, env = "SHARDWRIGHT_READ_ONLY")]

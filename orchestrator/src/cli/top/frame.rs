@@ -1,18 +1,17 @@
 //! One picture: who leads, what waits for somebody, what goes on, and the agents, in so many columns and rows.
 
 use crate::api::Health;
+use crate::cli::out::harmless;
 use crate::cli::output::Table;
+use crate::dashboard::agents::is_connected;
 use crate::dashboard::figures::{count, seconds};
 use crate::store::AgentRecord;
 use crate::view::{MigrationView, StepView, Wait, WaitKind};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use plans::render::bytes;
 use plans::state::step::StepState;
 use std::cmp::Reverse;
-
-/// An agent speaks every second; after this long it is missed.
-const SILENT: TimeDelta = TimeDelta::seconds(10);
 
 /// What was seen at once.
 #[derive(Debug)]
@@ -194,7 +193,7 @@ fn agents(seen: &Seen) -> String {
     let (heard, silent): (Vec<&AgentRecord>, Vec<&AgentRecord>) = seen
         .agents
         .iter()
-        .partition(|agent| seen.at - agent.last_seen < SILENT);
+        .partition(|agent| is_connected(agent, seen.at));
     let names = |agents: &[&AgentRecord]| {
         let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
         names.join(", ")
@@ -207,10 +206,9 @@ fn agents(seen: &Seen) -> String {
     }
 }
 
-/// The line without control characters, cut where the screen ends.
+/// The line without what steers a terminal, cut where the screen ends.
 fn cut(line: &str, columns: usize) -> String {
-    let printable = line.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let line: String = printable.collect();
+    let line = harmless(line).replace(['\n', '\t'], " ");
     if console::measure_text_width(&line) <= columns {
         return line;
     }

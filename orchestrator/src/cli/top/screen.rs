@@ -2,6 +2,7 @@
 
 use crate::cli::error::CliError;
 use console::{Key, Term};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::fmt::Write;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -13,12 +14,17 @@ const REST_OF_LINE: &str = "\x1b[K";
 const REST_OF_SCREEN: &str = "\x1b[J";
 
 /// The screen while it is shown.
-pub(super) struct Screen(Term);
+pub(super) struct Screen {
+    term: Term,
+    /// How the terminal took keys before: somebody who waits for one may never get to put that back.
+    keys: Option<Termios>,
+}
 
 impl Screen {
     pub(super) fn open(term: Term) -> Result<Self, CliError> {
+        let keys = tcgetattr(std::io::stdin()).ok();
         term.write_str(OPEN)?;
-        Ok(Self(term))
+        Ok(Self { term, keys })
     }
 
     /// Draws the lines that `frame` makes for this many columns and rows.
@@ -26,7 +32,7 @@ impl Screen {
         &mut self,
         frame: impl FnOnce((usize, usize)) -> Vec<String>,
     ) -> Result<(), CliError> {
-        let (rows, columns) = self.0.size();
+        let (rows, columns) = self.term.size();
         let lines = frame((columns.into(), rows.into()));
         let mut text = HOME.to_owned();
         for (number, line) in lines.iter().enumerate() {
@@ -35,15 +41,18 @@ impl Screen {
             let _ = write!(text, "{line}{REST_OF_LINE}{end}");
         }
         text += REST_OF_SCREEN;
-        Ok(self.0.write_str(&text)?)
+        Ok(self.term.write_str(&text)?)
     }
 }
 
-/// Also where the program panics.
+/// Also where the program panics, or a signal ends it.
 impl Drop for Screen {
     fn drop(&mut self) {
         // Where the terminal is gone there is nothing to put back.
-        let _ = self.0.write_str(CLOSE);
+        let _ = self.term.write_str(CLOSE);
+        if let Some(keys) = &self.keys {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, keys);
+        }
     }
 }
 

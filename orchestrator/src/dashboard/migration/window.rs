@@ -24,6 +24,8 @@ struct Stopped {
     attempt: i64,
     map_version: i64,
     dirty_keys: String,
+    /// Empty where nobody counted.
+    refused: String,
     parts: Vec<StopPart>,
 }
 
@@ -53,6 +55,7 @@ impl Windows {
                 attempt: cut.attempt,
                 map_version: cut.map_version,
                 dirty_keys: count(cut.dirty_keys),
+                refused: cut.refused.map(count).unwrap_or_default(),
                 parts: stop_parts(&cut.window),
             })
         });

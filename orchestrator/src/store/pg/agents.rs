@@ -1,6 +1,7 @@
 //! Agents, leases and cleanup records.
 
 use super::PgStore;
+use super::open::Touches;
 use super::rows::CleanupRow;
 use crate::store::{AgentRecord, Beat, CleanupRecord, Reading, StoreError};
 use chrono::{DateTime, Utc};
@@ -15,7 +16,7 @@ impl PgStore {
         instance: &InstanceId,
         at: DateTime<Utc>,
     ) -> Result<bool, StoreError> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_touching(Touches::None).await?;
         // Said again with the next sign of life.
         sqlx::query("set local synchronous_commit = off")
             .execute(&mut *transaction)
@@ -59,7 +60,7 @@ impl PgStore {
         if beats.is_empty() {
             return Ok(Vec::new());
         }
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_touching(Touches::None).await?;
         sqlx::query("set local synchronous_commit = off")
             .execute(&mut *transaction)
             .await?;
@@ -81,6 +82,7 @@ impl PgStore {
         keep_figures(&mut transaction, kept.clone()).await?;
         keep_readings(&mut transaction, kept).await?;
         transaction.commit().await?;
+        self.open.extended(extended.iter(), until);
         Ok(extended.into_iter().map(MigrationId).collect())
     }
 
@@ -101,7 +103,7 @@ impl PgStore {
         id: &MigrationId,
         records: &[CleanupRecord],
     ) -> Result<(), StoreError> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_touching(Touches::None).await?;
         for record in records {
             sqlx::query(
                 "insert into cleanup_record (migration, shard, kind, name, policy) \
@@ -125,7 +127,7 @@ impl PgStore {
         records: &[CleanupRecord],
         at: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_touching(Touches::None).await?;
         for record in records {
             sqlx::query(
                 "update cleanup_record set done_at = coalesce(done_at, $5) \

@@ -6,6 +6,7 @@
 //! then advances the term: nothing of an older term is under way any more, a sealed cutover included.
 
 use super::PgStore;
+use super::open::{Touches, Writing};
 use crate::store::{Candidate, Leader, News, StoreError, Term};
 use chrono::{DateTime, Utc};
 use plans::id::InstanceId;
@@ -57,7 +58,12 @@ const SELECT: &str = "select term, holder, url, case when term = 0 then now() el
 
 impl PgStore {
     /// A transaction that may write: it has proved the term, and no other one begins before it ends.
-    pub(super) async fn begin(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
+    pub(super) async fn begin(&self) -> Result<Writing, StoreError> {
+        self.begin_touching(Touches::Any).await
+    }
+
+    /// As [`PgStore::begin`], for one that writes to no more migrations than it says.
+    pub(super) async fn begin_touching(&self, what: Touches) -> Result<Writing, StoreError> {
         let (term, holder) = self.leads()?;
         let mut transaction = self.pool.begin().await?;
         let proved = sqlx::query("select prove_term($1, $2)")
@@ -66,7 +72,7 @@ impl PgStore {
             .execute(&mut *transaction)
             .await;
         self.judged(term, proved)?;
-        Ok(transaction)
+        Ok(self.writing(transaction, what))
     }
 
     /// The term under which this handle leads.

@@ -3,6 +3,7 @@
 use super::PgStore;
 use super::mappings::Ends;
 use super::maps::ONE_MOMENT;
+use super::open::Touches;
 use super::rows::{EventRow, MigrationRow, StepRow};
 use crate::store::{Change, Event, HoldEnd, Migration, NewEvent, Snapshot, Step, StoreError};
 use plans::id::MigrationId;
@@ -19,7 +20,8 @@ pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, 
 impl PgStore {
     /// The compare-and-set on the revision, or what keeps the migration from starting.
     pub(super) async fn commit_change(&self, change: &Change) -> Result<bool, StoreError> {
-        let mut transaction = self.begin().await?;
+        let what = Touches::One(change.migration.id.clone());
+        let mut transaction = self.begin_touching(what).await?;
         match apply(&mut transaction, change).await {
             Ok(false) => Ok(false),
             Ok(true) => {

@@ -85,7 +85,7 @@ pub struct PgStore {
 }
 
 impl PgStore {
-    /// Opens the store at `dsn` (URI or `key=value`; the password may be `${file:PATH}` or `${env:NAME}`).
+    /// Opens the store at `dsn` (URI or `key=value`; the password may be `${env:NAME}`, `${file:PATH}` or `${credential:NAME}`).
     ///
     /// Creates and updates the schema `shardwright`.
     ///

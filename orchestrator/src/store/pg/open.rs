@@ -1,9 +1,11 @@
 //! Migrations that have not ended: read once for all who ask at the same time, and of each only what changed.
 //!
-//! Everything that asks what to do next reads them all, so a fleet of thousands is not read anew each time. A change
-//! of a migration writes its row, so the row's revision and transaction say whether it is the one that is known; the
-//! lease lies apart and is always read. What is known is kept only where this handle leads, and only while the
-//! server runs that it was read from: a restored store may have other rows under the same numbers.
+//! Everything that asks what to do next reads them all, so a fleet of thousands is not read anew each time. Where this
+//! handle leads, nobody else writes: each of its transactions tells what it wrote to once it has ended ([`Writing`]),
+//! and only that is read again. All of them are looked over each second as well, since a lead may be lost unheard: a
+//! change of a migration writes its row, so the row's revision and transaction say whether it is the one that is known.
+//! What is known is kept only while the server runs that it was read from: a restored store may have other rows under
+//! the same numbers.
 
 use super::PgStore;
 use super::maps::ONE_MOMENT;
@@ -12,28 +14,127 @@ use super::rows::{MigrationRow, StepRow};
 use crate::store::{Snapshot, StoreError, Term, Unfinished};
 use chrono::{DateTime, Utc};
 use plans::id::MigrationId;
-use sqlx::PgConnection;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use sqlx::{PgConnection, Postgres, Transaction};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-/// What was read last.
+/// How long they are not looked over while nothing is written here.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// What was read last, and what was written since.
 #[derive(Debug, Default)]
 pub(super) struct Open {
     /// How many have asked.
     asked: AtomicU64,
     known: Mutex<Known>,
+    written: std::sync::Mutex<Written>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
     /// How many had asked when it was read.
     covers: u64,
+    /// When all were looked over.
+    at: Option<Instant>,
     /// Under which term, and since when the server runs.
     under: Option<(Term, DateTime<Utc>)>,
     all: Unfinished,
     versions: HashMap<String, Version>,
+}
+
+/// What transactions that have ended wrote to.
+#[derive(Debug, Default)]
+struct Written {
+    /// It is not known which.
+    any: bool,
+    ids: BTreeSet<MigrationId>,
+    /// Leases that last until then, if somebody has them still.
+    leases: HashMap<MigrationId, DateTime<Utc>>,
+}
+
+/// What a transaction may write to.
+#[derive(Debug)]
+pub(super) enum Touches {
+    /// Any migrations.
+    Any,
+    /// This one.
+    One(MigrationId),
+    /// None, nor a lease.
+    None,
+}
+
+/// Tells what was written to when it is dropped: after the end of a transaction, however it ended.
+#[derive(Debug)]
+pub(super) struct Touched {
+    open: Arc<Open>,
+    what: Touches,
+}
+
+impl Drop for Touched {
+    fn drop(&mut self) {
+        let mut written = self.open.written();
+        match std::mem::replace(&mut self.what, Touches::None) {
+            Touches::Any => written.any = true,
+            Touches::One(id) => {
+                written.ids.insert(id);
+            }
+            Touches::None => {}
+        }
+    }
+}
+
+/// A transaction that may write.
+#[derive(Debug)]
+pub(super) struct Writing {
+    // Dropped in this order.
+    transaction: Transaction<'static, Postgres>,
+    touched: Touched,
+}
+
+impl Writing {
+    pub(super) async fn commit(self) -> Result<(), sqlx::Error> {
+        let Self {
+            transaction,
+            touched,
+        } = self;
+        let committed = transaction.commit().await;
+        drop(touched);
+        committed
+    }
+
+    pub(super) async fn rollback(self) -> Result<(), sqlx::Error> {
+        self.transaction.rollback().await
+    }
+}
+
+impl Deref for Writing {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.transaction
+    }
+}
+
+impl DerefMut for Writing {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.transaction
+    }
+}
+
+impl Open {
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// These leases last until then.
+    pub(super) fn extended<'a>(&self, ids: impl Iterator<Item = &'a String>, until: DateTime<Utc>) {
+        let ids = ids.map(|id| (MigrationId(id.clone()), until));
+        self.written().leases.extend(ids);
+    }
 }
 
 /// A migration's revision and the transaction that wrote it.
@@ -56,22 +157,55 @@ impl Head {
 }
 
 impl PgStore {
+    /// A transaction of a pool with what it writes to.
+    pub(super) fn writing(
+        &self,
+        transaction: Transaction<'static, Postgres>,
+        what: Touches,
+    ) -> Writing {
+        let touched = self.touched(what);
+        Writing {
+            transaction,
+            touched,
+        }
+    }
+
+    fn touched(&self, what: Touches) -> Touched {
+        let open = Arc::clone(&self.open);
+        Touched { open, what }
+    }
+
     pub(super) async fn select_unfinished(&self) -> Result<Unfinished, StoreError> {
         let Some(term) = self.own.term() else {
-            return self.read(None, &mut Known::default()).await;
+            return self.look_over(None, &mut Known::default()).await;
         };
         let ticket = self.open.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let mut known = self.open.known.lock().await;
         if known.covers < ticket {
             let covers = self.open.asked.load(Ordering::SeqCst);
-            self.read(Some(term), &mut known).await?;
+            let written = std::mem::take(&mut *self.open.written());
+            // What was told is forgotten now: unless all goes well, anything may have been written.
+            let mut unread = self.touched(Touches::Any);
+            let fresh = known.at.is_some_and(|at| at.elapsed() < FRESH);
+            let same = known.under.is_some_and(|(under, _)| under == term);
+            if written.any || !fresh || !same {
+                self.look_over(Some(term), &mut known).await?;
+            } else {
+                self.read_again(&written, &mut known).await?;
+            }
+            unread.what = Touches::None;
             known.covers = covers;
         }
         Ok(Arc::clone(&known.all))
     }
 
-    /// Brings `known` up to date.
-    async fn read(&self, term: Option<Term>, known: &mut Known) -> Result<Unfinished, StoreError> {
+    /// Looks at every migration, and reads what is not known.
+    async fn look_over(
+        &self,
+        term: Option<Term>,
+        known: &mut Known,
+    ) -> Result<Unfinished, StoreError> {
+        let at = Instant::now();
         let began = self.pool.begin_with(ONE_MOMENT);
         let mut transaction = began.await?;
         let heads = heads(&mut transaction).await?;
@@ -104,10 +238,39 @@ impl PgStore {
             versions.insert(head.id.clone(), head.version());
             all.push(snapshot);
         }
+        known.at = Some(at);
         known.under = under;
         known.versions = versions;
         known.all = Arc::new(all);
         Ok(Arc::clone(&known.all))
+    }
+
+    /// Reads what was written here; none of it is new, and what has ended goes.
+    async fn read_again(&self, written: &Written, known: &mut Known) -> Result<(), StoreError> {
+        let mut fresh = BTreeMap::new();
+        if !written.ids.is_empty() {
+            let ids: Vec<&str> = written.ids.iter().map(MigrationId::as_str).collect();
+            let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
+            fresh = snapshots(&mut transaction, &ids).await?;
+        }
+        let again = |snapshot: &Arc<Snapshot>| {
+            let id = &snapshot.migration.id;
+            let mut snapshot = if written.ids.contains(id) {
+                let found = fresh.remove(id)?;
+                Arc::new(Some(found).filter(|found| found.migration.finished_at.is_none())?)
+            } else {
+                Arc::clone(snapshot)
+            };
+            let until = written.leases.get(id).copied();
+            let later = until.filter(|until| snapshot.lease_until.is_some_and(|at| at < *until));
+            if later.is_some() {
+                Arc::make_mut(&mut snapshot).lease_until = later;
+            }
+            Some(snapshot)
+        };
+        known.all = Arc::new(known.all.iter().filter_map(again).collect());
+        // Their versions are not those that are known; each is read once more when all are looked over.
+        Ok(())
     }
 }
 

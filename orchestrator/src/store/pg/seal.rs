@@ -4,6 +4,7 @@ use super::PgStore;
 use super::mappings::Part;
 use super::maps::{NewVersion, insert_version, load};
 use super::migrations::{Refusal, apply, snapshot};
+use super::open::{Touches, Writing};
 use super::rows::missing;
 use crate::store::pieces::Delta;
 use crate::store::{Answer, Change, Sealed, Snapshot, StoreError};
@@ -11,11 +12,11 @@ use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use plans::id::MigrationId;
 use plans::shard_map::ShardMap;
-use sqlx::{PgConnection, Postgres, Transaction};
+use sqlx::PgConnection;
 use std::sync::{MutexGuard, PoisonError};
 
 struct PgSealed {
-    transaction: Transaction<'static, Postgres>,
+    transaction: Writing,
     seen: Seen,
 }
 
@@ -56,6 +57,7 @@ impl PgStore {
             None => self.read_held(&mut transaction, id, stand).await?,
         };
         *self.last_held() = Some(seen.clone());
+        let transaction = self.writing(transaction, Touches::One(id.clone()));
         Ok(Box::new(PgSealed { transaction, seen }))
     }
 

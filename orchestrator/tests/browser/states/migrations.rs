@@ -143,7 +143,7 @@ fn flipped(snapshot: &mut Snapshot) {
     }
     let cutover = step(snapshot, StepKind::Cutover);
     cutover.output = Some(
-        json!({"attempt": 3, "map_version": 2, "dirty_keys": 7, "window":
+        json!({"attempt": 3, "map_version": 2, "dirty_keys": 7, "refused": 12, "window":
         {"total": 21.5, "wait_out": 1.5, "drain": 8.0, "check": 4.0, "seal": 5.0, "flip": 2.0, "open": 1.0}}),
     );
     step(snapshot, StepKind::Hold).state = StepState::Running;

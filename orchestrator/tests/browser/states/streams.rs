@@ -138,6 +138,8 @@ fn status(stream: Stream) -> StreamStatus {
         },
         dual_write: stream.dual_write,
         lag_bytes: 123_456,
+        written_at: 9_000_000,
+        applied_at: 8_876_544,
         lag_ms: stream.lag_ms,
         transactions: 4321,
         changes: 98_765,

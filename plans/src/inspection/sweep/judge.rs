@@ -66,6 +66,7 @@ impl Shard<'_> {
                 | ObjectKind::EventTrigger
                 | ObjectKind::Function
                 | ObjectKind::Register
+                | ObjectKind::Refusals
                 | ObjectKind::Rows
                 | ObjectKind::Schema => self.add(object, judged.verdict, &judged.why),
             }

@@ -1,13 +1,9 @@
 //! Several controllers: one that is gone, and one that does not tell of changes, do not matter beside another.
 
-#![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
-
-mod map_server;
-
+use crate::map_server::{MapServer, whole};
 use axum::response::Json;
 use axum::routing::get;
 use client::{ClientError, Map, Options, ShardAccess};
-use map_server::{MapServer, whole};
 use plans::id::MapVersion;
 use std::collections::HashMap;
 use std::time::Duration;

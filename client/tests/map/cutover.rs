@@ -1,14 +1,10 @@
 //! Transactions that meet a guard, a crash or their own mistakes, on real servers.
 
-#![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
-
-mod map_server;
-
+use crate::map_server::{MapServer, whole};
 use client::{ClientError, Key, Map, Options, ShardAccess, TransactionOptions};
 use cluster::Cluster;
 use connect::Dsn;
 use futures::FutureExt;
-use map_server::{MapServer, whole};
 use plans::id::ShardName;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,0 +1,206 @@
+//! Mappings that describe where keys are already. Pure.
+//!
+//! Keys of a shard that lie apart from all others' make a range map, hashes that do a hash map, keys that are few a list map.
+//! Absent: a mapping that some key contradicts.
+
+use crate::extent::{Extent, Keys, MOST_KEYS};
+use plans::id::ShardName;
+use plans::key::Key;
+use plans::key_set::{KeySet, bucket_of};
+use plans::shard_map::{DEFAULT_BUCKETS, Mapping, MappingState};
+use std::collections::BTreeMap;
+
+/// With fewer keys on a shard, hashes may lie apart by chance.
+const ENOUGH_KEYS: usize = 16;
+
+/// Mappings with the reason for them, or why there are none.
+pub(crate) type Assigned = Result<(Vec<Mapping>, String), String>;
+
+/// A mapping that nothing moves.
+pub(crate) fn mapping(keys: KeySet, shard: &ShardName) -> Mapping {
+    Mapping {
+        keys,
+        shard: shard.clone(),
+        state: MappingState::Active,
+    }
+}
+
+/// Ranges, if the extents do not overlap. A key between two of them goes to the lower one.
+pub(crate) fn by_range(mut extents: Vec<Extent>) -> Assigned {
+    extents.sort_by(|a, b| a.least.cmp(&b.least));
+    for pair in extents.windows(2) {
+        let [low, high] = pair else { continue };
+        if low.greatest >= high.least {
+            return Err(format!(
+                "ranges overlap: shard {} has keys from {} to {}, shard {} from {} to {}",
+                low.shard, low.least, low.greatest, high.shard, high.least, high.greatest
+            ));
+        }
+    }
+    let starts = extents
+        .iter()
+        .skip(1)
+        .map(|extent| Some(extent.least.clone()));
+    let ends: Vec<Option<Key>> = starts.chain([None]).collect();
+    let mut from = None;
+    let mut mappings = Vec::with_capacity(extents.len());
+    for (extent, to) in extents.iter().zip(ends) {
+        mappings.push(mapping(KeySet::range(from, to.clone()), &extent.shard));
+        from = to;
+    }
+    let seen = extents
+        .iter()
+        .map(|e| format!("{} has {} to {}", e.shard, e.least, e.greatest));
+    let seen: Vec<String> = seen.collect();
+    let why = format!(
+        "a range map: {}; new keys between two ranges go to the lower shard, those beyond the ends to the outer ones: change the bounds if your application has others",
+        seen.join(", ")
+    );
+    Ok((mappings, why))
+}
+
+/// Ranges of virtual shards, if the hashes of the shards' keys lie apart.
+pub(crate) fn by_hash(all: &[Keys]) -> Assigned {
+    if let Some(few) = all.iter().find(|keys| keys.keys.len() < ENOUGH_KEYS) {
+        return Err(format!(
+            "hashes: shard {} has {} key(s), too few to know",
+            few.shard,
+            few.keys.len()
+        ));
+    }
+    let buckets = |keys: &Keys| {
+        let buckets = keys.keys.iter().map(|key| bucket_of(key, DEFAULT_BUCKETS));
+        let (least, greatest) = (buckets.clone().min(), buckets.max());
+        (
+            least.unwrap_or(0),
+            greatest.unwrap_or(0),
+            keys.shard.clone(),
+        )
+    };
+    let mut seen: Vec<(u32, u32, ShardName)> = all.iter().map(buckets).collect();
+    seen.sort();
+    let mut mappings = Vec::with_capacity(seen.len());
+    let mut from = 0;
+    for (place, (_, greatest, shard)) in seen.iter().enumerate() {
+        let to = match seen.get(place + 1) {
+            None => DEFAULT_BUCKETS,
+            Some((next, _, other)) if next <= greatest => {
+                return Err(format!(
+                    "hashes: those of shards {shard} and {other} lie among each other"
+                ));
+            }
+            Some((next, ..)) => {
+                let even = even_cut(place + 1, seen.len());
+                if (greatest + 1..=*next).contains(&even) {
+                    even
+                } else {
+                    *next
+                }
+            }
+        };
+        mappings.push(mapping(KeySet::buckets(DEFAULT_BUCKETS, from, to), shard));
+        from = to;
+    }
+    let why = format!(
+        "a hash map: PostgreSQL's hashes of the keys lie apart, shard by shard, in {DEFAULT_BUCKETS} virtual shards"
+    );
+    Ok((mappings, why))
+}
+
+/// Where part number `place` of `parts` equal ones begins.
+fn even_cut(place: usize, parts: usize) -> u32 {
+    let cut = u64::from(DEFAULT_BUCKETS) * u64::try_from(place).unwrap_or(u64::MAX);
+    let cut = cut / u64::try_from(parts.max(1)).unwrap_or(u64::MAX);
+    u32::try_from(cut).unwrap_or(DEFAULT_BUCKETS)
+}
+
+/// Keys one by one, if they are few and each is on one shard.
+pub(crate) fn by_list(all: &[Keys]) -> Assigned {
+    let mut owners: BTreeMap<&Key, &ShardName> = BTreeMap::new();
+    for keys in all {
+        for key in &keys.keys {
+            if let Some(other) = owners.insert(key, &keys.shard) {
+                return Err(format!(
+                    "a list: key {key} is on shards {other} and {}",
+                    keys.shard
+                ));
+            }
+        }
+    }
+    if owners.len() > MOST_KEYS || all.iter().any(|keys| !keys.is_complete) {
+        return Err(format!("a list: there are more than {MOST_KEYS} keys"));
+    }
+    let listed = all.iter().filter(|keys| !keys.keys.is_empty());
+    let mappings = listed.map(|keys| mapping(KeySet::list(keys.keys.iter().cloned()), &keys.shard));
+    let why = format!(
+        "a list map of {} keys; a new key has no owner until `shardwright map assign` gives it one",
+        owners.len()
+    );
+    Ok((mappings.collect(), why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(shard: &str, least: i64, greatest: i64) -> Extent {
+        Extent {
+            shard: ShardName::from(shard),
+            least: Key::Int(least),
+            greatest: Key::Int(greatest),
+        }
+    }
+
+    fn keys(shard: &str, keys: impl IntoIterator<Item = i64>) -> Keys {
+        Keys {
+            shard: ShardName::from(shard),
+            keys: keys.into_iter().map(Key::Int).collect(),
+            is_complete: true,
+        }
+    }
+
+    #[test]
+    fn ranges_meet_where_the_higher_shard_begins() {
+        let (mappings, _) = by_range(vec![extent("b", 600, 900), extent("a", 1, 500)]).unwrap();
+        let range = |from: Option<i64>, to: Option<i64>| {
+            KeySet::range(from.map(Key::Int), to.map(Key::Int))
+        };
+        assert_eq!(
+            mappings[0],
+            mapping(range(None, Some(600)), &ShardName::from("a"))
+        );
+        assert_eq!(
+            mappings[1],
+            mapping(range(Some(600), None), &ShardName::from("b"))
+        );
+        let overlap = by_range(vec![extent("a", 1, 600), extent("b", 600, 900)]).unwrap_err();
+        assert!(overlap.contains("ranges overlap"), "{overlap}");
+    }
+
+    #[test]
+    fn hashes_that_lie_apart_are_cut_into_even_parts() {
+        let half = |upper: bool| {
+            (0..500).filter(move |n| (bucket_of(&Key::Int(*n), DEFAULT_BUCKETS) >= 2048) == upper)
+        };
+        let (mappings, _) = by_hash(&[keys("a", half(true)), keys("b", half(false))]).unwrap();
+        assert_eq!(
+            mappings[0],
+            mapping(KeySet::buckets(4096, 0, 2048), &ShardName::from("b"))
+        );
+        assert_eq!(
+            mappings[1],
+            mapping(KeySet::buckets(4096, 2048, 4096), &ShardName::from("a"))
+        );
+        let odd = |rest: i64| (0..500).filter(move |n| n % 2 == rest);
+        assert!(by_hash(&[keys("a", odd(0)), keys("b", odd(1))]).is_err());
+        assert!(by_hash(&[keys("a", [1]), keys("b", [2])]).is_err());
+    }
+
+    #[test]
+    fn a_key_on_two_shards_makes_no_list() {
+        let (mappings, _) = by_list(&[keys("a", [1, 3]), keys("b", [2])]).unwrap();
+        assert_eq!(mappings.len(), 2);
+        let twice = by_list(&[keys("a", [1, 3]), keys("b", [3])]).unwrap_err();
+        assert!(twice.contains("key 3 is on shards a and b"), "{twice}");
+    }
+}

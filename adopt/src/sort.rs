@@ -1,0 +1,299 @@
+//! What each table is to the map: sharded, tied through another one, a reference table, or left alone. Pure.
+//!
+//! Order: tables with the key, the table that the key names, what refers to these, what these refer to, the rest.
+
+use crate::facts::{Facts, Table, short};
+use crate::key::KeyChoice;
+use plans::shard_map::{KeyColumns, MapSettings, ThroughRef};
+use plans::table::TableName;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Larger tables are no reference tables, unless sharded ones refer to them.
+const SMALL: i64 = 8 << 20;
+
+/// Tables in which tools keep what they did to the schema.
+const TOOLS: [&str; 17] = [
+    "schema_migrations",
+    "ar_internal_metadata",
+    "flyway_schema_history",
+    "alembic_version",
+    "django_migrations",
+    "__efmigrationshistory",
+    "_sqlx_migrations",
+    "goose_db_version",
+    "databasechangelog",
+    "databasechangeloglock",
+    "knex_migrations",
+    "knex_migrations_lock",
+    "_prisma_migrations",
+    "sequelizemeta",
+    "__diesel_schema_migrations",
+    "refinery_schema_history",
+    "atlas_schema_revisions",
+];
+
+/// Whether the shards have the same rows of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// One shard alone has tables, or the table is too large to be compared.
+    NotCompared,
+    Same,
+    Different,
+}
+
+/// Tables that are tied to the key, and the rest.
+#[derive(Debug, Default)]
+pub(crate) struct Keyed {
+    /// With their key column.
+    pub(crate) sharded: BTreeMap<TableName, String>,
+    through: BTreeMap<TableName, ThroughRef>,
+    /// Not tied: reference tables, or none of the map's.
+    pub(crate) rest: BTreeSet<TableName>,
+    reasons: Vec<String>,
+}
+
+impl Keyed {
+    /// Finds what is tied to the key.
+    pub(crate) fn of(facts: &Facts, key: &KeyChoice) -> Self {
+        let mut keyed = Self::default();
+        for (name, table) in facts.tables.iter().filter(|(_, table)| table.is_plain()) {
+            match table.column(&key.column).and_then(|column| column.kind) {
+                Some(_) => {
+                    keyed.sharded.insert(name.clone(), key.column.clone());
+                }
+                None => {
+                    keyed.rest.insert(name.clone());
+                }
+            }
+        }
+        keyed.add_roots(facts, key);
+        for (name, column) in &keyed.sharded {
+            let table = facts.tables.get(name);
+            let flaws = table.map_or_else(Vec::new, |table| flaws(table, column, key));
+            let told = format!("table {}: sharded by {column}", short(name));
+            keyed.reasons.push(told);
+            let told = flaws
+                .into_iter()
+                .map(|flaw| format!("warning: table {}: {flaw}", short(name)));
+            keyed.reasons.extend(told);
+        }
+        keyed.add_through(facts);
+        keyed
+    }
+
+    /// The tables whose own primary key the key column names, by foreign key, else by their name.
+    fn add_roots(&mut self, facts: &Facts, key: &KeyChoice) {
+        let referred = facts.references.iter().filter_map(|reference| {
+            let [(own, theirs)] = reference.columns.as_slice() else {
+                return None;
+            };
+            let is_ours = *own == key.column && self.sharded.contains_key(&reference.from);
+            is_ours.then(|| (reference.to.clone(), theirs.clone()))
+        });
+        let mut roots: BTreeMap<TableName, String> = referred.collect();
+        if roots.is_empty() {
+            let named = self
+                .rest
+                .iter()
+                .filter(|name| is_named_by(&name.name, &key.column));
+            roots.extend(named.filter_map(|name| {
+                let [only] = facts.tables.get(name)?.primary_key()? else {
+                    return None;
+                };
+                Some((name.clone(), only.clone()))
+            }));
+        }
+        for (root, column) in roots {
+            let found = facts
+                .tables
+                .get(&root)
+                .and_then(|table| table.column(&column));
+            let fits = found.is_some_and(|found| found.kind == Some(key.kind));
+            if fits && self.rest.remove(&root) {
+                self.sharded.insert(root, column);
+            }
+        }
+    }
+
+    /// Tables that refer to sharded ones, or to tables that do.
+    fn add_through(&mut self, facts: &Facts) {
+        loop {
+            let next = self.rest.iter().find_map(|name| {
+                let parent = self.parent(name, facts)?;
+                Some((name.clone(), parent))
+            });
+            let Some((name, parent)) = next else { return };
+            self.rest.remove(&name);
+            let told = format!(
+                "table {}: its rows belong to those of {}; it moves offline only, unless it gets a key column of its own",
+                short(&name),
+                parent.parent
+            );
+            self.reasons.push(told);
+            self.through.insert(name, parent);
+        }
+    }
+
+    /// The table that `name` belongs to: by a foreign key of columns that are never null before others.
+    fn parent(&self, name: &TableName, facts: &Facts) -> Option<ThroughRef> {
+        let table = facts.tables.get(name)?;
+        let tied = |to: &TableName| self.sharded.contains_key(to) || self.through.contains_key(to);
+        let own = facts
+            .references
+            .iter()
+            .filter(|r| &r.from == name && &r.to != name);
+        let own: Vec<_> = own.filter(|r| tied(&r.to)).collect();
+        let is_given = |column: &String| table.column(column).is_some_and(|found| found.not_null);
+        let best = own.iter().max_by_key(|r| {
+            let given = r.columns.iter().all(|(own, _)| is_given(own));
+            (given, self.sharded.contains_key(&r.to))
+        })?;
+        let same = own.iter().filter(|r| r.to == best.to).count();
+        Some(ThroughRef {
+            parent: short(&best.to),
+            columns: match same {
+                1 => BTreeMap::new(),
+                _ => best.columns.iter().cloned().collect(),
+            },
+        })
+    }
+}
+
+/// The settings of the map, with a reason for each table.
+pub(crate) fn sort(
+    keyed: Keyed,
+    facts: &Facts,
+    rows: &BTreeMap<TableName, Rows>,
+) -> (MapSettings, Vec<String>) {
+    let mut reasons = keyed.reasons;
+    let mut settings = MapSettings::default();
+    let tied =
+        |name: &TableName| keyed.sharded.contains_key(name) || keyed.through.contains_key(name);
+    let referred = referred(&keyed.rest, facts, tied);
+    for (name, table) in facts.tables.iter().filter(|(name, _)| !tied(name)) {
+        let same = rows.get(name).copied().unwrap_or(Rows::NotCompared);
+        let (is_reference, why) = judge(name, table, referred.contains(name), same);
+        let list = if is_reference {
+            &mut settings.reference
+        } else {
+            &mut settings.ignore
+        };
+        list.push(short(name));
+        reasons.push(why);
+    }
+    let columns = |(name, column): (TableName, String)| (short(&name), KeyColumns(vec![column]));
+    settings.tables = keyed.sharded.into_iter().map(columns).collect();
+    let through = keyed.through.into_iter();
+    settings.through = through
+        .map(|(name, parent)| (short(&name), parent))
+        .collect();
+    (settings, reasons)
+}
+
+/// Tables that tied ones refer to, directly or through each other.
+fn referred(
+    rest: &BTreeSet<TableName>,
+    facts: &Facts,
+    tied: impl Fn(&TableName) -> bool,
+) -> BTreeSet<TableName> {
+    let mut found: BTreeSet<TableName> = BTreeSet::new();
+    loop {
+        let from = |name: &TableName| tied(name) || found.contains(name);
+        let mut references = facts.references.iter();
+        let next =
+            references.find(|r| from(&r.from) && rest.contains(&r.to) && !found.contains(&r.to));
+        let Some(next) = next else { return found };
+        found.insert(next.to.clone());
+    }
+}
+
+/// Whether a table without the key is a reference table, and why.
+fn judge(name: &TableName, table: &Table, is_referred: bool, rows: Rows) -> (bool, String) {
+    let (reference, why) = if table.is_extension {
+        (false, "ignored: it came with an extension")
+    } else if table.is_foreign {
+        (false, "ignored: its rows are on another server")
+    } else if TOOLS.contains(&name.name.to_lowercase().as_str()) && !is_referred {
+        (false, "ignored: a tool keeps its own rows there")
+    } else {
+        match (is_referred, rows) {
+            (true, Rows::Different) => {
+                let told = "a reference table, because sharded tables refer to it; but its rows are not the same on every shard: see to that first";
+                return (true, format!("warning: table {}: {told}", short(name)));
+            }
+            (true, Rows::Same | Rows::NotCompared) => {
+                (true, "a reference table: sharded tables refer to it")
+            }
+            (false, Rows::Same) => (true, "a reference table: the same rows on every shard"),
+            (false, Rows::Different) => {
+                let told =
+                    "ignored: it has no key, and other rows on each shard; say where they belong";
+                return (false, format!("warning: table {}: {told}", short(name)));
+            }
+            (false, Rows::NotCompared) if table.bytes <= SMALL => (
+                true,
+                "a reference table: small, and nothing ties it to the key",
+            ),
+            (false, Rows::NotCompared) => {
+                let told = "ignored: it is large, and nothing ties it to the key; say where its rows belong";
+                return (false, format!("warning: table {}: {told}", short(name)));
+            }
+        }
+    };
+    (reference, format!("table {}: {why}", short(name)))
+}
+
+/// What stands in the way of moves; `shardwright doctor` has all of it, with what mends it.
+fn flaws(table: &Table, column: &str, key: &KeyChoice) -> Vec<String> {
+    let Some(found) = table.column(column) else {
+        return Vec::new();
+    };
+    let mut flaws = Vec::new();
+    if let Some(kind) = found.kind.filter(|kind| *kind != key.kind) {
+        flaws.push(format!("its {column} is {kind}, the key is {}", key.kind));
+    }
+    if !found.not_null {
+        flaws.push(format!(
+            "its {column} may be null; such a row belongs nowhere"
+        ));
+    }
+    let identified = table
+        .primary_key()
+        .is_some_and(|key| key.iter().any(|c| c == column));
+    if !identified {
+        flaws.push(format!(
+            "its primary key is without {column}; online moves want it there, or REPLICA IDENTITY FULL"
+        ));
+    }
+    flaws
+}
+
+/// Whether `table` is what the column names, as `accounts` by `account_id`.
+fn is_named_by(table: &str, column: &str) -> bool {
+    let Some(stem) = column.strip_suffix("_id") else {
+        return false;
+    };
+    let plural = stem.strip_suffix('y').map(|stem| format!("{stem}ies"));
+    table == stem
+        || table == format!("{stem}s")
+        || table == format!("{stem}es")
+        || plural.is_some_and(|plural| table == plural)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_named_by;
+
+    #[test]
+    fn a_table_is_found_by_its_plural() {
+        for (table, column) in [
+            ("accounts", "account_id"),
+            ("companies", "company_id"),
+            ("boxes", "box_id"),
+        ] {
+            assert!(is_named_by(table, column), "{table} {column}");
+        }
+        assert!(!is_named_by("accounting", "account_id"));
+        assert!(!is_named_by("account", "account"));
+    }
+}

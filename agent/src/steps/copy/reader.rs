@@ -1,0 +1,113 @@
+//! A stream's transaction on the source: it reads one chunk after the other for a while, on the unit's snapshot.
+//!
+//! What a chunk has read stays locked against a rewrite until the transaction ends, so a table's file is looked at once
+//! in each; and DDL of others never waits for us much longer than for one chunk.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use connect::Connected;
+use tokio::time::Instant;
+
+use super::rewritten;
+use super::units::Chunk;
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::copy_stream::Extent;
+use crate::pg::snapshot;
+
+/// No chunk begins in a transaction that is older.
+const LASTS: Duration = Duration::from_secs(1);
+
+pub(super) struct Reader {
+    pub(super) session: Connected,
+    shard: String,
+    open: Option<Open>,
+}
+
+struct Open {
+    since: Instant,
+    /// Tables whose file was seen to be the one that was divided.
+    seen: BTreeSet<usize>,
+}
+
+impl Reader {
+    pub(super) fn new(session: Connected, shard: &str) -> Self {
+        Self {
+            session,
+            shard: shard.to_owned(),
+            open: None,
+        }
+    }
+
+    /// Goes on in a young transaction, or opens one; `false` when the snapshot is gone. Offline there is none, since the
+    /// moving rows do not change.
+    pub(super) async fn begin(&mut self, context: &Context) -> Result<bool, StepError> {
+        if let Some(open) = &self.open {
+            if open.since.elapsed() < LASTS {
+                return Ok(true);
+            }
+            self.end().await?;
+        }
+        let since = Instant::now();
+        let shard = &self.shard;
+        if context.online() {
+            let id = context.dispatch.migration.as_str();
+            if !snapshot::begin_held(&self.session, id, shard).await? {
+                return Ok(false);
+            }
+        } else {
+            let begin = "begin isolation level repeatable read read only";
+            let begun = self.session.batch_execute(begin).await;
+            begun.at(format_args!("shard {shard}: beginning a chunk"))?;
+        }
+        let seen = BTreeSet::new();
+        self.open = Some(Open { since, seen });
+        Ok(true)
+    }
+
+    /// Block numbers only mean something while the table keeps its file; the chunk has been read in this transaction.
+    pub(super) async fn check(
+        &mut self,
+        context: &Context,
+        chunk: &Chunk,
+    ) -> Result<(), StepError> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        if matches!(chunk.extent, Extent::Keys(_)) || open.seen.contains(&chunk.table) {
+            return Ok(());
+        }
+        let (shard, table) = (&self.shard, &context.dispatch.tables[chunk.table]);
+        let row = self
+            .session
+            .query_one(
+                "select pg_catalog.pg_relation_filenode(pg_catalog.to_regclass($1))",
+                &[&table.table.sql()],
+            )
+            .await
+            .at(format_args!("shard {shard}: checking {}", table.table))?;
+        if row.get::<_, u32>(0) != chunk.filenode {
+            return Err(rewritten(format!(
+                "shard {shard}: table {} was rewritten during the copy",
+                table.table
+            )));
+        }
+        open.seen.insert(chunk.table);
+        Ok(())
+    }
+
+    /// Ends a transaction that has lasted long enough.
+    pub(super) async fn rest(&mut self) -> Result<(), StepError> {
+        match &self.open {
+            Some(open) if open.since.elapsed() >= LASTS => self.end().await,
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    async fn end(&mut self) -> Result<(), StepError> {
+        self.open = None;
+        let ended = self.session.batch_execute("commit").await;
+        ended.at(format_args!("shard {}: ending a chunk", self.shard))
+    }
+}

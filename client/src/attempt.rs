@@ -1,0 +1,90 @@
+//! One attempt of a transaction: begin, the application's work, commit; and what its end means.
+
+use crate::error::{BoxError, ClientError};
+use crate::map::Map;
+use crate::options::TransactionOptions;
+use crate::pool::{Loan, PoolError};
+use crate::retry::{Remedy, refused_at_commit, remedy, remedy_of, remedy_of_connect};
+use crate::stats::count;
+use crate::transaction::Transaction;
+use futures::future::BoxFuture;
+use plans::id::ShardName;
+
+const IN_FAILED_TRANSACTION: &str = "25P02";
+
+/// How an attempt ended without a commit.
+pub(crate) enum Fault {
+    Retry { remedy: Remedy, source: BoxError },
+    Final(ClientError),
+}
+
+impl Map {
+    /// One attempt of a transaction on `shard`.
+    pub(crate) async fn attempt<T, E, F>(
+        &self,
+        shard: ShardName,
+        options: TransactionOptions,
+        work: &mut F,
+    ) -> Result<T, Fault>
+    where
+        E: Into<BoxError>,
+        F: for<'t> FnMut(&'t Transaction) -> BoxFuture<'t, Result<T, E>>,
+    {
+        let transaction = self.begin(shard.clone(), &options.begin()).await?;
+        match work(&transaction).await {
+            Ok(done) => self.commit(transaction, shard).await.map(|()| done),
+            Err(error) => {
+                let source: BoxError = error.into();
+                let remedy = remedy(&source);
+                transaction.rollback().await;
+                Err(fault(remedy, source, shard))
+            }
+        }
+    }
+
+    /// A transaction on `shard` that was begun by the statements `begin`.
+    pub(crate) async fn begin(&self, shard: ShardName, begin: &str) -> Result<Transaction, Fault> {
+        let pool = self.inner.pools.of(&shard).map_err(Fault::Final)?;
+        let object = match pool.get().await {
+            Ok(object) => object,
+            Err(PoolError::Backend(error)) => {
+                return Err(fault(remedy_of_connect(&error), error.into(), shard));
+            }
+            Err(error) => {
+                let source = error.into();
+                return Err(Fault::Final(ClientError::Connect { shard, source }));
+            }
+        };
+        Transaction::begin(shard.clone(), Loan::new(object), begin)
+            .await
+            .map_err(|error| fault(remedy_of(&error), error.into(), shard))
+    }
+
+    async fn commit(&self, transaction: Transaction, shard: ShardName) -> Result<(), Fault> {
+        let Err(error) = transaction.commit().await else {
+            return Ok(());
+        };
+        if !refused_at_commit(&error) {
+            count(&self.inner.counters.commits_unknown);
+            let source = error.into();
+            return Err(Fault::Final(ClientError::CommitUnknown { shard, source }));
+        }
+        if error
+            .code()
+            .is_some_and(|code| code.code() == IN_FAILED_TRANSACTION)
+        {
+            return Err(Fault::Final(ClientError::FailedStatementIgnored { shard }));
+        }
+        Err(fault(remedy_of(&error), error.into(), shard))
+    }
+}
+
+/// What an error before the commit means for the attempt.
+pub(crate) fn fault(remedy: Remedy, source: BoxError, shard: ShardName) -> Fault {
+    match remedy {
+        Remedy::None => Fault::Final(ClientError::RolledBack { shard, source }),
+        Remedy::Again | Remedy::RefreshNotOwner | Remedy::RefreshNotOpen => {
+            Fault::Retry { remedy, source }
+        }
+    }
+}

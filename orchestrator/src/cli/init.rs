@@ -1,0 +1,133 @@
+//! `shardwright init`: a first fleet file, from a look at databases that no controller knows yet.
+//!
+//! Data is the file, on stdout or in `--out`; the reasons are talk. Nothing is written on a shard.
+
+use super::error::CliError;
+use super::files::{write_new, yaml};
+use super::keys::strategy;
+use super::map::new_mapping;
+use crate::cli::out::say;
+use crate::controller::NewMap;
+use adopt::{Proposal, Wish, propose};
+use clap::Args;
+use connect::Dsn;
+use plans::id::{MapName, ShardName};
+use plans::shard_map::Strategy;
+use serde::Serialize;
+use std::path::PathBuf;
+
+const HEAD: &str = "\
+# Written by `shardwright init`. Read it, correct it, then:
+#   shardwright fleet apply FILE --dry-run
+#   shardwright fleet apply FILE
+";
+
+/// Look at databases and write a first fleet file for them; nothing is changed, no controller is needed.
+#[derive(Debug, Args)]
+pub(super) struct Init {
+    /// A shard and its connection string, the password as ${file:/path} or ${env:NAME}; may be given several times.
+    #[arg(long = "shard", value_name = "NAME=DSN", required = true)]
+    shards: Vec<String>,
+    /// Name of the map.
+    #[arg(long, default_value = "main")]
+    map: String,
+    /// The key column; without it the one that ties most tables.
+    #[arg(long, value_name = "COLUMN")]
+    key: Option<String>,
+    /// How keys are divided: range, hash or list; without it what fits the keys that are there.
+    #[arg(long, value_parser = strategy)]
+    strategy: Option<Strategy>,
+    /// Where to write the file, which must not be there yet; without it, it is printed.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// What is written; `fleet apply` reads more.
+#[derive(Debug, Serialize)]
+struct Document {
+    shards: Vec<Entry>,
+    maps: [NewMap; 1],
+}
+
+#[derive(Debug, Serialize)]
+struct Entry {
+    name: ShardName,
+    dsn: String,
+}
+
+impl Init {
+    pub(super) async fn run(self) -> Result<u8, CliError> {
+        let shards = self.read()?;
+        let wish = Wish {
+            map: MapName(self.map),
+            key: self.key,
+            strategy: self.strategy,
+        };
+        let Proposal { map, reasons } = propose(&shards, &wish).await?;
+        for reason in reasons {
+            say!("{reason}");
+        }
+        let entry = |(name, dsn): (ShardName, Dsn)| Entry {
+            name,
+            dsn: dsn.expose().to_owned(),
+        };
+        let document = Document {
+            shards: shards.into_iter().map(entry).collect(),
+            maps: [NewMap {
+                name: map.name,
+                strategy: map.strategy,
+                key: map.key,
+                buckets: (map.strategy == Strategy::Hash).then_some(map.buckets),
+                settings: map.settings,
+                mappings: map.mappings.into_iter().map(new_mapping).collect(),
+            }],
+        };
+        let text = format!("{HEAD}{}\n", yaml(&document)?.trim_end());
+        match &self.out {
+            Some(path) => {
+                write_new(path, &text)?;
+                let path = path.display();
+                say!("written to {path}; next: shardwright fleet apply {path} --dry-run");
+            }
+            None => super::out::print(text),
+        }
+        Ok(0)
+    }
+
+    /// The shards, once nothing is known to be wrong before anything is looked at.
+    fn read(&self) -> Result<Vec<(ShardName, Dsn)>, CliError> {
+        let mut shards: Vec<(ShardName, Dsn)> = Vec::with_capacity(self.shards.len());
+        for (text, place) in self.shards.iter().zip(1..) {
+            let (name, dsn) = shard(text)
+                .map_err(|reason| CliError::Usage(format!("--shard number {place}: {reason}")))?;
+            if dsn.has_inline_password() {
+                return Err(CliError::Usage(format!(
+                    "the password of shard {name} stands in its connection string, and would in the file: write password=${{env:NAME}} or password=${{file:/path}}"
+                )));
+            }
+            if shards.iter().any(|(other, _)| other == &name) {
+                return Err(CliError::Usage(format!("shard {name} is named twice")));
+            }
+            shards.push((name, dsn));
+        }
+        match &self.out {
+            Some(path) if path.exists() => Err(CliError::Refused(format!(
+                "{} is there already, and may have been edited: name another file",
+                path.display()
+            ))),
+            Some(_) | None => Ok(shards),
+        }
+    }
+}
+
+/// `NAME=DSN`, cut at the first equals sign. It may hold a password: what is wrong is told without it.
+fn shard(text: &str) -> Result<(ShardName, Dsn), String> {
+    let (name, dsn) = text
+        .split_once('=')
+        .ok_or("it is not of the form NAME=DSN")?;
+    if name.is_empty() || dsn.is_empty() {
+        return Err("it is not of the form NAME=DSN".to_owned());
+    }
+    let dsn = Dsn::parse(dsn).map_err(|error| error.to_string())?;
+    Ok((ShardName::from(name), dsn))
+}

@@ -1,0 +1,166 @@
+//! The applications of examples/ go through a live split: no error reaches them, and nothing they were told is lost.
+
+use super::stage::{Stage, session};
+use cluster::Cluster;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
+
+/// Orders that an application places before and after the cutover, at least.
+const ORDERS: usize = 100;
+/// Tenants from here on move.
+const MOVED: i64 = 500;
+
+/// An order that was acknowledged: tenant and number.
+type Order = (i64, i64);
+
+/// An application that runs.
+struct Application {
+    name: &'static str,
+    child: Child,
+    placed: Arc<Mutex<Vec<Order>>>,
+    /// Lines of its stderr.
+    said: JoinHandle<String>,
+}
+
+impl Application {
+    fn start(name: &'static str, mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let placed: Arc<Mutex<Vec<Order>>> = Arc::default();
+        let place = Arc::clone(&placed);
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                let (tenant, number) = line.split_once(' ').unwrap();
+                let order = (tenant.parse().unwrap(), number.parse().unwrap());
+                place.lock().unwrap().push(order);
+            }
+        });
+        let mut words = BufReader::new(child.stderr.take().unwrap()).lines();
+        let said = tokio::spawn(async move {
+            let mut said = String::new();
+            while let Ok(Some(line)) = words.next_line().await {
+                eprintln!("{name}: {line}");
+                said += &line;
+            }
+            said
+        });
+        Self {
+            name,
+            child,
+            placed,
+            said,
+        }
+    }
+
+    /// Until it has placed so many orders of moved tenants since `since`.
+    async fn places(&mut self, stage: &Stage, since: usize) {
+        let placed = Arc::clone(&self.placed);
+        let enough = move || {
+            let placed = placed.lock().unwrap();
+            let moved = placed[since..].iter().filter(|order| order.0 >= MOVED);
+            moved.count() >= ORDERS
+        };
+        let ended = || self.said.is_finished();
+        stage.until(self.name, async || enough() || ended()).await;
+        assert!(self.child.try_wait().unwrap().is_none(), "{}", self.name);
+    }
+
+    fn count(&self) -> usize {
+        self.placed.lock().unwrap().len()
+    }
+
+    /// Ends it in order; what it has placed, and its last words.
+    async fn end(mut self) -> (Vec<Order>, String) {
+        drop(self.child.stdin.take());
+        let said = self.said.await.unwrap();
+        let ended = self.child.wait().await.unwrap();
+        assert!(ended.success(), "{}: {said}", self.name);
+        let placed = self.placed.lock().unwrap().clone();
+        (placed, said)
+    }
+}
+
+fn repository() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap().to_owned()
+}
+
+/// A file that `scripts/setup test` makes.
+fn made(path: &str) -> PathBuf {
+    let path = repository().join(path);
+    assert!(
+        path.exists(),
+        "{} is missing: run scripts/setup test",
+        path.display()
+    );
+    path
+}
+
+fn python(stage: &Stage) -> Application {
+    let mut command = Command::new(made("target/examples/python/bin/python"));
+    command.arg(repository().join("examples/python/app.py"));
+    command.args(["--controller", &stage.url(), "--map", "m"]);
+    for (name, cluster) in [("a", &stage.a), ("b", &stage.b)] {
+        command.args(["--shard", &format!("{name}={}", address(cluster))]);
+    }
+    Application::start("the application in Python", command)
+}
+
+fn typescript(stage: &Stage) -> Application {
+    let mut command = Command::new("node");
+    command.arg(made("examples/typescript/dist/app.js"));
+    command.args(["--controller", &stage.url(), "--map", "m"]);
+    for (name, cluster) in [("a", &stage.a), ("b", &stage.b)] {
+        command.args(["--shard", &format!("{name}={}", address(cluster))]);
+    }
+    Application::start("the application in TypeScript", command)
+}
+
+fn address(cluster: &Cluster) -> String {
+    let password = std::fs::read_to_string(cluster.password_file()).unwrap();
+    let (host, port) = (cluster.host(), cluster.port());
+    format!("postgres://postgres:{}@{host}:{port}/app", password.trim())
+}
+
+/// Orders that are on a shard.
+async fn orders_on(cluster: &Cluster) -> Vec<Order> {
+    let session = session(cluster, "app").await;
+    let read = "select tenant_id, id from public.orders where note in ('python', 'typescript')";
+    let rows = session.query(read, &[]).await.unwrap();
+    session.close().await;
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+#[tokio::test]
+async fn applications_in_python_and_typescript_go_through_a_cutover() {
+    let stage = Stage::new("applications").await;
+    let mut applications = [python(&stage), typescript(&stage)];
+    for application in &mut applications {
+        application.places(&stage, 0).await;
+    }
+    let id = stage.ready_to_cut_over().await;
+    stage.cut_over(&id).await;
+    for application in &mut applications {
+        let since = application.count();
+        application.places(&stage, since).await;
+    }
+    let mut told = Vec::new();
+    for application in applications {
+        let (placed, said) = application.end().await;
+        assert!(said.contains("map version 2, "), "{said}");
+        told.extend(placed);
+    }
+    // Nobody else may write on the shard that gave the keys away, so what it has still is the copy for a roll back.
+    let (kept, moved) = (orders_on(&stage.a).await, orders_on(&stage.b).await);
+    let mut there: Vec<Order> = kept.into_iter().filter(|order| order.0 < MOVED).collect();
+    there.extend(moved);
+    there.sort_unstable();
+    told.sort_unstable();
+    assert_eq!(there, told);
+}

@@ -1,0 +1,247 @@
+//! A map as the configuration of poolers and routers, which are told to read it again when keys change hands.
+//!
+//! PgBouncer and libpq's service file know names of databases only. They get one for each shard, one for each virtual
+//! shard of a hash map and one for each key of a list map: an application whose name for a key's database never changes
+//! needs no map of its own. Ranges have no such names. pgdog finds the shard of a key by itself, in ranges and lists.
+
+use super::{Mapping, ShardMap, Strategy};
+use crate::id::ShardName;
+use crate::key::{Key, KeyType};
+use crate::key_set::KeySet;
+use crate::table::TableName;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What reads the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Router {
+    /// The section `[databases]` of PgBouncer, to be included in its file.
+    Pgbouncer,
+    /// Databases, tables and mappings of pgdog, to be part of its file.
+    Pgdog,
+    /// A connection service file of libpq, for every program that uses it.
+    Service,
+}
+
+/// Where an application, or its pooler, finds a shard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Host, several separated by commas where the router can have them.
+    pub host: String,
+    /// Port.
+    pub port: String,
+    /// Database.
+    pub dbname: String,
+}
+
+/// Why a map cannot be written for a router.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RouterError {
+    /// Nobody said where a shard is.
+    #[error("nothing says where shard {0} is")]
+    NoPlace(ShardName),
+    /// pgdog divides by a function of its own.
+    #[error("pgdog cannot route by the virtual shards of a hash map")]
+    Hash,
+    /// pgdog knows one column of some types.
+    #[error("pgdog cannot route by keys of type {0}")]
+    Key(String),
+}
+
+impl RouterError {
+    /// What mends it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NoPlace(_) => "say it: --place 'SHARD=host=… port=… dbname=…'",
+            Self::Hash | Self::Key(_) => {
+                "route in the application by the client library, or by names of databases: --format pgbouncer"
+            }
+        }
+    }
+}
+
+/// The configuration; for one map and places the same byte for byte.
+///
+/// # Errors
+/// [`RouterError`].
+pub fn route(
+    map: &ShardMap,
+    router: Router,
+    places: &BTreeMap<ShardName, Place>,
+) -> Result<String, RouterError> {
+    let head = format!(
+        "shard map {:?}, version {}: written anew by each export",
+        map.name.as_str(),
+        map.version
+    );
+    match router {
+        Router::Pgbouncer => named(map, places, |name, place| {
+            let value = |text: &str| format!("'{}'", text.replace('\'', "''"));
+            let (host, dbname) = (value(&place.host), value(&place.dbname));
+            let port = &place.port;
+            format!(
+                "{} = host={host} port={port} dbname={dbname}\n",
+                ini_name(name)
+            )
+        })
+        .map(|lines| format!("; {head}\n[databases]\n{lines}")),
+        Router::Service => named(map, places, |name, place| {
+            let Place { host, port, dbname } = place;
+            format!("[{name}]\nhost={host}\nport={port}\ndbname={dbname}\n")
+        })
+        .map(|lines| format!("# {head}\n{lines}")),
+        Router::Pgdog => pgdog(map, places).map(|lines| format!("# {head}\n{lines}")),
+    }
+}
+
+fn place<'p>(
+    places: &'p BTreeMap<ShardName, Place>,
+    shard: &ShardName,
+) -> Result<&'p Place, RouterError> {
+    let place = places.get(shard);
+    place.ok_or_else(|| RouterError::NoPlace(shard.clone()))
+}
+
+/// `MAP.shard.SHARD`, then `MAP.BUCKET` or `MAP.KEY`, each in its form.
+fn named(
+    map: &ShardMap,
+    places: &BTreeMap<ShardName, Place>,
+    line: impl Fn(&str, &Place) -> String,
+) -> Result<String, RouterError> {
+    let mut out = String::new();
+    for shard in map.shards() {
+        let name = format!("{}.shard.{shard}", map.name);
+        out += &line(&name, place(places, &shard)?);
+    }
+    for Mapping { keys, shard, .. } in &map.mappings {
+        let place = place(places, shard)?;
+        for name in names(keys) {
+            out += &line(&format!("{}.{name}", map.name), place);
+        }
+    }
+    Ok(out)
+}
+
+/// What stays the same when keys change hands.
+fn names(keys: &KeySet) -> Vec<String> {
+    match keys {
+        KeySet::Range(_) => Vec::new(),
+        KeySet::Hash(buckets) => {
+            let ranges = buckets.ranges.iter();
+            let all = ranges.flat_map(|range| range.from..range.to);
+            all.map(|bucket| bucket.to_string()).collect()
+        }
+        KeySet::List(keys) => keys.iter().map(Key::text).collect(),
+    }
+}
+
+/// Bare, or in quotes where it has other characters.
+fn ini_name(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    match name.chars().all(bare) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+fn pgdog(map: &ShardMap, places: &BTreeMap<ShardName, Place>) -> Result<String, RouterError> {
+    let data_type = pgdog_type(map)?;
+    let name = toml(map.name.as_str());
+    let shards = map.shards();
+    let mut out = String::new();
+    for (number, shard) in shards.iter().enumerate() {
+        let Place { host, port, dbname } = place(places, shard)?;
+        let (host, dbname) = (toml(host), toml(dbname));
+        // Writing to a String cannot fail.
+        let _ = write!(
+            out,
+            "\n# shard {shard}\n[[databases]]\nname = {name}\nhost = {host}\nport = {port}\ndatabase_name = {dbname}\nshard = {number}\n"
+        );
+    }
+    let tables = map.settings.tables.iter();
+    let columns: Vec<(String, String)> = tables
+        .filter_map(|(table, columns)| {
+            Some((TableName::parse(table).name, columns.0.first()?.clone()))
+        })
+        .collect();
+    for (table, column) in &columns {
+        let (table, column) = (toml(table), toml(column));
+        let _ = write!(
+            out,
+            "\n[[sharded_tables]]\ndatabase = {name}\nname = {table}\ncolumn = {column}\ndata_type = \"{data_type}\"\n"
+        );
+    }
+    let mut different: Vec<&String> = columns.iter().map(|(_, column)| column).collect();
+    different.sort();
+    different.dedup();
+    for column in different {
+        let column = toml(column);
+        for Mapping { keys, shard, .. } in &map.mappings {
+            let number = shards
+                .iter()
+                .position(|known| known == shard)
+                .unwrap_or_default();
+            for what in pgdog_keys(keys) {
+                let _ = write!(
+                    out,
+                    "\n[[sharded_mappings]]\ndatabase = {name}\ncolumn = {column}\n{what}\nshard = {number}\n"
+                );
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn pgdog_type(map: &ShardMap) -> Result<&'static str, RouterError> {
+    if map.strategy == Strategy::Hash {
+        return Err(RouterError::Hash);
+    }
+    match map.key.as_slice() {
+        [KeyType::Smallint | KeyType::Integer | KeyType::Bigint] => Ok("bigint"),
+        [KeyType::Text] => Ok("varchar"),
+        [KeyType::Uuid] => Ok("uuid"),
+        types => {
+            let names: Vec<&str> = types.iter().map(|kind| kind.sql_name()).collect();
+            Err(RouterError::Key(names.join(", ")))
+        }
+    }
+}
+
+fn pgdog_keys(keys: &KeySet) -> Vec<String> {
+    let value = |key: &Key| match key {
+        Key::Int(number) => number.to_string(),
+        Key::Text(_)
+        | Key::Uuid(_)
+        | Key::Bytes(_)
+        | Key::Date(_)
+        | Key::Timestamp(_)
+        | Key::Row(_) => toml(&key.text()),
+    };
+    match keys {
+        KeySet::Range(ranges) => {
+            let end = |name: &str, key: &Option<Key>| {
+                let key = key.as_ref();
+                key.map(|key| format!("{name} = {}", value(key)))
+            };
+            let lines = ranges.iter().map(|range| {
+                let ends = [end("start", &range.from), end("end", &range.to)];
+                let kind = Some("kind = \"range\"".to_owned());
+                let lines: Vec<String> = [kind].into_iter().chain(ends).flatten().collect();
+                lines.join("\n")
+            });
+            lines.collect()
+        }
+        KeySet::List(keys) => {
+            let values: Vec<String> = keys.iter().map(value).collect();
+            vec![format!("kind = \"list\"\nvalues = [{}]", values.join(", "))]
+        }
+        // Refused before.
+        KeySet::Hash(_) => Vec::new(),
+    }
+}
+
+/// A string of TOML, which has JSON's escapes.
+fn toml(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
