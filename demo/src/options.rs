@@ -107,7 +107,7 @@ impl Options {
     }
 
     /// Whether the run is disturbed on purpose.
-    fn disturbed(&self) -> bool {
+    pub(crate) fn disturbed(&self) -> bool {
         let steps = self.abort_at.len() + self.pause_in.len() + self.troubles.len();
         self.kill.is_some() || self.orphan.is_some() || self.rollback || steps > 0
     }

@@ -25,6 +25,7 @@ mod protected;
 mod reconcile;
 mod report;
 mod service;
+mod sql_routes;
 mod sql_views;
 mod store_contract;
 mod store_tls;

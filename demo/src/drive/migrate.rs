@@ -93,6 +93,9 @@ impl Run<'_> {
         self.ledger.enter(Phase::After);
         self.moving(Phase::After, self.goal(20)).await?;
         self.acknowledged(self.options.goal()).await?;
+        if !self.options.disturbed() {
+            self.enough(Phase::After).await?;
+        }
         check::held(self, workload).await?;
         let holds = |m: &Migration| m.is_done(StepKind::Cutover);
         figures(

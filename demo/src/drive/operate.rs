@@ -194,7 +194,7 @@ impl Run<'_> {
     }
 
     /// Waits until enough was written to moving keys, some of it in this phase.
-    async fn enough(&self, phase: Phase) -> Result<(), DemoError> {
+    pub(super) async fn enough(&self, phase: Phase) -> Result<(), DemoError> {
         self.moving(phase, self.goal(2)).await?;
         let goal = self.options.goal_on_moving_keys();
         let what = format!("{goal} transactions on moving keys");
