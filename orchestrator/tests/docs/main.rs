@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm, reason = "tests")]
 
 mod blocks;
+mod codes;
 mod parsed;
 mod runbooks;
 mod world;
