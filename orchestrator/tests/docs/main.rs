@@ -4,7 +4,9 @@
 
 mod blocks;
 mod codes;
+mod links;
 mod parsed;
+mod request;
 mod runbooks;
 mod world;
 
@@ -20,8 +22,8 @@ fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Every block of every page that people read.
-pub(crate) fn pages() -> Vec<Block> {
+/// Every page that people read, below the top.
+pub(crate) fn files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
         .map(PathBuf::from)
         .to_vec();
@@ -31,6 +33,12 @@ pub(crate) fn pages() -> Vec<Block> {
         files.extend(names.filter(|name| name.extension().is_some_and(|end| end == "md")));
     }
     files.sort();
+    files
+}
+
+/// Every block of every page.
+pub(crate) fn pages() -> Vec<Block> {
+    let files = files();
     let blocks = files.iter().flat_map(|page| {
         let text = std::fs::read_to_string(top().join(page)).unwrap();
         blocks::of_page(page, &text)
