@@ -33,6 +33,10 @@ trap 'exit 143' TERM
 ready() { until shardwright agent list -o name 2>/dev/null | grep -q .; do sleep 0.1; done; }
 below() { sed -i -e '0,/^[a-z]*:$/ { /^[a-z]*:$/ r /dev/stdin' -e '}' "$1"; }
 "#;
+const GRANT: &str = r#"for port in "$PORT_A" "$PORT_B"; do
+  psql -X -q -p "$port" -d shop -v ON_ERROR_STOP=1 -v role=mover -v owner=shop_owner -f grants.sql
+done
+"#;
 const START: &str = r#"shardwright serve 2>>log &
 shardwright-agent --name a1 --spool-dir spool 2>>log &
 ready
@@ -144,9 +148,10 @@ impl World {
     fn setting(&self) -> String {
         let mut script = FUNCTIONS.to_owned();
         let steps: &[&str] = match self.name.as_str() {
-            UNSHARDED | SHOP => &[],
-            SHARDS => &[START, REGISTER],
-            MIGRATION => &[START, REGISTER, SUBMIT],
+            UNSHARDED => &[],
+            SHOP => &[GRANT],
+            SHARDS => &[GRANT, START, REGISTER],
+            MIGRATION => &[GRANT, START, REGISTER, SUBMIT],
             other => panic!("there is no world {other}"),
         };
         script.extend(steps.iter().copied());
@@ -176,9 +181,8 @@ impl World {
         script
     }
 
-    /// Runs a page's blocks; they must end well.
-    pub(crate) async fn run(&self, blocks: &[&Block]) {
-        let script = self.script(blocks);
+    /// A shell that finds the programs and the servers.
+    fn shell(&self) -> Command {
         let mut command = Command::new("bash");
         let (a, b) = (self.a.port().to_string(), self.b.port().to_string());
         let store = format!(
@@ -217,8 +221,14 @@ impl World {
                 .env("SHARDWRIGHT_STORE", store),
         };
         command.env("SHARDWRIGHT_CONTROLLER", format!("http://{}", self.address));
+        command
+    }
+
+    /// Runs a page's blocks; they must end well.
+    pub(crate) async fn run(&self, blocks: &[&Block]) {
+        let mut command = self.shell();
         let said = std::fs::File::create(self.folder.join("said")).unwrap();
-        command.arg("-c").arg(script).process_group(0);
+        command.arg("-c").arg(self.script(blocks)).process_group(0);
         command
             .stdin(Stdio::null())
             .stdout(said.try_clone().unwrap())
@@ -242,18 +252,11 @@ impl World {
     }
 }
 
-/// The agents' role, and passwords that pages may use.
+/// The agents' role, without its grants, and passwords that pages may use.
 fn roles() -> String {
     let mut text = format!("create role mover login password '{PASSWORD}';");
     for role in ["shop_owner", "postgres"] {
         write!(text, "alter role {role} login password '{PASSWORD}';").unwrap();
     }
-    let grants = [
-        "alter role mover replication",
-        "grant set on parameter session_replication_role to mover",
-        "grant shop_owner to mover",
-        "grant create on database shop to mover",
-        "grant pg_read_all_stats to mover",
-    ];
-    text + &grants.join(";")
+    text
 }
