@@ -208,7 +208,7 @@ impl PgStore {
         let at = Instant::now();
         let began = self.pool.begin_with(ONE_MOMENT);
         let mut transaction = began.await?;
-        let heads = heads(&mut transaction).await?;
+        let heads = heads(&mut transaction, None).await?;
         let under = term.zip(heads.first().map(|head| head.up_since));
         if under.is_none() || under != known.under {
             known.versions.clear();
@@ -252,6 +252,12 @@ impl PgStore {
             let ids: Vec<&str> = written.ids.iter().map(MigrationId::as_str).collect();
             let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
             fresh = snapshots(&mut transaction, &ids).await?;
+            for id in &ids {
+                known.versions.remove(*id);
+            }
+            let heads = heads(&mut transaction, Some(&ids)).await?;
+            let versions = heads.iter().map(|head| (head.id.clone(), head.version()));
+            known.versions.extend(versions);
         }
         let again = |snapshot: &Arc<Snapshot>| {
             let id = &snapshot.migration.id;
@@ -269,17 +275,19 @@ impl PgStore {
             Some(snapshot)
         };
         known.all = Arc::new(known.all.iter().filter_map(again).collect());
-        // Their versions are not those that are known; each is read once more when all are looked over.
         Ok(())
     }
 }
 
-async fn heads(session: &mut PgConnection) -> Result<Vec<Head>, StoreError> {
+/// Of these, or of all that have not ended.
+async fn heads(session: &mut PgConnection, only: Option<&[&str]>) -> Result<Vec<Head>, StoreError> {
     let heads = sqlx::query_as(
         "select m.id, m.revision, m.xmin::text as written, l.until, pg_postmaster_start_time() as up_since \
          from migration m left join lease l on l.migration = m.id \
-         where m.finished_at is null order by m.created_at, m.operation, m.ordinal",
+         where m.finished_at is null and ($1::text[] is null or m.id = any($1)) \
+         order by m.created_at, m.operation, m.ordinal",
     )
+    .bind(only)
     .fetch_all(session)
     .await?;
     Ok(heads)
