@@ -204,6 +204,10 @@ async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres
         .query(
             "select 'sequence', c.relname::text from pg_catalog.pg_class c
              where c.relnamespace = pg_catalog.to_regnamespace($1) and c.relkind = 'S'
+               -- one that numbers the rows of a table goes with the table
+               and not exists (select from pg_catalog.pg_depend d
+                               where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid
+                                 and d.refclassid = d.classid and d.deptype = 'i')
              union all
              select 'function', p.proname::text from pg_catalog.pg_proc p
              where p.pronamespace = pg_catalog.to_regnamespace($1)
