@@ -15,6 +15,7 @@ mod memory;
 mod native;
 mod ours;
 mod pgcopydb;
+mod pglogical;
 mod place;
 mod raw;
 mod resident;
