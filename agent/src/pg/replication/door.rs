@@ -130,22 +130,90 @@ async fn pour(
     pace: Pace,
 ) -> io::Result<()> {
     let mut buffer = BytesMut::with_capacity(BUFFER_BYTES);
-    let (mut since, mut taken) = (Instant::now(), 0);
+    let mut flow = Flow::new(Instant::now());
     while from.read_buf(&mut buffer).await? > 0 {
         let arrived = buffer.len();
         to.write_all_buf(&mut buffer).await?;
         buffer.reserve(BUFFER_BYTES);
-        if pace == Pace::Prompt {
-            continue;
-        }
-        if since.elapsed() >= PAUSE {
-            (since, taken) = (Instant::now(), 0);
-        }
-        taken += arrived;
-        // A buffer that is full has more behind it.
-        if taken >= FLOOD_BYTES && arrived < BUFFER_BYTES {
+        if pace == Pace::Easy && flow.is_flood(arrived, Instant::now()) {
             sleep(PAUSE).await;
         }
     }
     Ok(())
+}
+
+/// How much has come lately.
+struct Flow {
+    since: Instant,
+    taken: usize,
+}
+
+impl Flow {
+    fn new(now: Instant) -> Self {
+        Self {
+            since: now,
+            taken: 0,
+        }
+    }
+
+    /// Whether so much has come that the rest of it is worth waiting for; a buffer that is full has it behind it.
+    fn is_flood(&mut self, arrived: usize, now: Instant) -> bool {
+        if now - self.since >= PAUSE {
+            *self = Self::new(now);
+        }
+        self.taken += arrived;
+        self.taken >= FLOOD_BYTES && arrived < BUFFER_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::duplex;
+
+    const MESSAGE_BYTES: usize = 100;
+
+    #[test]
+    fn many_messages_within_a_pause_are_a_flood() {
+        let begun = Instant::now();
+        let mut flow = Flow::new(begun);
+        let messages = FLOOD_BYTES / MESSAGE_BYTES;
+        let mut step = |number: usize, apart: Duration| {
+            let at = begun + apart * u32::try_from(number).expect("few");
+            flow.is_flood(MESSAGE_BYTES, at)
+        };
+        assert!(!(0..10 * messages).any(|number| step(number, PAUSE / 10)));
+        let later = 20 * messages;
+        assert!((later..later + 2 * messages).any(|number| step(number, PAUSE / 100)));
+    }
+
+    #[test]
+    fn a_full_buffer_is_not_waited_behind() {
+        let now = Instant::now();
+        assert!(!Flow::new(now).is_flood(BUFFER_BYTES, now));
+        assert!(Flow::new(now).is_flood(BUFFER_BYTES - 1, now));
+    }
+
+    #[tokio::test]
+    async fn what_a_server_says_arrives_as_it_was_said() {
+        for pace in [Pace::Easy, Pace::Prompt] {
+            let (mut server, mut from) = duplex(BUFFER_BYTES / 2);
+            let (mut to, mut client) = duplex(BUFFER_BYTES);
+            let said: Vec<u8> = (0..=u8::MAX).cycle().take(10 * BUFFER_BYTES).collect();
+            let say = async {
+                for message in said.chunks(MESSAGE_BYTES) {
+                    server.write_all(message).await.expect("said");
+                }
+                drop(server);
+            };
+            let pass = async {
+                pour(&mut from, &mut to, pace).await.expect("passed on");
+                drop(to);
+            };
+            let mut heard = Vec::new();
+            let ((), (), length) = tokio::join!(say, pass, client.read_to_end(&mut heard));
+            length.expect("heard");
+            assert!(heard == said, "{pace:?}: {} bytes arrived", heard.len());
+        }
+    }
 }
