@@ -70,19 +70,20 @@ impl ReplicationSession {
     /// # Errors
     /// [`ReplicationError`]; its `class` tells whether to try again.
     pub async fn open(dsn: &Dsn, application_name: &str) -> Result<Self, ReplicationError> {
-        Self::connect(dsn, application_name, config::session()).await
+        Self::connect(dsn, application_name, config::session(), Pace::Easy).await
     }
 
     async fn connect(
         dsn: &Dsn,
         application_name: &str,
         mut config: pgwire_replication::ReplicationConfig,
+        pace: Pace,
     ) -> Result<Self, ReplicationError> {
         const INTENT: &str = "open a replication session";
         let walsender = Walsender::open(dsn, application_name, config::SETTINGS).await?;
         let (server, limit) = (walsender.server().to_owned(), walsender.connect_timeout());
         let failed = |source| ReplicationError::from_wire(&server, INTENT, source);
-        let door = Door::open(walsender).map_err(|error| failed(error.into()))?;
+        let door = Door::open(walsender, pace).map_err(|error| failed(error.into()))?;
         config.host = door.folder().to_string_lossy().into_owned();
         config.port = door::PORT;
         let mut client = ReplicationClient::connect_gated(config)

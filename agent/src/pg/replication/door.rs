@@ -10,11 +10,15 @@
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use bytes::BytesMut;
 use connect::Walsender;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Pace;
 
 /// `AuthenticationOk`, then `ReadyForQuery` outside of a transaction.
 const LOGGED_IN: [u8; 15] = [
@@ -28,6 +32,12 @@ const START_LIMIT_BYTES: u32 = 10_000;
 /// What is taken from the server at once: changes come in great numbers.
 const BUFFER_BYTES: usize = 128 << 10;
 
+/// In a flood, what the server says is taken this much apart.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// So much within a pause is a flood: several thousand changes in a second.
+const FLOOD_BYTES: usize = 6 << 10;
+
 /// The port in the socket's name; there is no other socket in the folder.
 pub(super) const PORT: u16 = 5432;
 
@@ -37,14 +47,14 @@ pub(super) struct Door(PathBuf);
 
 impl Door {
     /// Listens, and serves the first that comes in the background.
-    pub(super) fn open(session: Walsender) -> io::Result<Self> {
+    pub(super) fn open(session: Walsender, pace: Pace) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("shardwright-{}", uuid::Uuid::new_v4()));
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let door = Self(folder);
         let listener = UnixListener::bind(door.0.join(format!(".s.PGSQL.{PORT}")))?;
         tokio::spawn(async move {
             let server = session.server().to_owned();
-            if let Err(error) = serve(listener, session).await {
+            if let Err(error) = serve(listener, session, pace).await {
                 tracing::debug!(server, %error, "replication session ended");
             }
         });
@@ -63,7 +73,7 @@ impl Drop for Door {
     }
 }
 
-async fn serve(listener: UnixListener, session: Walsender) -> io::Result<()> {
+async fn serve(listener: UnixListener, session: Walsender, pace: Pace) -> io::Result<()> {
     let arrived = timeout(session.connect_timeout(), listener.accept()).await;
     let (mut client, _) = arrived??;
     drop(listener);
@@ -71,7 +81,7 @@ async fn serve(listener: UnixListener, session: Walsender) -> io::Result<()> {
     let (unread, server) = session.into_stream();
     client.write_all(&LOGGED_IN).await?;
     client.write_all(&unread).await?;
-    pass_on(client, server).await
+    pass_on(client, server, pace).await
 }
 
 /// The client's own start message says what was said already.
@@ -89,20 +99,121 @@ async fn skip_start(client: &mut UnixStream) -> io::Result<()> {
 }
 
 /// Ends as soon as one side does; what that side had said has been passed on by then.
-async fn pass_on(client: UnixStream, server: impl AsyncRead + AsyncWrite) -> io::Result<()> {
+async fn pass_on(
+    client: UnixStream,
+    server: impl AsyncRead + AsyncWrite,
+    pace: Pace,
+) -> io::Result<()> {
     let (mut from_client, mut to_client) = client.into_split();
-    let (from_server, mut to_server) = tokio::io::split(server);
-    let mut from_server = BufReader::with_capacity(BUFFER_BYTES, from_server);
+    let (mut from_server, mut to_server) = tokio::io::split(server);
     let up = async {
         tokio::io::copy(&mut from_client, &mut to_server).await?;
         to_server.shutdown().await
     };
     let down = async {
-        tokio::io::copy_buf(&mut from_server, &mut to_client).await?;
+        pour(&mut from_server, &mut to_client, pace).await?;
         to_client.shutdown().await
     };
     tokio::select! {
         ended = up => ended,
         ended = down => ended,
+    }
+}
+
+/// Passes on what a server says, until it ends.
+///
+/// A walsender sends each change by itself, and a reader that waits for it is woken by each: in a flood that takes the
+/// server about as long as decoding. So a flood is let come in and taken in pieces, unless commits wait for it.
+async fn pour(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    pace: Pace,
+) -> io::Result<()> {
+    let mut buffer = BytesMut::with_capacity(BUFFER_BYTES);
+    let mut flow = Flow::new(Instant::now());
+    while from.read_buf(&mut buffer).await? > 0 {
+        let arrived = buffer.len();
+        to.write_all_buf(&mut buffer).await?;
+        buffer.reserve(BUFFER_BYTES);
+        if pace == Pace::Easy && flow.is_flood(arrived, Instant::now()) {
+            sleep(PAUSE).await;
+        }
+    }
+    Ok(())
+}
+
+/// How much has come lately.
+struct Flow {
+    since: Instant,
+    taken: usize,
+}
+
+impl Flow {
+    fn new(now: Instant) -> Self {
+        Self {
+            since: now,
+            taken: 0,
+        }
+    }
+
+    /// Whether so much has come that the rest of it is worth waiting for; a buffer that is full has it behind it.
+    fn is_flood(&mut self, arrived: usize, now: Instant) -> bool {
+        if now - self.since >= PAUSE {
+            *self = Self::new(now);
+        }
+        self.taken += arrived;
+        self.taken >= FLOOD_BYTES && arrived < BUFFER_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::duplex;
+
+    const MESSAGE_BYTES: usize = 100;
+
+    #[test]
+    fn many_messages_within_a_pause_are_a_flood() {
+        let begun = Instant::now();
+        let mut flow = Flow::new(begun);
+        let messages = FLOOD_BYTES / MESSAGE_BYTES;
+        let mut step = |number: usize, apart: Duration| {
+            let at = begun + apart * u32::try_from(number).expect("few");
+            flow.is_flood(MESSAGE_BYTES, at)
+        };
+        assert!(!(0..10 * messages).any(|number| step(number, PAUSE / 10)));
+        let later = 20 * messages;
+        assert!((later..later + 2 * messages).any(|number| step(number, PAUSE / 100)));
+    }
+
+    #[test]
+    fn a_full_buffer_is_not_waited_behind() {
+        let now = Instant::now();
+        assert!(!Flow::new(now).is_flood(BUFFER_BYTES, now));
+        assert!(Flow::new(now).is_flood(BUFFER_BYTES - 1, now));
+    }
+
+    #[tokio::test]
+    async fn what_a_server_says_arrives_as_it_was_said() {
+        for pace in [Pace::Easy, Pace::Prompt] {
+            let (mut server, mut from) = duplex(BUFFER_BYTES / 2);
+            let (mut to, mut client) = duplex(BUFFER_BYTES);
+            let said: Vec<u8> = (0..=u8::MAX).cycle().take(10 * BUFFER_BYTES).collect();
+            let say = async {
+                for message in said.chunks(MESSAGE_BYTES) {
+                    server.write_all(message).await.expect("said");
+                }
+                drop(server);
+            };
+            let pass = async {
+                pour(&mut from, &mut to, pace).await.expect("passed on");
+                drop(to);
+            };
+            let mut heard = Vec::new();
+            let ((), (), length) = tokio::join!(say, pass, client.read_to_end(&mut heard));
+            length.expect("heard");
+            assert!(heard == said, "{pace:?}: {} bytes arrived", heard.len());
+        }
     }
 }

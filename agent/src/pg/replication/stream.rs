@@ -126,7 +126,7 @@ impl ChangeStream {
         });
         let config =
             config::stream(start, observer).with_status_interval(config::status_interval(pace));
-        let mut session = ReplicationSession::connect(dsn, application_name, config).await?;
+        let mut session = ReplicationSession::connect(dsn, application_name, config, pace).await?;
         check_system(&mut session, start).await?;
         check_slot(&mut session, start).await?;
         start_streaming(&mut session, start).await?;
