@@ -80,6 +80,9 @@ until_is "$unwound" ready
 go abort "$unwound"
 until_is "$unwound" unwound
 
+offline=$(move tenants "$TENANTS" '{from: 200, to: 300}' 'mode: offline, cutover: automatic')
+until_is "$offline" completed
+
 # What a shard does not let through: the definition of a moving table has changed on one side.
 failed=$(move items "$ITEMS" '{to: 100}' 'max_attempts: 1')
 until_is "$failed" ready
@@ -97,7 +100,7 @@ into:
 - {shard: shard-b, keys: {from: 300, to: 400}}
 $TENANTS
 YAML
-plan merge 'approvals: 2' <<YAML
+plan merge 'copy_streams: 4, drop_pause_ms: 20' <<YAML
 operation: merge
 map: tenants
 sources: [shard-a, shard-b]
@@ -151,6 +154,7 @@ cat >migrations.json <<JSON
   "completed": "$completed",
   "rolled_back": "$rolled_back",
   "unwound": "$unwound",
+  "offline": "$offline",
   "failed": "$failed",
   "waiting": "$waiting",
   "running": "$running"
