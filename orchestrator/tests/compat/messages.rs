@@ -4,6 +4,9 @@ use super::recorded::{Exchange, newest};
 use super::shape::lost;
 use orchestrator::api::Health;
 use orchestrator::store::CleanupRecord;
+use plans::request::Options;
+use plans::shard_map::MapSettings;
+use plans::throttle::Throttle;
 use plans::wire::{Claim, CutoverAnswer, CutoverCall, Heartbeat, HeartbeatReply, Report, Work};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -70,7 +73,6 @@ fn every_kind_of_message_was_recorded() {
         "claim.inspect.survey",
         "heartbeat.idle",
         "heartbeat.hold.end_hold",
-        "heartbeat.keep.pause",
         "report.copy.done",
         "report.copy.interrupted",
         "report.cutover.failed",
@@ -88,6 +90,12 @@ fn every_kind_of_message_was_recorded() {
     ] {
         assert!(names.contains(part), "{part}");
     }
+    let beats = newest().exchanges().into_iter();
+    let beats = beats.filter(|(name, _)| name.starts_with("heartbeat."));
+    let told = beats.flat_map(|(_, beat)| beat.answered["directives"].as_array().unwrap().clone());
+    let actions: BTreeSet<String> = told.map(|one| one["action"].to_string()).collect();
+    let all = ["continue", "end_hold", "pause", "release"].map(|action| format!("{action:?}"));
+    assert_eq!(actions, BTreeSet::from(all));
     for kind in plans::step::FORWARD {
         assert!(
             names.contains(&format!("claim.step.{}", kind.name())),
@@ -98,9 +106,20 @@ fn every_kind_of_message_was_recorded() {
 
 /// Where a reader takes no field that it does not know: what is asked for is never left aside silently.
 /// A controller sends such a field only where it is used, so an old agent refuses only what it could not do.
-const STRICT: [&str; 3] = ["keys", "options", "throttle"];
+const STRICT: [&str; 8] = [
+    "key",
+    "keys",
+    "mapped",
+    "options",
+    "owned",
+    "settings",
+    "throttle",
+    "under_way",
+];
 /// Values of any form by name: a new name is no field.
 const FREE: [&str; 4] = ["outputs", "output", "result", "storage"];
+/// The same: tables with their keys.
+const TABLES: &str = ".inspection.tables";
 
 /// The places of a document's objects; elements of an array share one.
 fn places(value: &Value, place: &str, found: &mut BTreeSet<String>) {
@@ -140,7 +159,7 @@ fn a_reader_leaves_aside_what_it_does_not_know() {
         places(&old, "", &mut found);
         for place in found {
             let mut inside = place.split('.');
-            if inside.any(|part| FREE.contains(&part)) {
+            if inside.any(|part| FREE.contains(&part)) || place == TABLES {
                 continue;
             }
             let mut newer = old.clone();
@@ -156,4 +175,46 @@ fn a_reader_leaves_aside_what_it_does_not_know() {
     }
     assert!(left > 300, "{left}");
     assert!(refused.is_empty(), "{refused:?}");
+}
+
+/// The fields of all objects that are called so.
+fn fields_of(value: &Value, name: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(all) => all.iter().for_each(|inner| fields_of(inner, name, found)),
+        Value::Object(fields) => {
+            for (key, inner) in fields {
+                if let (true, Value::Object(inner)) = (key == name, inner) {
+                    found.extend(inner.keys().cloned());
+                }
+                fields_of(inner, name, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn what_is_not_used_is_not_sent_to_a_reader_that_would_refuse_it() {
+    let documents = documents();
+    let usual = serde_json::Result::<Value>::unwrap;
+    for (name, usual) in [
+        ("options", usual(serde_json::to_value(Options::default()))),
+        (
+            "settings",
+            usual(serde_json::to_value(MapSettings::default())),
+        ),
+        ("throttle", usual(serde_json::to_value(Throttle::default()))),
+    ] {
+        let mut known = BTreeSet::new();
+        for (_, _, old) in &documents {
+            fields_of(old, name, &mut known);
+        }
+        assert!(!known.is_empty(), "no {name}");
+        let sent: BTreeSet<String> = usual.as_object().unwrap().keys().cloned().collect();
+        let new: Vec<_> = sent.difference(&known).collect();
+        assert!(
+            new.is_empty(),
+            "{name} sends {new:?}, which the last release does not know"
+        );
+    }
 }

@@ -131,15 +131,20 @@ impl<'a> OldAgent<'a> {
     }
 
     async fn beat(&self, work: &Value) -> Value {
-        let Exchange {
-            path, mut asked, ..
-        } = self.said("heartbeat.keep.continue");
+        let mut beats = self
+            .words
+            .iter()
+            .filter(|(name, _)| name.starts_with("heartbeat."));
+        let one = |held: &Value| held.as_array().is_some_and(|all| all.len() == 1);
+        let of_one = beats.find(|(_, said)| one(&said.asked["holding"]));
+        let (_, Exchange { path, asked, .. }) = of_one.expect("no sign of life was recorded");
+        let mut asked = asked.clone();
         asked["instance"] = json!("old");
         let holding = &mut asked["holding"][0];
         holding["migration"] = work["migration"].clone();
         holding["epoch"] = work["epoch"].clone();
         holding["step"] = work["step"][0].clone();
-        self.ask(&path, &asked, |_| "heartbeat.".to_owned()).await
+        self.ask(path, &asked, |_| "heartbeat.".to_owned()).await
     }
 
     async fn flip(&self, work: &Value, direction: &str) {

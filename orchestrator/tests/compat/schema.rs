@@ -24,6 +24,9 @@ const DEMANDS: &str = "select c.relname, 'column ' || a.attname || ' must be giv
     from pg_index i join pg_class c on c.oid = i.indrelid
     where c.relnamespace = 'shardwright'::regnamespace and i.indisunique";
 
+/// Columns and functions that the newest release does not use any more: they may go now.
+const GIVEN_UP: [&str; 0] = [];
+
 struct Schema {
     objects: BTreeMap<String, String>,
     demands: Vec<(String, String)>,
@@ -44,7 +47,7 @@ async fn schema(session: &mut PgConnection) -> Schema {
 fn taken(old: &Schema, new: &Schema) -> Vec<String> {
     let mut found = Vec::new();
     for (name, what) in &old.objects {
-        if new.objects.get(name) != Some(what) {
+        if new.objects.get(name) != Some(what) && !GIVEN_UP.contains(&name.as_str()) {
             found.push(format!(
                 "{name} was {what}, and is {:?}",
                 new.objects.get(name)
@@ -86,10 +89,10 @@ async fn what_is_taken_away_or_demanded_is_found() {
         ("create table shardwright.more (id bigint primary key)", 0),
         (
             "alter table shardwright.cleanup_record rename column policy to rule",
-            1,
+            2,
         ),
         (
-            "alter table shardwright.shard alter column labels type json",
+            "alter table shardwright.audit alter column actor type varchar",
             1,
         ),
         ("alter table shardwright.event add must text not null", 1),

@@ -52,11 +52,12 @@ move() {
   shardwright apply plans/one.json
 }
 go() { shardwright "$@" --yes >&2; }
-until_copies() {
-  until [[ $(psql -XAtc "select phase, phase_state from shardwright.migration_status where id = '$1'") == 'copy|running' ]]; do
-    sleep 0.2
-  done
+# until_so ID CONDITION: on its row of migration_status
+until_so() {
+  until [[ $(psql -XAtc "select $2 from shardwright.migration_status where id = '$1'") == t ]]; do sleep 0.2; done
 }
+# The agent has told how much there is to copy.
+readonly COPIES="phase = 'copy' and phase_state = 'running' and rows_expected > 0"
 until_is() { shardwright wait "$1" --for "$2" --timeout 1m >&2; }
 
 completed=$(move tenants "$TENANTS" '{to: 100}' '')
@@ -80,7 +81,9 @@ until_is "$unwound" ready
 go abort "$unwound"
 until_is "$unwound" unwound
 
-offline=$(move tenants "$TENANTS" '{from: 200, to: 300}' 'mode: offline, cutover: automatic')
+offline=$(move tenants "$TENANTS" '{from: 100, to: 200}' 'mode: offline, cutover: automatic')
+until_is "$offline" flipped
+go finish "$offline"
 until_is "$offline" completed
 
 # What a shard does not let through: the definition of a moving table has changed on one side.
@@ -96,7 +99,7 @@ operation: split
 map: tenants
 source: shard-a
 into:
-- {shard: shard-a, keys: {ranges: [{from: 100, to: 300}, {from: 400}]}}
+- {shard: shard-a, keys: {ranges: [{from: 200, to: 300}, {from: 400}]}}
 - {shard: shard-b, keys: {from: 300, to: 400}}
 $TENANTS
 YAML
@@ -111,7 +114,7 @@ planned move tenants "$TENANTS" '{from: 300, to: 400}' 'mode: offline, cutover: 
 plan isolate 'hold: {seconds: 60}' <<YAML
 operation: isolate
 map: tenants
-key: 150
+key: 250
 target: shard-b
 $TENANTS
 YAML
@@ -135,9 +138,9 @@ planned running tenants "$TENANTS" '{from: 500}' 'throttle: {rate_bytes_s: 1024}
 waiting=$(shardwright apply plans/waiting.json)
 until_is "$waiting" ready
 running=$(shardwright apply plans/running.json)
-until_copies "$running"
+until_so "$running" "$COPIES"
 shardwright pause "$running" >&2
-until_is "$running" paused
+until_so "$running" "phase_state <> 'running'"
 shardwright resume "$running" >&2
 
 shardwright map check tenants >&2 || true
@@ -145,7 +148,7 @@ shardwright map load tenants >&2 || true
 shardwright reconcile >&2
 shardwright cleanup >&2
 
-until_copies "$running"
+until_so "$running" "$COPIES"
 pg_dump --inserts --no-owner --no-privileges --schema shardwright control >dump
 # Commands of psql are not SQL.
 sed '/^\\/d' dump >store.sql
