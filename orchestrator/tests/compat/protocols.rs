@@ -1,9 +1,21 @@
 //! Agents of neighbouring versions are given work, others are told what to do.
 
 use crate::fixture::Server;
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::post;
 use plans::wire::{OLDEST_PROTOCOL, PROTOCOL};
 use reqwest::Response;
 use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::process::Command;
+use tokio::sync::mpsc;
 
 async fn claim(server: &Server, protocol: u32, oldest: Option<u32>) -> Response {
     let mut claim = json!({"protocol": protocol, "agent": "x", "instance": "x1", "holding": []});
@@ -69,4 +81,58 @@ async fn agents_that_are_further_away_are_told_what_to_do() {
             "{problem}"
         );
     }
+}
+
+/// A step of the next version, for whoever asks first.
+const FOREIGN: &str =
+    r#"{"work": "step", "migration": "m1", "epoch": 7, "step": ["fold", "fold"], "attempt": 1}"#;
+
+/// A controller of the next version; and what is reported to it.
+async fn newer_controller() -> (String, mpsc::Receiver<Value>) {
+    let (reported, reports) = mpsc::channel(1);
+    let given = Arc::new(AtomicBool::new(false));
+    let claim = move |_: Bytes| async move {
+        if given.swap(true, Ordering::SeqCst) {
+            return StatusCode::NO_CONTENT.into_response();
+        }
+        ([(header::CONTENT_TYPE, "application/json")], FOREIGN).into_response()
+    };
+    let report = move |body: Bytes| async move {
+        let _ = reported.send(serde_json::from_slice(&body).unwrap()).await;
+    };
+    let app = Router::new()
+        .route("/api/v1/agents/claim", post(claim))
+        .route("/api/v1/agents/report", post(report));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    (url, reports)
+}
+
+#[tokio::test]
+async fn an_agent_fails_a_step_that_it_does_not_understand() {
+    let (url, mut reports) = newer_controller().await;
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_shardwright"));
+    let mut agent = Command::new(program.with_file_name("shardwright-agent"));
+    agent.args(["--name", "x", "--controller", &url]);
+    agent.env("SHARDWRIGHT_SPOOL_DIR", std::env::temp_dir());
+    agent.stderr(Stdio::null()).kill_on_drop(true);
+    let _agent = agent.spawn().unwrap();
+    let limit = Duration::from_secs(60);
+    let report = tokio::time::timeout(limit, reports.recv()).await;
+    let report = report.expect("nothing is reported").unwrap();
+    let named = (&report["migration"], &report["step"], &report["epoch"]);
+    assert_eq!(named, (&json!("m1"), &json!("fold"), &json!(7)), "{report}");
+    let failure = &report["outcome"]["failure"];
+    assert_eq!(
+        (&failure["code"], &failure["retry"]),
+        (&json!("agent.version"), &json!("none"))
+    );
+    assert!(
+        failure["hint"]
+            .as_str()
+            .unwrap()
+            .contains("upgrade the agents"),
+        "{failure}"
+    );
 }
