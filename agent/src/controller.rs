@@ -46,6 +46,14 @@ pub enum ControllerError {
         /// Its words.
         detail: String,
     },
+    /// It gave work that this version does not understand.
+    #[error("the controller gave work that this version does not understand: {reason}")]
+    Foreign {
+        /// The work, as it came.
+        work: String,
+        /// What is not understood.
+        reason: String,
+    },
 }
 
 impl ControllerError {
@@ -108,7 +116,16 @@ impl Controller {
         if response.status() == reqwest::StatusCode::NO_CONTENT {
             return Ok(None);
         }
-        self.read(response).await.map(Some)
+        let url = response.url().origin().ascii_serialization();
+        let text = response.text().await;
+        let work = text.map_err(|error| not_reached(&url, &error))?;
+        match serde_json::from_str(&work) {
+            Ok(work) => Ok(Some(work)),
+            Err(error) => Err(ControllerError::Foreign {
+                work,
+                reason: error.to_string(),
+            }),
+        }
     }
 
     /// Shows a sign of life.

@@ -4,6 +4,7 @@
 //! obeys the directives in the answer. Each owned migration has at most one running task.
 
 mod assignment;
+mod foreign;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,7 +13,9 @@ use std::time::Duration;
 
 use plans::id::{AgentName, Epoch, InstanceId, MigrationId};
 use plans::names::Direction;
-use plans::wire::{Action, Claim, Directive, Heartbeat, Held, Holding, PROTOCOL, Report, Work};
+use plans::wire::{
+    Action, Claim, Directive, Heartbeat, Held, Holding, OLDEST_PROTOCOL, PROTOCOL, Report, Work,
+};
 use tokio::sync::Mutex;
 
 use crate::controller::{Controller, ControllerError};
@@ -26,6 +29,8 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 const CLEAR_EVERY: Duration = Duration::from_secs(5);
 /// Between two tries to reach a controller that is away.
 const PAUSE: Duration = Duration::from_millis(300);
+/// After work that this version does not understand: what is given back is given again.
+const FOREIGN_PAUSE: Duration = Duration::from_secs(5);
 
 /// An agent's process.
 #[derive(Debug)]
@@ -66,25 +71,44 @@ impl Worker {
     }
 
     async fn claim_for_ever(self: Arc<Self>) {
-        let mut reachable = true;
+        // What is said once: a controller may be away, or refuse this version, for long.
+        let mut said = None;
         loop {
             let claim = Claim {
                 protocol: PROTOCOL,
+                oldest: Some(OLDEST_PROTOCOL),
                 agent: self.name.clone(),
                 instance: self.instance.clone(),
                 holding: self.holding().await,
             };
             match self.controller.claim(&claim).await {
-                Ok(Some(work)) => self.take(work).await,
-                Ok(None) => reachable = true,
-                Err(error) => {
-                    if reachable || error.is_final() {
-                        tracing::warn!(%error, "no work from the controller");
+                Ok(work) => {
+                    said = None;
+                    if let Some(work) = work {
+                        self.take(work).await;
                     }
-                    reachable = false;
+                }
+                Err(ControllerError::Foreign { work, reason }) => {
+                    self.give_back(&work, &reason).await;
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    if said.as_ref() != Some(&text) {
+                        tracing::warn!(%error, "no work from the controller");
+                        said = Some(text);
+                    }
                     tokio::time::sleep(PAUSE).await;
                 }
             }
+        }
+    }
+
+    /// Work of a newer controller: its step fails with what mends that, before anything else is asked for.
+    async fn give_back(&self, work: &str, reason: &str) {
+        tracing::warn!(reason, "work that this version does not understand");
+        match foreign::refusal(work, reason) {
+            Some(report) => report_until_heard(&self.controller, &report).await,
+            None => tokio::time::sleep(FOREIGN_PAUSE).await,
         }
     }
 

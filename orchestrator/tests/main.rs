@@ -8,6 +8,7 @@ mod adopt;
 mod api;
 mod attempts;
 mod command_line;
+mod compat;
 mod contexts;
 mod controllers;
 mod examinations;

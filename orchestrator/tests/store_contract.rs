@@ -341,7 +341,7 @@ async fn cleanup_records_are_done_once(store: &dyn Store) {
 async fn a_new_process_of_an_agent_is_noticed(store: &dyn Store) {
     let seen = |instance: &'static str| async move {
         store
-            .see_agent(&"x".into(), &instance.into(), at(1))
+            .see_agent(&"x".into(), &instance.into(), None, at(1))
             .await
             .unwrap()
     };

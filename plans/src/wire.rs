@@ -3,6 +3,10 @@
 //! `POST /api/v1/agents/claim` (long poll), `/heartbeat`, `/report`, `/cutover`.
 //! Everything carries the epoch under which the agent acts; the controller refuses a stale one.
 
+mod versions;
+
+pub use versions::{OLDEST_PROTOCOL, PROTOCOL, Protocols};
+
 use crate::failure::Failure;
 use crate::id::{
     AgentName, AttemptNo, Epoch, InstanceId, MapName, MapVersion, MigrationId, ShardName, StepId,
@@ -22,20 +26,31 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of these messages; the controller refuses an agent that speaks another.
-pub const PROTOCOL: u32 = 3;
-
 /// An agent asks for work; answered at once or when there is some, with `204 No Content` after about 20 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// [`PROTOCOL`].
     pub protocol: u32,
+    /// [`OLDEST_PROTOCOL`]; `None`: it speaks `protocol` alone.
+    #[serde(default)]
+    pub oldest: Option<u32>,
     /// Who asks.
     pub agent: AgentName,
     /// Which process of it; a new one loses what the old one held at once.
     pub instance: InstanceId,
     /// What this process was given and has heard of: anything else was lost on the way and is given again.
     pub holding: Vec<Held>,
+}
+
+impl Claim {
+    /// The versions of these messages that the agent understands.
+    #[must_use]
+    pub fn protocols(&self) -> Protocols {
+        Protocols {
+            oldest: self.oldest.unwrap_or(self.protocol),
+            newest: self.protocol,
+        }
+    }
 }
 
 /// What an agent knows that it owns.
@@ -312,12 +327,22 @@ pub struct Directive {
     pub migration: MigrationId,
     /// What to do.
     pub action: Action,
-    /// What it may take of its shards from now on.
-    #[serde(default)]
+    /// What it may take of its shards from now on; what this version does not understand changes nothing, because
+    /// the rest must be obeyed.
+    #[serde(default, deserialize_with = "understood")]
     pub limits: Option<Limits>,
     /// What the application reported of itself last.
     #[serde(default)]
     pub latency: Option<Latency>,
+}
+
+fn understood<'de, T, D>(value: D) -> Result<Option<T>, D::Error>
+where
+    T: serde::de::DeserializeOwned,
+    D: serde::Deserializer<'de>,
+{
+    let value = serde_json::Value::deserialize(value)?;
+    Ok(serde_json::from_value(value).ok())
 }
 
 /// What to do with an owned migration.

@@ -236,7 +236,7 @@ const NO_LEADER: &str = "controller.no_leader";
 pub(crate) const INLINE_PASSWORD: &str = "shard.inline_password";
 /// Code of the answer to a connection string that cannot be read.
 pub(crate) const UNREADABLE_DSN: &str = "shard.unreadable_dsn";
-const SAME_VERSION: &str = "run agent and controller of the same version";
+const NEIGHBOURS: &str = "upgrade the older one of the two: docs/upgrades.md has the order";
 const OWN_TOKEN: &str =
     "make a token of the agent's name: shardwright token create NAME --role agent";
 const OTHER_LABELS: &str = "label the shard, or make the agent a token with other labels";
@@ -262,7 +262,7 @@ impl From<ControlError> for ApiError {
                 .hint("look at it again, then order what is still wanted"),
             E::StaleEpoch { .. } => new(S::CONFLICT, "epoch.stale"),
             E::NotRunning { .. } => new(S::CONFLICT, "step.not_running"),
-            E::Protocol { .. } => new(S::CONFLICT, "agent.protocol").hint(SAME_VERSION),
+            E::Protocol { .. } => new(S::CONFLICT, "agent.protocol").hint(NEIGHBOURS),
             E::OtherAgent { .. } => new(S::FORBIDDEN, "agent.name").hint(OWN_TOKEN),
             E::OutOfReach { .. } | E::UnseenByToken { .. } => {
                 new(S::FORBIDDEN, "agent.labels").hint(OTHER_LABELS)

@@ -7,9 +7,9 @@ use crate::store::Term;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use plans::wire::{OLDEST_PROTOCOL, PROTOCOL};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 /// The process answers.
 pub(super) async fn alive() -> &'static str {
@@ -133,11 +133,25 @@ pub(super) async fn health(State(controller): State<Controller>) -> Json<Health>
     Json(Health::new(&controller))
 }
 
-/// Which version this is, and of which store.
-pub(super) async fn version(State(controller): State<Controller>) -> Json<Value> {
-    Json(json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "protocol": plans::wire::PROTOCOL,
-        "incarnation": controller.store().incarnation(),
-    }))
+/// What a controller is, and what it works together with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Version {
+    /// Of the program.
+    pub version: String,
+    /// The newest version of the agents' messages that it speaks.
+    pub protocol: u32,
+    /// The oldest one that it understands.
+    pub oldest_protocol: u32,
+    /// Random id of the control store.
+    pub incarnation: String,
+}
+
+/// Which version this is, and of which store; answered from memory, also while the store is away.
+pub(super) async fn version(State(controller): State<Controller>) -> Json<Version> {
+    Json(Version {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: PROTOCOL,
+        oldest_protocol: OLDEST_PROTOCOL,
+        incarnation: controller.store().incarnation().to_owned(),
+    })
 }

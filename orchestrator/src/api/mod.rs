@@ -36,7 +36,7 @@ pub(crate) use error::Refused;
 pub(crate) use error::keyed::UNDER_WAY;
 pub use error::{ApiError, Problem};
 pub(crate) use error::{INLINE_PASSWORD, UNREADABLE_DSN};
-pub use health::{Check, Health, Readiness};
+pub use health::{Check, Health, Readiness, Version};
 pub(crate) use leader::hand_on;
 pub use maps::Located;
 pub(crate) use once::{HEADER as IDEMPOTENCY_HEADER, takes_key};

@@ -2,8 +2,8 @@
 
 use super::openapi::{About, Described};
 use super::{
-    BODY_LIMIT, Health, Issued, Located, Ordered, Readiness, agents, doctor, fleet, health,
-    inspections, leader, maps, migrations, once, operations, plan, shards, tokens, verify,
+    BODY_LIMIT, Health, Issued, Located, Ordered, Readiness, Version, agents, doctor, fleet,
+    health, inspections, leader, maps, migrations, once, operations, plan, shards, tokens, verify,
 };
 use crate::access::NewToken;
 use crate::controller::{
@@ -81,7 +81,7 @@ fn of_probes(all: Described) -> Described {
         .get(
             "/version",
             health::version,
-            About::of("Version, protocol of agents, and the store").answers::<Value>(),
+            About::of("Version, protocols of agents, and the store").answers::<Version>(),
         )
         .get(
             "/api/v1/health",

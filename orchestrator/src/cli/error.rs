@@ -16,6 +16,7 @@ pub(super) const MIGRATION_FAILED: u8 = 8;
 pub(super) const DEFECTS: u8 = 9;
 /// Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;
+const NEWER_STORE: &str = "a newer controller has brought it forward: start that version, or restore a backup of before the upgrade (docs/upgrades.md)";
 const ERROR: u8 = 1;
 const MISSING: u8 = 3;
 /// Something must be mended first.
@@ -152,6 +153,7 @@ impl CliError {
             Self::Serve(ServeError::Listen { .. }) => {
                 Some("name another address with --listen".to_owned())
             }
+            Self::Store(OpenError::Newer { .. }) => Some(NEWER_STORE.to_owned()),
             Self::Answer { .. }
             | Self::File { .. }
             | Self::Caller(_)

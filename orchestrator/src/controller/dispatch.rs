@@ -13,7 +13,7 @@ use plans::plan::ShardRef;
 use plans::state::cutover::Ownership;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
-use plans::wire::{Claim, Dispatch, PROTOCOL, Work};
+use plans::wire::{Claim, Dispatch, Protocols, Work};
 use serde_json::json;
 use std::collections::BTreeSet;
 use tokio::time::Instant;
@@ -28,13 +28,12 @@ impl Controller {
         claim: &Claim,
         reach: &Reach,
     ) -> Result<Option<Work>, ControlError> {
-        if claim.protocol != PROTOCOL {
-            return Err(ControlError::Protocol {
-                theirs: claim.protocol,
-                ours: PROTOCOL,
-            });
+        let (theirs, ours) = (claim.protocols(), Protocols::OURS);
+        if ours.common(theirs).is_none() {
+            return Err(ControlError::Protocol { theirs, ours });
         }
-        self.see(&claim.agent, &claim.instance).await?;
+        self.see(&claim.agent, &claim.instance, Some(claim.protocol))
+            .await?;
         self.take_back_unheard(claim).await?;
         let deadline = Instant::now() + self.inner.settings.claim_wait;
         let mut changes = self.inner.changes.subscribe();

@@ -11,6 +11,7 @@ use plans::shard_map::{MapError, RuleBreak};
 use plans::state::IllegalTransition;
 use plans::state::migration::MigrationState;
 use plans::throttle::InvalidSetting;
+use plans::wire::Protocols;
 
 /// Why the controller did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -68,13 +69,13 @@ pub enum ControlError {
         /// The caller's epoch.
         epoch: Epoch,
     },
-    /// The agent speaks another protocol.
-    #[error("the agent speaks protocol {theirs}, this controller speaks {ours}")]
+    /// Agent and controller have no version of the messages in common.
+    #[error("the agent speaks {theirs}, this controller {ours}")]
     Protocol {
         /// The agent's.
-        theirs: u32,
+        theirs: Protocols,
         /// Ours.
-        ours: u32,
+        ours: Protocols,
     },
     /// An agent's token opens nothing to an agent of another name.
     #[error("the token of agent {token} does not let agent {agent} in")]

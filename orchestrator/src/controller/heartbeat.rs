@@ -60,7 +60,7 @@ impl Controller {
     /// # Errors
     /// What the store says.
     pub async fn heartbeat(&self, beat: &Heartbeat) -> Result<HeartbeatReply, ControlError> {
-        self.see(&beat.agent, &beat.instance).await?;
+        self.see(&beat.agent, &beat.instance, None).await?;
         let board = self.board().await?;
         let mut directives = Vec::with_capacity(beat.holding.len());
         let (mut kept, mut owned) = (Vec::new(), Vec::new());

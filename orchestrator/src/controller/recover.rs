@@ -26,9 +26,11 @@ impl Controller {
         &self,
         agent: &AgentName,
         instance: &InstanceId,
+        protocol: Option<u32>,
     ) -> Result<(), ControlError> {
         let store = &self.inner.store;
-        if !store.see_agent(agent, instance, clock()).await? {
+        let seen = store.see_agent(agent, instance, protocol, clock());
+        if !seen.await? {
             return Ok(());
         }
         tracing::info!(%agent, "agent connected");

@@ -349,6 +349,7 @@ impl Store for MemoryStore {
         &'a self,
         agent: &'a AgentName,
         instance: &'a InstanceId,
+        _protocol: Option<u32>,
         at: DateTime<Utc>,
     ) -> Answer<'a, bool> {
         self.write(|state| {

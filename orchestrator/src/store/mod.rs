@@ -310,11 +310,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The cleanup records of a migration in the order of their making.
     fn cleanup<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<CleanupRecord>>;
 
-    /// Notes that an agent spoke; `true` if it is a new process of that name.
+    /// Notes that an agent spoke, and which protocol, where it said so; `true` if it is a new process of that name.
     fn see_agent<'a>(
         &'a self,
         agent: &'a AgentName,
         instance: &'a InstanceId,
+        protocol: Option<u32>,
         at: DateTime<Utc>,
     ) -> Answer<'a, bool>;
 

@@ -444,7 +444,7 @@ async fn agents_are_shown_with_what_they_hold() {
     let at = chrono::Utc::now();
     dashboard
         .store
-        .see_agent(&name, &instance, at)
+        .see_agent(&name, &instance, None, at)
         .await
         .unwrap();
     let page = dashboard.page("/").await;

@@ -226,7 +226,7 @@ async fn the_page_of_agents_says_whom_each_works_for() {
     assert!(page.contains(command), "{page}");
     let (name, instance) = (AgentName::from("x"), InstanceId::from("i1"));
     let at = chrono::Utc::now();
-    let seen = dashboard.store.see_agent(&name, &instance, at);
+    let seen = dashboard.store.see_agent(&name, &instance, None, at);
     seen.await.unwrap();
     let page = dashboard.page("/agents").await;
     for words in ["connected", "href=\"/migrations/m1\"", "a → b, preflight"] {

@@ -6,6 +6,7 @@ mod blocks;
 mod codes;
 mod links;
 mod parsed;
+mod record;
 mod request;
 mod runbooks;
 mod world;

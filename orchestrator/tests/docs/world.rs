@@ -25,19 +25,33 @@ const SHOP: &str = "shop";
 const SHARDS: &str = "shards";
 /// A split of them that waits for its approval.
 const MIGRATION: &str = "migration";
+/// What the record of a release is made in.
+pub(crate) const RECORD: &str = "record";
 
 const FUNCTIONS: &str = r#"set -euo pipefail
 leave() { local status=$?; trap '' EXIT; kill $(jobs -p) 2>/dev/null || true; wait; exit $status; }
 trap leave EXIT
 trap 'exit 143' TERM
 ready() { until shardwright agent list -o name 2>/dev/null | grep -q .; do sleep 0.1; done; }
+serve() {
+  shardwright serve 2>>log &
+  echo $! >controller
+  until curl -sf "$SHARDWRIGHT_CONTROLLER/readyz" >/dev/null; do sleep 0.1; done
+}
+systemctl() {
+  case "$*" in
+    "stop shardwright") kill "$(<controller)"; wait "$(<controller)" ;;
+    "start shardwright") serve ;;
+    *) echo "systemctl $*: nothing stands for it here" >&2; return 1 ;;
+  esac
+}
 below() { sed -i -e '0,/^[a-z]*:$/ { /^[a-z]*:$/ r /dev/stdin' -e '}' "$1"; }
 "#;
 const GRANT: &str = r#"for port in "$PORT_A" "$PORT_B"; do
   psql -X -q -p "$port" -d shop -v ON_ERROR_STOP=1 -v role=mover -v owner=shop_owner -f grants.sql
 done
 "#;
-const START: &str = r#"shardwright serve 2>>log &
+const START: &str = r#"serve
 shardwright-agent --name a1 --spool-dir spool 2>>log &
 ready
 "#;
@@ -149,7 +163,7 @@ impl World {
         let mut script = FUNCTIONS.to_owned();
         let steps: &[&str] = match self.name.as_str() {
             UNSHARDED => &[],
-            SHOP => &[GRANT],
+            SHOP | RECORD => &[GRANT],
             SHARDS => &[GRANT, START, REGISTER],
             MIGRATION => &[GRANT, START, REGISTER, SUBMIT],
             other => panic!("there is no world {other}"),
@@ -226,9 +240,30 @@ impl World {
 
     /// Runs a page's blocks; they must end well.
     pub(crate) async fn run(&self, blocks: &[&Block]) {
+        self.execute(self.shell(), &self.script(blocks)).await;
+    }
+
+    /// Runs a script of its own in this world; it must end well.
+    pub(crate) async fn run_script(&self, script: &str, variables: &[(&str, &str)]) {
         let mut command = self.shell();
+        command.envs(variables.iter().copied());
+        let script = format!("{}{script}", self.setting());
+        self.execute(command, &script).await;
+    }
+
+    /// Where its controller is.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// A file that a script has written.
+    pub(crate) fn file(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.join(name)).unwrap()
+    }
+
+    async fn execute(&self, mut command: Command, script: &str) {
         let said = std::fs::File::create(self.folder.join("said")).unwrap();
-        command.arg("-c").arg(self.script(blocks)).process_group(0);
+        command.arg("-c").arg(script).process_group(0);
         command
             .stdin(Stdio::null())
             .stdout(said.try_clone().unwrap())

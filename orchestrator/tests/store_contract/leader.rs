@@ -104,7 +104,7 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
         "finish_cleanup" => store.finish_cleanup(&id, &record, at(2)).await,
         "see_agent" => {
             let (agent, owner) = ("x".into(), "x1".into());
-            store.see_agent(&agent, &owner, at(1)).await.map(drop)
+            store.see_agent(&agent, &owner, None, at(1)).await.map(drop)
         }
         "add_audit" => store.add_audit(&audited("done")).await,
         "add_token" => store.add_token(&token("ada")).await,

@@ -7,8 +7,8 @@ use super::Size;
 use anyhow::Context;
 use plans::id::{InstanceId, StepId};
 use plans::wire::{
-    Claim, Dispatch, Heartbeat, Held, Holding, Outcome, PROTOCOL, Progress, Report, StepReport,
-    Work,
+    Claim, Dispatch, Heartbeat, Held, Holding, OLDEST_PROTOCOL, Outcome, PROTOCOL, Progress,
+    Report, StepReport, Work,
 };
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
@@ -170,6 +170,7 @@ impl Agent {
         };
         let claim = Claim {
             protocol: PROTOCOL,
+            oldest: Some(OLDEST_PROTOCOL),
             agent: self.name.as_str().into(),
             instance: self.instance.clone(),
             holding: lock(&self.held).iter().map(held).collect(),

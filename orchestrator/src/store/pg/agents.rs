@@ -14,6 +14,7 @@ impl PgStore {
         &self,
         agent: &AgentName,
         instance: &InstanceId,
+        protocol: Option<u32>,
         at: DateTime<Utc>,
     ) -> Result<bool, StoreError> {
         let mut transaction = self.begin_touching(Touches::None).await?;
@@ -22,15 +23,16 @@ impl PgStore {
             .execute(&mut *transaction)
             .await?;
         let (before,): (Option<String>,) = sqlx::query_as(
-            "insert into agent (name, instance, protocol, last_seen) values ($1, $2, $3, $4) \
+            "insert into agent (name, instance, protocol, last_seen) values ($1, $2, coalesce($3, $5), $4) \
              on conflict (name) do update set instance = excluded.instance, \
-             protocol = excluded.protocol, last_seen = excluded.last_seen \
+             protocol = coalesce($3, agent.protocol), last_seen = excluded.last_seen \
              returning (select instance from agent where name = $1)",
         )
         .bind(agent.as_str())
         .bind(instance.as_str())
-        .bind(i32::try_from(plans::wire::PROTOCOL).unwrap_or(i32::MAX))
+        .bind(protocol.map(whole))
         .bind(at)
+        .bind(whole(plans::wire::PROTOCOL))
         .fetch_one(&mut *transaction)
         .await?;
         transaction.commit().await?;
@@ -213,4 +215,8 @@ async fn keep_figures(
     .execute(session)
     .await?;
     Ok(())
+}
+
+fn whole(protocol: u32) -> i32 {
+    i32::try_from(protocol).unwrap_or(i32::MAX)
 }

@@ -4,7 +4,7 @@ use super::PgStore;
 use super::mappings::Ends;
 use super::maps::ONE_MOMENT;
 use super::open::Touches;
-use super::rows::{EventRow, MigrationRow, StepRow};
+use super::rows::{EventRow, MigrationRow, STEPS, StepRow};
 use crate::store::{Change, Event, HoldEnd, Migration, NewEvent, Snapshot, Step, StoreError};
 use plans::id::MigrationId;
 use sqlx::PgConnection;
@@ -113,11 +113,12 @@ pub(super) async fn snapshot(
             .fetch_optional(&mut *session)
             .await?;
     let Some(row) = row else { return Ok(None) };
-    let steps: Vec<StepRow> =
-        sqlx::query_as("select * from step where migration = $1 order by ordinal")
-            .bind(id.as_str())
-            .fetch_all(&mut *session)
-            .await?;
+    let steps: Vec<StepRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+        "{STEPS} where migration = $1 order by ordinal"
+    )))
+    .bind(id.as_str())
+    .fetch_all(&mut *session)
+    .await?;
     row.snapshot(steps).map(Some)
 }
 

@@ -17,6 +17,7 @@ mod migrations;
 mod open;
 mod operations;
 mod rows;
+mod schema;
 mod seal;
 mod servers;
 mod settings;
@@ -38,8 +39,6 @@ use leader::Seat;
 use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
-use sqlx::Connection;
-use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolOptions};
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,11 +62,6 @@ const SETTINGS: [(&str, &str); 6] = [
     ("default_transaction_isolation", "read committed"),
 ];
 
-/// The files of the schema.
-static MIGRATOR: Migrator = sqlx::migrate!("../migrations");
-/// A controller that changes the schema may take longer than any other holder of a lock.
-const MIGRATION_WAIT: &str = "set lock_timeout = '60s'";
-
 /// The control store in PostgreSQL.
 #[derive(Debug, Clone)]
 pub struct PgStore {
@@ -87,24 +81,22 @@ pub struct PgStore {
 impl PgStore {
     /// Opens the store at `dsn` (URI or `key=value`; the password may be `${env:NAME}`, `${file:PATH}` or `${credential:NAME}`).
     ///
-    /// Creates and updates the schema `shardwright`.
+    /// Creates and updates the schema `shardwright`; one that is newer than this program is left as it is.
     ///
     /// # Errors
-    /// A connection string that cannot be read, or [`StoreError::Unavailable`].
+    /// A connection string that cannot be read, [`OpenError::Newer`], or [`StoreError::Unavailable`].
     pub async fn open(dsn: &str) -> Result<Self, OpenError> {
         let options = dsn::options(dsn)?;
-        Ok(Self::connect(options).await?)
+        Self::connect(options).await
     }
 
     async fn select_schema(&self) -> Result<SchemaVersion, StoreError> {
-        let text = "select coalesce(max(version), 0) from _sqlx_migrations where success";
-        let (found,): (i64,) = sqlx::query_as(text).fetch_one(&self.pool).await?;
-        let known = MIGRATOR.iter().map(|file| file.version).max();
-        let known = known.unwrap_or_default();
+        let found = schema::found(&mut *self.pool.acquire().await?).await?;
+        let known = schema::known();
         Ok(SchemaVersion { found, known })
     }
 
-    async fn connect(options: PgConnectOptions) -> Result<Self, StoreError> {
+    async fn connect(options: PgConnectOptions) -> Result<Self, OpenError> {
         let options = options
             .application_name("shardwright/controller")
             .options(SETTINGS);
@@ -116,12 +108,11 @@ impl PgStore {
         let holding = holding.test_before_acquire(false);
         let holding = holding.connect_lazy_with(options.clone());
         let pool = pools.max_connections(SESSIONS).connect_with(options);
-        let pool = pool.await?;
-        migrate(&pool).await?;
-        let (incarnation,): (sqlx::types::Uuid,) =
-            sqlx::query_as("select incarnation from store_identity")
-                .fetch_one(&pool)
-                .await?;
+        let pool = pool.await.map_err(StoreError::from)?;
+        schema::migrate(&pool).await?;
+        let incarnation = "select incarnation from store_identity";
+        let incarnation = sqlx::query_as(incarnation).fetch_one(&pool).await;
+        let (incarnation,): (sqlx::types::Uuid,) = incarnation.map_err(StoreError::from)?;
         Ok(Self {
             pool,
             holding,
@@ -134,25 +125,6 @@ impl PgStore {
             listener: Arc::default(),
         })
     }
-}
-
-/// Brings the schema up to date. Of controllers that start together one does, and the others wait for it.
-async fn migrate(pool: &PgPool) -> Result<(), StoreError> {
-    let mut session = pool.acquire().await?.detach();
-    sqlx::raw_sql(MIGRATION_WAIT).execute(&mut session).await?;
-    sqlx::query(
-        "do $$ begin create schema if not exists shardwright; \
-         exception when unique_violation or duplicate_schema then null; end $$",
-    )
-    .execute(&mut session)
-    .await?;
-    MIGRATOR
-        .run(&mut session)
-        .await
-        .map_err(|error| StoreError::Unavailable {
-            source: error.into(),
-        })?;
-    Ok(session.close().await?)
 }
 
 /// Ends what a caller began and gave up: a `begin` whose answer nobody waited for is unknown to sqlx,
@@ -170,6 +142,14 @@ pub enum OpenError {
     /// The connection string cannot be used.
     #[error(transparent)]
     Dsn(#[from] DsnError),
+    /// A newer controller has brought the schema forward; this one must not write to it.
+    #[error("its schema is of version {found}, this program knows versions up to {known}")]
+    Newer {
+        /// What it has.
+        found: i64,
+        /// The newest that this program knows.
+        known: i64,
+    },
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -387,9 +367,10 @@ impl Store for PgStore {
         &'a self,
         agent: &'a AgentName,
         instance: &'a InstanceId,
+        protocol: Option<u32>,
         at: DateTime<Utc>,
     ) -> Answer<'a, bool> {
-        Box::pin(self.upsert_agent(agent, instance, at))
+        Box::pin(self.upsert_agent(agent, instance, protocol, at))
     }
 
     fn agents(&self) -> Answer<'_, Vec<AgentRecord>> {

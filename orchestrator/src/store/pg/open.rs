@@ -10,7 +10,7 @@
 use super::PgStore;
 use super::maps::ONE_MOMENT;
 use super::migrations::SELECT;
-use super::rows::{MigrationRow, StepRow};
+use super::rows::{MigrationRow, STEPS, StepRow};
 use crate::store::{Snapshot, StoreError, Term, Unfinished};
 use chrono::{DateTime, Utc};
 use plans::id::MigrationId;
@@ -307,11 +307,12 @@ async fn snapshots(
     .bind(ids)
     .fetch_all(&mut *session)
     .await?;
-    let found: Vec<StepRow> =
-        sqlx::query_as("select * from step where migration = any($1) order by migration, ordinal")
-            .bind(ids)
-            .fetch_all(session)
-            .await?;
+    let found: Vec<StepRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+        "{STEPS} where migration = any($1) order by migration, ordinal"
+    )))
+    .bind(ids)
+    .fetch_all(session)
+    .await?;
     let mut steps: HashMap<String, Vec<StepRow>> = HashMap::new();
     for step in found {
         steps.entry(step.migration.clone()).or_default().push(step);

@@ -2,7 +2,7 @@
 
 use super::mappings::{Ends, moved_by};
 use super::migrations::{SELECT, insert_events, upsert_step};
-use super::rows::{MigrationRow, OperationRow, exists, missing};
+use super::rows::{MigrationRow, OPERATIONS, OperationRow, exists, missing};
 use super::{PgStore, maps, shards};
 use crate::store::{Migration, NewOperation, Operation, Snapshot, StoreError};
 use plans::id::MigrationId;
@@ -35,7 +35,8 @@ impl PgStore {
         &self,
         id: &MigrationId,
     ) -> Result<Option<Operation>, StoreError> {
-        let row: Option<OperationRow> = sqlx::query_as("select * from operation where id = $1")
+        let one = sqlx::AssertSqlSafe(format!("{OPERATIONS} where o.id = $1"));
+        let row: Option<OperationRow> = sqlx::query_as(one)
             .bind(id.as_str())
             .fetch_optional(&self.pool)
             .await?;
@@ -48,11 +49,11 @@ impl PgStore {
         limit: i64,
         after: Option<&MigrationId>,
     ) -> Result<Vec<Operation>, StoreError> {
-        let rows: Vec<OperationRow> = sqlx::query_as(
-            "select * from operation o where $2::text is null or exists (select from operation a where a.id = $2 \
+        let rows: Vec<OperationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+            "{OPERATIONS} where $2::text is null or exists (select from operation a where a.id = $2 \
              and (o.created_at < a.created_at or o.created_at = a.created_at and o.id > a.id)) \
-             order by created_at desc, id limit $1",
-        )
+             order by o.created_at desc, o.id limit $1"
+        )))
         .bind(limit)
         .bind(after.map(MigrationId::as_str))
         .fetch_all(&self.pool)

@@ -51,6 +51,13 @@ pub(super) struct MigrationRow {
     until: Option<DateTime<Utc>>,
 }
 
+// Columns are named, in `returning` too: a newer controller may add some while sessions have prepared these statements.
+/// Reads [`OperationRow`]s as `o`.
+pub(super) const OPERATIONS: &str = "select o.id, o.plan, o.queued, o.override_reason, o.submitted_by, o.created_at from operation o";
+/// Reads [`StepRow`]s.
+pub(super) const STEPS: &str = "select migration, id, kind, ordinal, state, attempt, epoch, next_at, started_at, \
+    dispatched_at, finished_at, output, failure, progress from step";
+
 /// A row of `operation`.
 #[derive(Debug, sqlx::FromRow)]
 pub(super) struct OperationRow {

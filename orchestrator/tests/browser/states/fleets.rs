@@ -167,7 +167,7 @@ async fn with_agent(ago: TimeDelta) -> Dashboard {
     let at = chrono::Utc::now() - ago;
     dashboard
         .store
-        .see_agent(&name, &instance, at)
+        .see_agent(&name, &instance, None, at)
         .await
         .unwrap();
     dashboard

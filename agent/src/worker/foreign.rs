@@ -1,0 +1,99 @@
+//! Work that a newer controller gave and this version does not understand: a part of it must not be left aside.
+
+use plans::failure::{Failure, RetryClass};
+use plans::id::{Epoch, MigrationId, StepId};
+use plans::wire::{Outcome, Progress, Report, StepReport};
+use serde::Deserialize;
+
+/// What every version of the messages has.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "work", rename_all = "snake_case")]
+enum Head {
+    Step {
+        migration: MigrationId,
+        epoch: Epoch,
+        step: Option<(StepId, serde_json::Value)>,
+    },
+    Inspect {
+        id: String,
+    },
+}
+
+/// The report that the work was not done; `None`: there is no step, or not even that much is understood.
+pub(super) fn refusal(work: &str, reason: &str) -> Option<Report> {
+    let failure = failure(reason);
+    match serde_json::from_str(work).ok()? {
+        Head::Step {
+            migration,
+            epoch,
+            step,
+        } => {
+            let (step, _) = step?;
+            Some(Report::Step(StepReport {
+                migration,
+                step,
+                epoch,
+                outcome: Outcome::Failed { failure },
+                progress: Progress::default(),
+            }))
+        }
+        Head::Inspect { id } => Some(Report::Inspected {
+            id,
+            result: Err(failure),
+        }),
+    }
+}
+
+fn failure(reason: &str) -> Failure {
+    let version = env!("CARGO_PKG_VERSION");
+    Failure {
+        code: "agent.version".to_owned(),
+        message: format!("an agent of version {version} does not understand this work: {reason}"),
+        hint: Some("upgrade the agents to the controller's version, then resume".to_owned()),
+        retry: RetryClass::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_is_not_understood_fails_under_its_epoch() {
+        let work = r#"{"work": "step", "migration": "m1", "epoch": 7, "step": ["fold", "fold"], "paper": 4}"#;
+        assert!(serde_json::from_str::<plans::wire::Work>(work).is_err());
+        let Some(Report::Step(report)) = refusal(work, "unknown variant `fold`") else {
+            panic!("nothing is reported");
+        };
+        let named = (
+            report.migration.as_str(),
+            report.step.as_str(),
+            report.epoch,
+        );
+        assert_eq!(named, ("m1", "fold", Epoch(7)));
+        let Outcome::Failed { failure } = report.outcome else {
+            panic!("{:?}", report.outcome);
+        };
+        assert_eq!(
+            (failure.code.as_str(), failure.retry),
+            ("agent.version", RetryClass::None)
+        );
+        assert!(failure.message.contains("`fold`"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_look_that_is_not_understood_is_answered() {
+        let work = r#"{"work": "inspect", "id": "i1", "inspection": {"inspection": "dream"}}"#;
+        let Some(Report::Inspected { id, result }) = refusal(work, "why") else {
+            panic!("nothing is reported");
+        };
+        assert_eq!((id.as_str(), result.is_err()), ("i1", true));
+    }
+
+    #[test]
+    fn without_a_step_there_is_nothing_to_report() {
+        let keeping = r#"{"work": "step", "migration": "m1", "epoch": 7, "step": null}"#;
+        assert_eq!(refusal(keeping, "why"), None);
+        assert_eq!(refusal("[]", "why"), None);
+    }
+}
