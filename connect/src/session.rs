@@ -4,15 +4,17 @@
 //! settings in one batch. Nothing that a role or a database has set by default survives here.
 
 use std::collections::HashMap;
+use std::fmt::{self, Debug, Formatter};
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinHandle;
 use tokio_postgres::config::{self, SslNegotiation};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Connection, Row, Statement};
 
-use crate::dial::{Established, Link};
+use crate::dial::Link;
+use crate::lend::{Established, Lendable, Lent, Place};
 use crate::resolved::{ChannelBinding, Host, Resolved};
 use crate::route::{self, Kind, Standing};
 use crate::{ConnectError, Dsn};
@@ -75,9 +77,9 @@ impl Session {
 }
 
 /// An open session: the client, and the task that moves its bytes. Dropping it ends both.
-#[derive(Debug)]
 pub struct Connected {
     client: Client,
+    pub(crate) place: Arc<Mutex<Place>>,
     /// By their text; they end with the session.
     statements: Mutex<HashMap<String, Statement>>,
     task: JoinHandle<()>,
@@ -122,11 +124,25 @@ impl Connected {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Lends the connection to whoever speaks the protocol itself, for as long as the session is idle otherwise.
+    ///
+    /// # Errors
+    /// The session is over.
+    pub async fn lend(&mut self) -> Result<Lent<'_>, tokio_postgres::Error> {
+        Lent::take(self).await
+    }
+
     /// Ends the session and waits until the server was told.
     pub async fn close(self) {
         drop(self.client);
         // An abnormal end was logged by the task; either way the session is over.
         let _ = self.task.await;
+    }
+}
+
+impl Debug for Connected {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "Connected({})", self.server)
     }
 }
 
@@ -241,12 +257,15 @@ async fn enter(
     if let Some(name) = name {
         config.application_name(name);
     }
+    let place = Place::new(link);
+    let link = Lendable(Arc::clone(&place));
     let connected = config.connect_raw(link, Established).await;
     let (client, connection) =
         connected.map_err(|source| ConnectError::refused(server, resolved, source))?;
     let standing = Standing::read(|name| connection.parameter(name));
     let entered = Connected {
         client,
+        place,
         statements: Mutex::default(),
         task: tokio::spawn(run(connection, server.to_owned())),
         server: server.to_owned(),
@@ -254,7 +273,7 @@ async fn enter(
     Ok((entered, standing))
 }
 
-async fn run(connection: Connection<Link, Link>, server: String) {
+async fn run(connection: Connection<Lendable, Lendable>, server: String) {
     if let Err(error) = connection.await {
         tracing::debug!(server, %error, "connection ended");
     }
