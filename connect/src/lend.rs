@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::Client;
 use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
-use crate::Connected;
 use crate::dial::Link;
 use crate::frames::Frames;
 
@@ -173,15 +173,18 @@ pub struct Lent<'a> {
 }
 
 impl<'a> Lent<'a> {
-    /// Takes the connection from the driver of `session`.
+    /// Takes the connection, which has `place`, from the driver of `client`; nobody else may ask that client anything
+    /// until it is given back.
     ///
     /// # Errors
     /// The session is over.
-    pub(crate) async fn take(session: &'a Connected) -> Result<Self, tokio_postgres::Error> {
-        let place = &*session.place;
+    pub(crate) async fn take(
+        client: &Client,
+        place: &'a Mutex<Place>,
+    ) -> Result<Self, tokio_postgres::Error> {
         loop {
             // Answers come in the order of the questions: behind this one nothing is on its way.
-            session.simple_query("").await?;
+            client.simple_query("").await?;
             // Without a connection the driver is about to say so.
             if let Some(link) = poll_fn(|cx| lock(place).poll_take(cx)).await {
                 let link = Some(link);
