@@ -188,10 +188,6 @@ impl<L: AsyncRead + AsyncWrite + Unpin> Side<L> {
     }
 
     /// Hears the message beside rows, once it is whole.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "an open list of the protocol's messages"
-    )]
     fn hear(&mut self) -> Result<(), PipeError> {
         if self.aside.len() > LONGEST {
             return Err(unexpected().into());
