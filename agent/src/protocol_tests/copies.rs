@@ -51,10 +51,10 @@ async fn failure(bench: &Bench, predicate: &str) -> Failure {
     let copied = copy_chunk(both, &bench.tables[0], &ALL, predicate, |_, _| ready(())).await;
     ended(bench).await;
     assert!(from.batch_execute("").await.expect_err("over").is_closed());
-    match copied.expect_err("it fails") {
-        StepError::Failed(failure) => failure,
-        other => panic!("{other:?}"),
-    }
+    let Err(StepError::Failed(failure)) = copied else {
+        panic!("{copied:?}");
+    };
+    failure
 }
 
 /// Waits until neither server has a session of the copy, although the agent's own parts of them are still there.
