@@ -9,8 +9,10 @@ use plans::failure::{Failure, RetryClass};
 use plans::names::SQLSTATE_SUPERSEDED;
 use plans::step::StepKind;
 use plans::table::MovingTable;
+use tokio_postgres::error::SqlState;
 
 use crate::controller::ControllerError;
+use crate::pg::copy_pipe::PipeError;
 use crate::pg::replication::ReplicationError;
 
 /// Code of the failure of a process that a newer owner has replaced (I7).
@@ -118,6 +120,27 @@ impl<T> At<T> for Result<T, tokio_postgres::Error> {
     }
 }
 
+impl<T> At<T> for Result<T, PipeError> {
+    fn at(self, what: impl Display) -> Result<T, StepError> {
+        let error = match self {
+            Ok(done) => return Ok(done),
+            Err(PipeError::Session(error)) => return Err(error).at(what),
+            Err(error) => error,
+        };
+        let (message, retry) = (format!("{what}: {error}"), retry_of(error.class()));
+        let (state, hint) = match error {
+            PipeError::Refused(refusal) => (Some(refusal.state), refusal.hint),
+            PipeError::Broken(_) | PipeError::Session(_) => (None, None),
+        };
+        Err(StepError::Failed(Failure {
+            code: code_of_state(state.as_deref()),
+            message,
+            hint: state.and_then(|state| hint_of_state(&state, hint)),
+            retry,
+        }))
+    }
+}
+
 impl<T> At<T> for Result<T, ConnectError> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| {
@@ -187,24 +210,30 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 fn code_of(error: &tokio_postgres::Error) -> String {
-    if error
-        .code()
-        .is_some_and(|state| state.code() == SQLSTATE_SUPERSEDED)
-    {
-        return STALE.to_owned();
+    code_of_state(error.code().map(SqlState::code))
+}
+
+/// Without a state it was not the server that refused.
+fn code_of_state(state: Option<&str>) -> String {
+    match state {
+        Some(SQLSTATE_SUPERSEDED) => STALE.to_owned(),
+        Some(state) => format!("sql.{state}"),
+        None => "connection".to_owned(),
     }
-    error.code().map_or_else(
-        || "connection".to_owned(),
-        |state| format!("sql.{}", state.code()),
-    )
 }
 
 fn hint_of(error: &tokio_postgres::Error) -> Option<String> {
-    let hint = match error.code()?.code() {
+    let own = error.as_db_error()?.hint().map(str::to_owned);
+    hint_of_state(error.code()?.code(), own)
+}
+
+/// What mends it; else what the server advised.
+fn hint_of_state(state: &str, own: Option<String>) -> Option<String> {
+    let hint = match state {
         "53100" => "make room on the server's disk, then `resume`",
         "42501" => "grant the missing privilege to the agent's role, then `resume`",
         "28P01" | "28000" => "mend the password or the server's pg_hba.conf, then `resume`",
-        _ => return error.as_db_error()?.hint().map(str::to_owned),
+        _ => return own,
     };
     Some(hint.to_owned())
 }

@@ -3,6 +3,9 @@
 //! A negative control shows that the naive variant misbehaves under the very schedule that the rule
 //! survives. The numbers R1 to R25 and E7 are those of ARCHITECTURE.md.
 
+#[allow(dead_code, reason = "the tests of connections use more of it")]
+#[path = "../../connect/tests/protected/authority.rs"]
+mod authority;
 #[path = "../tests/shard.rs"]
 mod shard;
 
@@ -16,6 +19,7 @@ mod catalog_writer;
 mod check;
 mod compare;
 mod controls;
+mod copies;
 mod cutover;
 mod ddl;
 mod doctor;

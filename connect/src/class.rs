@@ -53,7 +53,8 @@ pub fn classify_sqlstate(state: &str) -> Class {
     }
 }
 
-pub(crate) fn classify_io(cause: &io::Error) -> Class {
+/// Classifies what happened to a connection: malformed data is permanent, all else transient.
+pub fn classify_io(cause: &io::Error) -> Class {
     if matches!(
         cause.kind(),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData

@@ -2,7 +2,6 @@
 //!
 //! Both kinds of session begin here: those of tokio-postgres, and those of the replication protocol.
 
-use std::future::{Ready, ready};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,7 +16,6 @@ use rustls::ClientConfig;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
-use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 use tokio_util::either::Either;
 
 use crate::resolved::Host;
@@ -204,27 +202,5 @@ impl AsyncWrite for Link {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
-impl TlsStream for Link {
-    fn channel_binding(&self) -> ChannelBinding {
-        match self.end_point() {
-            Some(hash) => ChannelBinding::tls_server_end_point(hash),
-            None => ChannelBinding::none(),
-        }
-    }
-}
-
-/// For tokio-postgres: the connection is as protected as it is to be.
-pub(crate) struct Established;
-
-impl TlsConnect<Link> for Established {
-    type Stream = Link;
-    type Error = std::convert::Infallible;
-    type Future = Ready<Result<Link, Self::Error>>;
-
-    fn connect(self, link: Link) -> Self::Future {
-        ready(Ok(link))
     }
 }

@@ -6,11 +6,15 @@
 //! Absent: pools, retries. [`Class`] says what a retry is worth.
 
 mod class;
+mod connected;
 mod dial;
 mod dsn;
 mod environment;
 mod error;
+mod frames;
+mod lend;
 mod reference;
+mod refusal;
 mod resolved;
 mod route;
 mod session;
@@ -18,13 +22,17 @@ mod source;
 mod tls;
 mod walsender;
 
-pub use class::{Class, classify, classify_sqlstate};
+pub use class::{Class, classify, classify_io, classify_sqlstate};
+pub use connected::Connected;
 pub use dsn::Dsn;
 pub use environment::Environment;
 pub use error::{ConnectError, DsnError};
+pub use frames::{Frames, Part};
+pub use lend::Lent;
 pub use reference::ReferenceError;
+pub use refusal::Refusal;
 pub use resolved::{Certificates, ChannelBinding, Host, Resolved, Roots, SslMode, Target};
-pub use session::{Connected, Session, connect, connect_plain, connect_to};
+pub use session::{Session, connect, connect_plain, connect_to};
 pub use source::ServiceError;
 pub use tls::TlsError;
 pub use walsender::{StartupError, Walsender};

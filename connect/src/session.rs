@@ -3,16 +3,15 @@
 //! Order: resolve the references, find the right server, start the connection's task, send all
 //! settings in one batch. Nothing that a role or a database has set by default survives here.
 
-use std::collections::HashMap;
-use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::task::JoinHandle;
+use tokio_postgres::Client;
 use tokio_postgres::config::{self, SslNegotiation};
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Connection, Row, Statement};
 
-use crate::dial::{Established, Link};
+use crate::connected::Connected;
+use crate::dial::Link;
+use crate::lend::{Established, Lendable, Place};
 use crate::resolved::{ChannelBinding, Host, Resolved};
 use crate::route::{self, Kind, Standing};
 use crate::{ConnectError, Dsn};
@@ -74,75 +73,6 @@ impl Session {
     }
 }
 
-/// An open session: the client, and the task that moves its bytes. Dropping it ends both.
-#[derive(Debug)]
-pub struct Connected {
-    client: Client,
-    /// By their text; they end with the session.
-    statements: Mutex<HashMap<String, Statement>>,
-    task: JoinHandle<()>,
-    server: String,
-}
-
-impl Connected {
-    /// The server as `host:port/dbname`, for messages: the one of the list that the session is on.
-    pub fn server(&self) -> &str {
-        &self.server
-    }
-
-    /// As [`Client::query`], with the statement kept for the next time, which then takes a single round trip.
-    ///
-    /// # Errors
-    /// As [`Client::query`].
-    pub async fn query_prepared(
-        &self,
-        text: &str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, tokio_postgres::Error> {
-        let statement = self.prepared(text).await?;
-        self.client.query(&statement, params).await
-    }
-
-    /// A statement that is kept: once it was asked for, [`Connected::query_prepared`] sends it with its first poll.
-    ///
-    /// # Errors
-    /// As [`Client::prepare`].
-    pub async fn prepared(&self, text: &str) -> Result<Statement, tokio_postgres::Error> {
-        if let Some(known) = self.statements().get(text) {
-            return Ok(known.clone());
-        }
-        let statement = self.client.prepare(text).await?;
-        self.statements().insert(text.to_owned(), statement.clone());
-        Ok(statement)
-    }
-
-    fn statements(&self) -> MutexGuard<'_, HashMap<String, Statement>> {
-        self.statements
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends the session and waits until the server was told.
-    pub async fn close(self) {
-        drop(self.client);
-        // An abnormal end was logged by the task; either way the session is over.
-        let _ = self.task.await;
-    }
-}
-
-impl Deref for Connected {
-    type Target = Client;
-    fn deref(&self) -> &Client {
-        &self.client
-    }
-}
-
-impl DerefMut for Connected {
-    fn deref_mut(&mut self) -> &mut Client {
-        &mut self.client
-    }
-}
-
 /// Opens a session on `dsn` and prepares it as `session` says.
 ///
 /// Takes at most `connect_timeout` of the connection string (10 s by default) for each address of
@@ -176,7 +106,7 @@ pub async fn connect_plain(dsn: &Dsn) -> Result<(Client, JoinHandle<()>), Connec
         resolved: &resolved,
     };
     let entered = route::open(&resolved, &kind).await?;
-    Ok((entered.client, entered.task))
+    Ok(entered.into_parts())
 }
 
 struct Prepared<'a> {
@@ -204,7 +134,7 @@ impl Kind for Prepared<'_> {
 
     async fn prepare(&self, entered: Connected, server: &str) -> Result<Connected, ConnectError> {
         let settings = settings(self.session);
-        let prepared = entered.client.batch_execute(&settings).await;
+        let prepared = entered.batch_execute(&settings).await;
         prepared.map_err(|source| ConnectError::Setup {
             server: server.to_owned(),
             source,
@@ -241,23 +171,14 @@ async fn enter(
     if let Some(name) = name {
         config.application_name(name);
     }
+    let place = Place::new(link);
+    let link = Lendable(Arc::clone(&place));
     let connected = config.connect_raw(link, Established).await;
     let (client, connection) =
         connected.map_err(|source| ConnectError::refused(server, resolved, source))?;
     let standing = Standing::read(|name| connection.parameter(name));
-    let entered = Connected {
-        client,
-        statements: Mutex::default(),
-        task: tokio::spawn(run(connection, server.to_owned())),
-        server: server.to_owned(),
-    };
+    let entered = Connected::start(client, connection, place, server);
     Ok((entered, standing))
-}
-
-async fn run(connection: Connection<Link, Link>, server: String) {
-    if let Err(error) = connection.await {
-        tracing::debug!(server, %error, "connection ended");
-    }
 }
 
 /// The link is as protected as it is to be; so tokio-postgres neither asks for TLS nor begins it.

@@ -17,6 +17,7 @@ use postgres_protocol::message::frontend;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::dial::Link;
+use crate::refusal::Refusal;
 use crate::resolved::{ChannelBinding, Host, Resolved};
 use crate::route::{self, Kind, Standing};
 use crate::{ConnectError, Dsn};
@@ -289,16 +290,7 @@ impl Start {
 }
 
 fn refusal(body: &ErrorResponseBody) -> StartupError {
-    let (mut message, mut state) = (String::new(), String::new());
-    let mut fields = body.fields();
-    while let Ok(Some(field)) = fields.next() {
-        let text = String::from_utf8_lossy(field.value_bytes()).into_owned();
-        match field.type_() {
-            b'M' => message = text,
-            b'C' => state = text,
-            _ => {}
-        }
-    }
+    let Refusal { message, state, .. } = Refusal::read(body);
     StartupError::Server { message, state }
 }
 

@@ -1,7 +1,10 @@
 //! Sessions on a real server.
 
+use bytes::BytesMut;
 use cluster::{Cluster, Options};
-use connect::{Class, ConnectError, Dsn, Session, connect};
+use connect::{Class, ConnectError, Dsn, Lent, Session, connect};
+use postgres_protocol::message::frontend;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn launch(name: &str) -> Cluster {
     Cluster::launch(Options::temporary(name).setting("fsync", "off")).expect("launched")
@@ -152,4 +155,49 @@ async fn a_server_that_does_not_answer_is_given_up() {
         .expect_err("no answer");
     assert!(matches!(error, ConnectError::Timeout { .. }), "{error}");
     assert_eq!(error.class(), Class::Transient);
+}
+
+/// Asks by the protocol itself, and reads until the server is ready for the next question.
+async fn ask(lent: &mut Lent<'_>, sql: &str) -> Vec<u8> {
+    let mut message = BytesMut::new();
+    frontend::query(sql, &mut message).expect("a message");
+    lent.write_all(&message).await.expect("written");
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"Z\0\0\0\x05I") {
+        lent.read_buf(&mut answer).await.expect("read");
+    }
+    answer
+}
+
+#[tokio::test]
+async fn a_connection_that_is_given_back_goes_on_as_the_same_session() {
+    let cluster = launch("lent");
+    let dsn = Dsn::parse(&cluster.dsn("postgres", "postgres")).expect("parses");
+    let mut session = connect(&dsn, &Session::named("test"))
+        .await
+        .expect("connected");
+    let pid = "select pg_backend_pid()";
+    let before: i32 = session.query_one(pid, &[]).await.expect("a row").get(0);
+    for _ in 0..3 {
+        let mut lent = session.lend().await.expect("lent");
+        let answer = ask(&mut lent, "select 'by itself'").await;
+        assert!(answer.windows(9).any(|word| word == b"by itself"));
+        lent.give_back();
+        let after: i32 = session.query_one(pid, &[]).await.expect("a row").get(0);
+        assert_eq!(after, before);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_not_given_back_is_closed() {
+    let cluster = launch("unreturned");
+    let dsn = Dsn::parse(&cluster.dsn("postgres", "postgres")).expect("parses");
+    let mut session = connect(&dsn, &Session::named("lent"))
+        .await
+        .expect("connected");
+    drop(session.lend().await.expect("lent"));
+    let error = session.batch_execute("select 1").await;
+    assert!(error.expect_err("it is over").is_closed());
+    let error = session.lend().await.expect_err("it is over");
+    assert!(error.is_closed());
 }

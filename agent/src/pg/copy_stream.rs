@@ -1,14 +1,10 @@
-//! One chunk: COPY out of the source, COPY into the target, bytes passed through as they are.
+//! One chunk: COPY out of the source, COPY into the target.
 
-use bytes::{Bytes, BytesMut};
-use futures::{SinkExt, TryStreamExt};
+use connect::Connected;
 use plans::table::{MovingTable, quote_ident, quote_literal};
-use tokio_postgres::Client;
 
+use super::copy_pipe::{self, Failed};
 use crate::error::{At, StepError};
-
-/// Messages of one row each are gathered to this size before they are sent on.
-const GATHER: usize = 64 << 10;
 
 /// Rows by where they lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,10 +72,11 @@ impl Extent {
 }
 
 /// Copies the rows of one extent that match `predicate`; the sessions of both shards are in their transactions.
+/// After an error both are over.
 ///
 /// Returns rows and bytes. `moved` is told of rows and bytes that have been sent on, and may take its time.
 pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
-    ((source, from), (target, to)): ((&Client, &str), (&Client, &str)),
+    ((source, from), (target, to)): ((&mut Connected, &str), (&mut Connected, &str)),
     table: &MovingTable,
     extent: &Extent,
     predicate: &str,
@@ -99,35 +96,9 @@ pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
         extent.condition()
     );
     let into = format!("copy {name} ({columns}) from stdin (format {format})");
-    let (stream, sink) =
-        tokio::try_join!(async { source.copy_out(&out).await.at(&reading) }, async {
-            target.copy_in::<_, Bytes>(&into).await.at(&writing)
-        })?;
-    tokio::pin!(stream, sink);
-    let mut gathered = BytesMut::with_capacity(GATHER * 2);
-    let mut bytes = 0;
-    let mut rows = 0;
-    while let Some(message) = stream.try_next().await.at(&reading)? {
-        bytes += message.len() as u64;
-        rows += 1;
-        let alone = message.len() >= GATHER;
-        if !alone {
-            gathered.extend_from_slice(&message);
-        }
-        if alone || gathered.len() >= GATHER {
-            let full = gathered.split().freeze();
-            sink.feed(full).await.at(&writing)?;
-            // A wide row goes on as it came: its values are in memory often enough.
-            if alone {
-                sink.feed(message).await.at(&writing)?;
-            }
-            moved(rows, bytes).await;
-        }
-    }
-    if !gathered.is_empty() {
-        sink.feed(gathered.freeze()).await.at(&writing)?;
-    }
-    let rows = sink.finish().await.at(&writing)?;
-    moved(rows, bytes).await;
-    Ok((rows, bytes))
+    let copied = copy_pipe::pipe((source, &out), (target, &into), moved).await;
+    copied.or_else(|failed| match failed {
+        Failed::Reading(error) => Err(error).at(reading),
+        Failed::Writing(error) => Err(error).at(writing),
+    })
 }

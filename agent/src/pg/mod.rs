@@ -6,6 +6,7 @@ pub(crate) mod away_check;
 pub(crate) mod brought;
 pub(crate) mod catalog;
 pub(crate) mod compare;
+pub(crate) mod copy_pipe;
 pub(crate) mod copy_stream;
 pub(crate) mod ddl;
 pub(crate) mod ddl_guard;

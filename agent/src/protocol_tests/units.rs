@@ -51,7 +51,7 @@ async fn record_snapshot(bench: &Bench, number: i32, text: &str, barrier: Lsn) {
 
 /// Copies a range of keys with a snapshot of its own, behind a barrier; returns what it saw.
 async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
-    let source = bench.ours(&bench.source).await;
+    let mut source = bench.ours(&bench.source).await;
     let begin = "begin isolation level repeatable read read only";
     source.batch_execute(begin).await.expect("begun");
     let read = "select pg_current_snapshot()::text";
@@ -64,14 +64,14 @@ async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
     let barrier = other.query_one("select pg_current_wal_lsn()", &[]).await;
     record_snapshot(bench, number, &text, barrier.expect("read").get(0)).await;
     let shard = bench.shard(&bench.target, bench.token.epoch);
-    let target = shard.replica_session("copy").await.expect("a session");
+    let mut target = shard.replica_session("copy").await.expect("a session");
     epoch::begin(&target, &bench.token, "t")
         .await
         .expect("proved");
     let extent = Extent::Keys(keys.clone());
     let table = &bench.tables[0];
     copy_chunk(
-        ((&source, "s"), (&target, "t")),
+        ((&mut source, "s"), (&mut target, "t")),
         table,
         &extent,
         &bench.predicate(),

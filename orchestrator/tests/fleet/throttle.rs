@@ -208,9 +208,20 @@ async fn sessions_that_wait_for_a_lock_slow_it_down() {
                 .await
         }));
     }
+    // Outside of its hours the copy waits until the locks have been seen: it would be over in less than a second.
+    let (never, _) = hours();
     let id = stage
-        .submit_with("throttle: {shards: {lock_waits: 1}}, copy_streams: 1")
+        .submit_with(&format!(
+            "throttle: {{shards: {{lock_waits: 1}}, hours: '{never}'}}, copy_streams: 1"
+        ))
         .await;
+    waits_for_hours(&stage, &id).await;
+    stage
+        .until("the locks leave the least share", || async {
+            share(&stage, &id).await.is_some_and(|share| share < 0.03)
+        })
+        .await;
+    stage.ok(&format!("set hours {id} off")).await;
     stage
         .until("the locks are the reason", || async {
             let told = reason(&stage, &id).await;

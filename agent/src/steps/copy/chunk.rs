@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use connect::Connected;
 use plans::table::quote_literal;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -27,7 +28,7 @@ pub(super) async fn copy(
     shared: &Shared<'_>,
     chunk: &Chunk,
     number: Option<i32>,
-    (reader, into): (&mut Reader, &Client),
+    (reader, into): (&mut Reader, &mut Connected),
     turn: &Turn<'_>,
 ) -> Result<Outcome, StepError> {
     let context = shared.context;
@@ -50,7 +51,10 @@ pub(super) async fn copy(
             .moving(context, chunk.table, chunk.ordinal, rows, bytes);
         turn.spend(bytes - spent.swap(bytes, Ordering::Relaxed))
     };
-    let sides = ((&*reader.session, source.as_str()), (into, target.as_str()));
+    let sides = (
+        (&mut reader.session, source.as_str()),
+        (&mut *into, target.as_str()),
+    );
     let copied = copy_chunk(sides, table, &chunk.extent, &predicate, moved).await?;
     reader.check(context, chunk).await?;
     fail_point::hit("copy.chunk_copied").await?;

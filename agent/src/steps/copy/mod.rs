@@ -144,7 +144,7 @@ async fn copy_while_allowed(
     let source = shared.context.source()?;
     let target = shared.context.target()?;
     let mut reader = Reader::new(source.session("copy").await?, &source.name);
-    let into = target.replica_session("copy").await?;
+    let mut into = target.replica_session("copy").await?;
     let turn = pace.turn();
     while own < pace.streams() {
         if shared.context.cancel.is_cancelled() {
@@ -158,7 +158,7 @@ async fn copy_while_allowed(
             shared.over.cancel();
             return Ok(());
         };
-        match chunk::copy(shared, &chunk, snapshot, (&mut reader, &into), &turn).await? {
+        match chunk::copy(shared, &chunk, snapshot, (&mut reader, &mut into), &turn).await? {
             Outcome::Done => {}
             Outcome::SnapshotLost => {
                 let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;

@@ -1,0 +1,229 @@
+//! One side of a COPY: a connection on which a server is asked by simple queries.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::BytesMut;
+use connect::{Frames, Part, Refusal};
+use postgres_protocol::message::backend::Message;
+use postgres_protocol::message::frontend;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+
+use super::{HEADER, PipeError};
+
+/// The kind of a message that holds copied bytes.
+const COPY_DATA: u8 = b'd';
+/// Room for what a server says beside rows.
+const WORDS: usize = 4 << 10;
+/// No message beside rows is longer.
+const LONGEST: usize = 1 << 20;
+
+/// A connection, and what its server has said.
+pub(super) struct Side<L> {
+    link: L,
+    frames: Frames,
+    /// The message beside rows that is being read.
+    aside: BytesMut,
+    /// The server takes, or gives, rows.
+    open: bool,
+    /// Rows of the COPY that has come to its end.
+    copied: Option<u64>,
+    /// The server waits for a query.
+    ready: bool,
+}
+
+/// What came of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Bytes, at the front of the buffer.
+    pub(super) bytes: usize,
+    /// Rows that ended among them.
+    pub(super) rows: u64,
+}
+
+impl<L: AsyncRead + AsyncWrite + Unpin> Side<L> {
+    pub(super) fn new(link: L) -> Self {
+        Self {
+            link,
+            frames: Frames::default(),
+            aside: BytesMut::new(),
+            open: false,
+            copied: None,
+            ready: false,
+        }
+    }
+
+    pub(super) fn into_link(self) -> L {
+        self.link
+    }
+
+    pub(super) async fn ask(&mut self, sql: &str) -> Result<(), PipeError> {
+        let mut message = BytesMut::new();
+        frontend::query(sql, &mut message)?;
+        self.link.write_all(&message).await?;
+        Ok(self.link.flush().await?)
+    }
+
+    /// Waits until the server takes rows.
+    pub(super) async fn opened(&mut self) -> Result<(), PipeError> {
+        self.hear_until(|side| side.open || side.ready).await
+    }
+
+    /// True when the server has given all rows, and is ready for something else.
+    pub(super) fn copied_out(&self) -> Result<bool, PipeError> {
+        match (self.ready, self.copied) {
+            (true, None) => Err(unexpected().into()),
+            (ready, _) => Ok(ready),
+        }
+    }
+
+    /// Says that these were all rows; how many the server has.
+    pub(super) async fn finish(&mut self) -> Result<u64, PipeError> {
+        let mut message = BytesMut::new();
+        frontend::copy_done(&mut message);
+        self.write(&message).await?;
+        self.hear_until(|side| side.ready).await?;
+        Ok(self.copied.ok_or_else(unexpected)?)
+    }
+
+    /// Sends bytes of rows, behind room for a header.
+    pub(super) async fn send(&mut self, piece: &mut [u8]) -> Result<(), PipeError> {
+        // The length counts itself, not the kind.
+        let length = i32::try_from(piece.len() - 1).map_err(|_| unexpected())?;
+        let (header, _) = piece.split_at_mut(HEADER);
+        header[0] = COPY_DATA;
+        header[1..].copy_from_slice(&length.to_be_bytes());
+        self.write(piece).await
+    }
+
+    /// Writes, and hears what the server says meanwhile: it may not take anything before it was heard.
+    async fn write(&mut self, bytes: &[u8]) -> Result<(), PipeError> {
+        let mut written = 0;
+        poll_fn(|cx| {
+            loop {
+                self.hear_all(cx)?;
+                let link = Pin::new(&mut self.link);
+                let done = match &bytes[written..] {
+                    [] => return link.poll_flush(cx).map_err(PipeError::from),
+                    rest => ready!(link.poll_write(cx, rest)),
+                };
+                match done {
+                    Ok(0) => return Poll::Ready(Err(over().into())),
+                    Ok(count) => written += count,
+                    Err(error) => return Poll::Ready(Err(self.last_words(cx, error))),
+                }
+            }
+        })
+        .await
+    }
+
+    /// Why the connection broke, if the server said so before.
+    fn last_words(&mut self, cx: &mut Context<'_>, error: io::Error) -> PipeError {
+        match self.hear_all(cx) {
+            Err(refused @ PipeError::Refused(_)) => refused,
+            Ok(()) | Err(_) => error.into(),
+        }
+    }
+
+    async fn hear_until(&mut self, heard: impl Fn(&Self) -> bool) -> Result<(), PipeError> {
+        poll_fn(|cx| {
+            while !heard(self) {
+                ready!(self.poll_hear(cx))?;
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await
+    }
+
+    /// Hears what the server has said so far; whoever polls is woken when it says more.
+    pub(super) fn hear_all(&mut self, cx: &mut Context<'_>) -> Result<(), PipeError> {
+        while let Poll::Ready(heard) = self.poll_hear(cx) {
+            heard?;
+        }
+        Ok(())
+    }
+
+    /// Hears what the server says next beside rows; what it refuses is an error.
+    fn poll_hear(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), PipeError>> {
+        let mut words = [0; WORDS];
+        ready!(self.poll_take(cx, &mut words))?;
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads what the server has sent into `buffer`, as far as there is room, and leaves there what is of rows.
+    pub(super) fn poll_take(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<Taken, PipeError>> {
+        let mut room = ReadBuf::new(buffer);
+        ready!(Pin::new(&mut self.link).poll_read(cx, &mut room))?;
+        match room.filled().len() {
+            0 => Poll::Ready(Err(over().into())),
+            count => Poll::Ready(self.sort(&mut buffer[..count])),
+        }
+    }
+
+    /// Moves what is of rows to the front, and hears the rest.
+    fn sort(&mut self, bytes: &mut [u8]) -> Result<Taken, PipeError> {
+        let (mut at, mut kept, mut rows) = (0, 0, 0);
+        while at < bytes.len() {
+            let (count, part) = self.frames.step(&bytes[at..])?;
+            let end = at + count;
+            if self.frames.kind() == COPY_DATA {
+                if part == Part::Body {
+                    bytes.copy_within(at..end, kept);
+                    kept += count;
+                }
+                rows += u64::from(self.frames.between());
+            } else {
+                self.aside.extend_from_slice(&bytes[at..end]);
+                self.hear()?;
+            }
+            at = end;
+        }
+        Ok(Taken { bytes: kept, rows })
+    }
+
+    /// Hears the message beside rows, once it is whole.
+    fn hear(&mut self) -> Result<(), PipeError> {
+        if self.aside.len() > LONGEST {
+            return Err(unexpected().into());
+        }
+        if !self.frames.between() {
+            return Ok(());
+        }
+        match Message::parse(&mut self.aside)? {
+            Some(Message::ErrorResponse(body)) => {
+                return Err(PipeError::Refused(Refusal::read(&body)));
+            }
+            Some(Message::CopyInResponse(_) | Message::CopyOutResponse(_)) => self.open = true,
+            Some(Message::CommandComplete(body)) => self.copied = rows(body.tag()?),
+            Some(Message::ReadyForQuery(_)) => self.ready = true,
+            Some(
+                Message::CopyDone
+                | Message::NoticeResponse(_)
+                | Message::NotificationResponse(_)
+                | Message::ParameterStatus(_),
+            ) => {}
+            _ => return Err(unexpected().into()),
+        }
+        Ok(())
+    }
+}
+
+/// The number in `COPY 12`.
+fn rows(tag: &str) -> Option<u64> {
+    tag.strip_prefix("COPY ")?.parse().ok()
+}
+
+fn over() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "connection closed")
+}
+
+fn unexpected() -> io::Error {
+    let what = "a message came that does not belong to a COPY";
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
