@@ -5,6 +5,43 @@
 use super::{ControlError, Controller, clock};
 use plans::id::{AgentName, InstanceId};
 use serde_json::json;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long an agent that goes on speaking is not written down again.
+const SEEN_FOR: Duration = Duration::from_secs(2);
+
+/// Processes that were written down lately, by agent; they count only while this process leads.
+#[derive(Debug, Default)]
+pub(super) struct Seen(Mutex<Processes>);
+
+type Processes = HashMap<AgentName, (InstanceId, Instant)>;
+
+impl Seen {
+    fn with<T>(&self, act: impl FnOnce(&mut Processes) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn is_fresh(&self, agent: &AgentName, instance: &InstanceId, now: Instant) -> bool {
+        self.with(|seen| {
+            let last = seen.get(agent);
+            last.is_some_and(|(known, at)| known == instance && now - *at < SEEN_FOR)
+        })
+    }
+
+    fn keep(&self, agent: &AgentName, instance: &InstanceId, now: Instant) {
+        self.with(|seen| {
+            seen.retain(|_, (_, at)| now - *at < SEEN_FOR);
+            seen.insert(agent.clone(), (instance.clone(), now));
+        });
+    }
+
+    /// Other controllers see them from now on.
+    pub(super) fn clear(&self) {
+        self.with(HashMap::clear);
+    }
+}
 
 impl Controller {
     /// Writes into the journal of each unfinished migration that a controller took it up.
@@ -27,10 +64,24 @@ impl Controller {
         agent: &AgentName,
         instance: &InstanceId,
     ) -> Result<(), ControlError> {
-        let store = &self.inner.store;
-        if !store.see_agent(agent, instance, clock()).await? {
+        let now = Instant::now();
+        if self.inner.seen.is_fresh(agent, instance, now) {
             return Ok(());
         }
+        let is_new = self.inner.store.see_agent(agent, instance, clock());
+        if is_new.await? {
+            self.free_older(agent, instance).await?;
+        }
+        self.inner.seen.keep(agent, instance, now);
+        Ok(())
+    }
+
+    async fn free_older(
+        &self,
+        agent: &AgentName,
+        instance: &InstanceId,
+    ) -> Result<(), ControlError> {
+        let store = &self.inner.store;
         tracing::info!(%agent, "agent connected");
         for snapshot in store.unfinished().await?.iter() {
             let owner = snapshot.migration.owner.as_ref();
@@ -49,5 +100,26 @@ impl Controller {
             freed.await?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_was_seen_lately_is_known_and_no_other_of_its_agent() {
+        let (seen, now) = (Seen::default(), Instant::now());
+        let [agent, other] = ["a", "b"].map(AgentName::from);
+        let [first, second] = ["a1", "a2"].map(InstanceId::from);
+        seen.keep(&agent, &first, now);
+        let late = SEEN_FOR - Duration::from_millis(1);
+        assert!(seen.is_fresh(&agent, &first, now + late));
+        assert!(!seen.is_fresh(&agent, &first, now + SEEN_FOR));
+        assert!(!seen.is_fresh(&agent, &second, now) && !seen.is_fresh(&other, &first, now));
+        seen.keep(&agent, &second, now);
+        assert!(!seen.is_fresh(&agent, &first, now));
+        seen.clear();
+        assert!(!seen.is_fresh(&agent, &second, now));
     }
 }
