@@ -1,15 +1,16 @@
 //! Who may take what: the migrations that have not ended, found by their owner and by their name.
 //!
 //! A claim asks only for what its agent may take, however many migrations others hold. The board is made once for
-//! all who ask until something is written, a lease ends or a second has passed. It only points at what to do: whoever
-//! acts on it loads the migration and looks again.
+//! all who ask until something is written, a lease ends or a second has passed: a change wakes every agent that waits,
+//! and one of them reads for all. It only points at what to do: whoever acts on it loads the migration and looks again.
 
 use super::{ControlError, Controller, clock};
 use crate::store::{Snapshot, Unfinished};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::{InstanceId, MigrationId};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use tokio::sync::Mutex;
 
 /// All migrations that have not ended, in order.
 #[derive(Debug)]
@@ -41,15 +42,10 @@ struct Last {
 }
 
 impl Last {
+    /// For one who knows of so many changes: what was told since may be in it as well.
     fn holds(&self, changes: u64, now: DateTime<Utc>) -> bool {
         let fresh = (self.at..self.at + FRESH).contains(&now);
-        fresh && self.changes == changes && self.board.until.is_none_or(|until| now < until)
-    }
-}
-
-impl Boards {
-    fn with<T>(&self, act: impl FnOnce(&mut Option<Last>) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        fresh && self.changes >= changes && self.board.until.is_none_or(|until| now < until)
     }
 }
 
@@ -114,23 +110,20 @@ impl Controller {
     /// The board with everything that this process has written.
     pub(super) async fn board(&self) -> Result<Arc<Board>, ControlError> {
         let changes = *self.inner.changes.borrow();
-        let boards = &self.inner.boards;
-        let known = boards.with(|last| {
-            let last = last.as_ref().filter(|last| last.holds(changes, clock()));
-            last.map(|last| Arc::clone(&last.board))
-        });
-        if let Some(board) = known {
-            return Ok(board);
+        // Held while it is read: those who ask meanwhile find it made.
+        let mut last = self.inner.boards.0.lock().await;
+        if let Some(last) = last.as_ref().filter(|last| last.holds(changes, clock())) {
+            return Ok(Arc::clone(&last.board));
         }
+        let changes = *self.inner.changes.borrow();
         let all = self.inner.store.unfinished().await?;
         let at = clock();
         let board = Arc::new(Board::new(all, at));
-        let last = Last {
+        *last = Some(Last {
             board: Arc::clone(&board),
             changes,
             at,
-        };
-        boards.with(|kept| *kept = Some(last));
+        });
         Ok(board)
     }
 }
@@ -189,6 +182,7 @@ mod tests {
         };
         let late = TimeDelta::milliseconds(999);
         assert!(last.holds(7, at(5)) && last.holds(7, at(5) + late));
+        assert!(last.holds(6, at(5)));
         assert!(!last.holds(8, at(5)) && !last.holds(7, at(6)) && !last.holds(7, at(4)));
     }
 }

@@ -261,6 +261,7 @@ impl Controller {
     async fn forget_all(&self) {
         self.forget_every_attempt().await;
         self.inner.figures.clear();
+        self.inner.seen.clear();
         self.inner.inspections.clear();
         self.inner.fleet.forget();
     }

@@ -21,6 +21,7 @@ mod doctor;
 mod draft;
 mod error;
 mod fail_points;
+mod gate;
 mod heartbeat;
 mod hooks;
 mod inspections;
@@ -64,13 +65,12 @@ use crate::access::{Digest, Rule};
 use crate::hooks::Hooks;
 use crate::metrics::Observed;
 use crate::retry::Policy;
-use crate::store::{Migration, Snapshot, Store, StoreError};
+use crate::store::{Snapshot, Store, StoreError};
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use decide::{Decision, decide, due};
 use draft::Draft;
 use plans::id::MigrationId;
 use plans::state::cutover::Ownership;
-use plans::state::migration::MigrationState;
 use queue::Gate;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -152,6 +152,7 @@ struct Inner {
     attempts: cutover::Attempts,
     inspections: inspections::Inspections,
     boards: board::Boards,
+    seen: recover::Seen,
     counters: counters::ClientCounters,
     latencies: limits::Latencies,
     checks: check::Checks,
@@ -176,6 +177,7 @@ impl Controller {
             attempts: cutover::Attempts::default(),
             inspections: inspections::Inspections::default(),
             boards: board::Boards::default(),
+            seen: recover::Seen::default(),
             counters: counters::ClientCounters::default(),
             latencies: limits::Latencies::default(),
             checks: check::Checks::default(),
@@ -254,6 +256,7 @@ impl Controller {
             next = next.min(at);
         }
         let mut all = Arc::unwrap_or_clone(self.inner.store.unfinished().await?);
+        let mut operations = gate::Operations::default();
         for index in 0..all.len() {
             let snapshot = Arc::clone(&all[index]);
             let id = snapshot.migration.id.clone();
@@ -262,7 +265,7 @@ impl Controller {
                 continue;
             }
             let advanced = async {
-                let gate = self.gate(&snapshot, &all).await?;
+                let gate = self.gate(&snapshot, &all, &mut operations).await?;
                 let (at, after) = self.advance(snapshot, gate.as_ref()).await?;
                 self.say_what_drop_waits_for(&after, &all).await?;
                 Ok::<_, ControlError>((at, after))
@@ -298,33 +301,6 @@ impl Controller {
             Ok(())
         };
         self.change(&m.id, "controller", edit).await.map(|_| ())
-    }
-
-    /// Whether a planned migration may start, seen from all that have not ended.
-    async fn gate(
-        &self,
-        snapshot: &Snapshot,
-        all: &[Arc<Snapshot>],
-    ) -> Result<Option<Gate>, ControlError> {
-        let own = &snapshot.migration;
-        if own.state != MigrationState::Planned {
-            return Ok(None);
-        }
-        let store = &self.inner.store;
-        let siblings = if own.plan.after.is_empty() {
-            Vec::new()
-        } else {
-            let operation = store.operation(&own.operation).await?;
-            operation.map(|found| found.migrations).unwrap_or_default()
-        };
-        let all: Vec<&Migration> = all.iter().map(|other| &other.migration).collect();
-        let reasons = queue::reasons(own, &all, &siblings);
-        if !reasons.is_empty() {
-            return Ok(Some(Gate::Held(reasons.join("; "))));
-        }
-        let map = store.map(&own.plan.map).await?;
-        let map = map.ok_or_else(|| ControlError::missing("map", own.plan.map.as_str()))?;
-        Ok(Some(queue::lost(own, &map).map_or(Gate::Open, Gate::Lost)))
     }
 
     /// Settles everything that needs no agent; returns when more is due, and what came of it.

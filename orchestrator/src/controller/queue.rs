@@ -25,11 +25,29 @@ pub enum Gate {
     Lost(String),
 }
 
+/// Those of `all` that are moves of the same operation.
+#[must_use]
+pub fn siblings<'a>(own: &Migration, all: &[&'a Migration]) -> Vec<&'a Migration> {
+    if own.plan.after.is_empty() {
+        return Vec::new();
+    }
+    let all = all.iter().copied();
+    all.filter(|m| m.operation == own.operation).collect()
+}
+
+/// True when every move that `own` comes after is one of them.
+#[must_use]
+pub fn knows_all(own: &Migration, siblings: &[&Migration]) -> bool {
+    let mut after = own.plan.after.iter();
+    after.all(|after| siblings.iter().any(|m| m.plan.id == after.id))
+}
+
 /// What `own` waits for, each reason in words; nothing: it may start.
 ///
-/// `all` are the migrations that have not ended, oldest first; `siblings` every migration of its operation.
+/// `all` are the migrations that have not ended, oldest first; `siblings` those of its operation that it comes after.
+/// Of a migration that is in there twice the first counts.
 #[must_use]
-pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[Migration]) -> Vec<String> {
+pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[&Migration]) -> Vec<String> {
     let mut reasons: Vec<String> = own
         .plan
         .after
@@ -38,10 +56,10 @@ pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[Migration]) -> V
         .collect();
     let others: Vec<&Migration> = all.iter().copied().filter(|m| m.id != own.id).collect();
     reasons.extend(limit(own, &others));
-    let older = all.iter().take_while(|m| m.id != own.id).copied();
-    let older: Vec<&Migration> = older.collect();
-    for other in &others {
-        let first = other.holds_keys() || is_ahead(own, other, &older);
+    let own_place = all.iter().position(|m| m.id == own.id);
+    let older = own_place.unwrap_or(all.len());
+    for (place, other) in others.iter().enumerate() {
+        let first = other.holds_keys() || (place < older && is_ahead(own, other));
         if first && other.meets(&own.plan.map, &own.plan.moving.keys) {
             reasons.push(format!("migration {} moves some of these keys", other.id));
         }
@@ -118,14 +136,12 @@ pub fn lost(own: &Migration, map: &ShardMap) -> Option<String> {
     })
 }
 
-/// An older planned migration that is not stopped goes first where both move the same keys.
-fn is_ahead(own: &Migration, other: &Migration, older: &[&Migration]) -> bool {
-    other.operation != own.operation
-        && other.state == MigrationState::Planned
-        && older.iter().any(|m| m.id == other.id)
+/// Of an `older` one: planned and not stopped, it goes first where both move the same keys.
+fn is_ahead(own: &Migration, older: &Migration) -> bool {
+    older.operation != own.operation && older.state == MigrationState::Planned
 }
 
-fn unmet(after: &After, siblings: &[Migration]) -> Option<String> {
+fn unmet(after: &After, siblings: &[&Migration]) -> Option<String> {
     let other = siblings.iter().find(|m| m.plan.id == after.id)?;
     let flipped = matches!(
         other.ownership,

@@ -268,7 +268,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Extends the leases of `instance`, and keeps the running steps' figures and the readings; returns those that were extended.
     ///
     /// Leaves out what is another's, and what somebody changes at that moment, for which it never waits; nor does it
-    /// for a sealed migration. May be lost in a crash of the store: only time is lost then.
+    /// for a sealed migration. May be lost in a crash of the store: only time is lost then. Proves the term also where
+    /// there is nothing to extend.
     fn extend_leases<'a>(
         &'a self,
         instance: &'a InstanceId,

@@ -176,6 +176,50 @@ pub(super) fn mappings(strategy: Strategy, pieces: Vec<Piece>) -> Vec<Mapping> {
     mappings
 }
 
+/// The mappings of `map` after `delta`, as [`mappings`] makes them; `None` where that is not how `map` was.
+pub(super) fn changed(map: &ShardMap, delta: Delta) -> Option<Vec<Mapping>> {
+    if map.strategy != Strategy::List {
+        let mut all: BTreeSet<Piece> = pieces(map).into_iter().collect();
+        let left = delta.removed.iter().all(|piece| all.remove(piece));
+        let entered = delta.added.into_iter().all(|piece| all.insert(piece));
+        return (left && entered).then(|| mappings(map.strategy, all.into_iter().collect()));
+    }
+    changed_lists(map, delta)
+}
+
+/// As [`changed`]; only the keys of the delta are looked at one by one.
+fn changed_lists(map: &ShardMap, delta: Delta) -> Option<Vec<Mapping>> {
+    let mut owned: BTreeMap<ShardName, BTreeSet<Key>> = BTreeMap::new();
+    for mapping in &map.mappings {
+        if let KeySet::List(keys) = &mapping.keys {
+            owned.insert(mapping.shard.clone(), keys.clone());
+        }
+    }
+    for piece in delta.removed {
+        let (KeySet::List(keys), Some(own)) = (piece.keys, owned.get_mut(&piece.shard)) else {
+            return None;
+        };
+        if !keys.iter().all(|key| own.remove(key)) {
+            return None;
+        }
+    }
+    for piece in delta.added {
+        let KeySet::List(keys) = piece.keys else {
+            return None;
+        };
+        owned.entry(piece.shard).or_default().extend(keys);
+    }
+    let owned = owned.into_iter().filter(|(_, keys)| !keys.is_empty());
+    let mapping = |(shard, keys)| Mapping {
+        keys: KeySet::List(keys),
+        shard,
+        state: MappingState::Active,
+    };
+    let mut mappings: Vec<Mapping> = owned.map(mapping).collect();
+    mappings.sort_by(|a, b| a.keys.cmp(&b.keys));
+    Some(mappings)
+}
+
 /// The union of many sets at the price of one.
 fn united(parts: Vec<&KeySet>, none: KeySet) -> KeySet {
     match none {
@@ -205,3 +249,6 @@ fn united(parts: Vec<&KeySet>, none: KeySet) -> KeySet {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -228,6 +228,20 @@ async fn every_write_is_refused_under_a_term_that_is_over(old: &dyn Store, new: 
     }
 }
 
+/// What a heartbeat is answered rests on it, whether the agent holds anything or not.
+async fn leases_of_nothing_are_refused_under_a_term_that_is_over(old: &dyn Store, new: &dyn Store) {
+    assert!(is_leader(old, &fleeting("old")).await);
+    let nothing = old.extend_leases(&"x1".into(), at(9), &[]).await;
+    assert_eq!(nothing.unwrap(), []);
+    assert!(is_leader(new, &fleeting("new")).await);
+    let refused = old.extend_leases(&"x1".into(), at(9), &[]).await;
+    assert!(
+        matches!(refused, Err(StoreError::NotLeading)),
+        "{refused:?}"
+    );
+    assert_eq!(old.term(), None);
+}
+
 async fn a_follower_writes_nothing(store: &dyn Store) {
     let new = NewShard::plain("a".into(), "host=x".to_owned());
     let refused = store.add_shard(&new).await;
@@ -324,6 +338,7 @@ macro_rules! two_processes {
 
 two_processes!(
     every_write_is_refused_under_a_term_that_is_over,
+    leases_of_nothing_are_refused_under_a_term_that_is_over,
     a_lease_is_renewed_under_one_term_and_taken_over_under_the_next,
     a_lease_that_was_given_up_is_free_at_once,
     a_flip_under_a_term_that_is_over_is_refused,

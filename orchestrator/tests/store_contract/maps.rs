@@ -127,7 +127,8 @@ fn map_name(kind: KeyType) -> MapName {
     MapName::from(kind.sql_name())
 }
 
-/// Two operations on one map flip one after the other; what each version says is kept.
+/// Two operations on one map flip one after the other; each version is read while it is in force, and what it says is
+/// kept.
 async fn flips_twice(store: &dyn Store, first: &ShardMap, moves: [KeySet; 2]) -> Vec<ShardMap> {
     register(store, &["a", "b"]).await;
     store.create_map(first, "op").await.unwrap();
@@ -138,6 +139,8 @@ async fn flips_twice(store: &dyn Store, first: &ShardMap, moves: [KeySet; 2]) ->
     }
     for id in ["m1", "m2"].map(MigrationId::from) {
         let before = expected.last().unwrap();
+        let read = store.map(&first.name).await.unwrap();
+        assert_eq!(read.as_deref(), Some(before));
         let moving = store
             .load(&id)
             .await
@@ -152,6 +155,8 @@ async fn flips_twice(store: &dyn Store, first: &ShardMap, moves: [KeySet; 2]) ->
         assert_eq!(flip(store, &id).await, next.version);
         expected.push(next);
     }
+    let read = store.map(&first.name).await.unwrap();
+    assert_eq!(read.as_deref(), expected.last());
     for map in &expected {
         let read = store.map_at(&map.name, map.version).await.unwrap();
         assert_eq!(read.as_ref(), Some(map));

@@ -26,8 +26,7 @@ fn flipped(m: Migration) -> Migration {
 
 fn why(own: &Migration, all: &[Migration]) -> Vec<String> {
     let all: Vec<&Migration> = all.iter().collect();
-    let siblings: Vec<Migration> = all.iter().map(|m| (*m).clone()).collect();
-    reasons(own, &all, &siblings)
+    reasons(own, &all, &all)
 }
 
 fn one(id: &str, source: &str, target: &str, from: i64, to: i64) -> Migration {
@@ -90,6 +89,41 @@ fn edges_of_the_plan_are_kept_and_a_move_that_was_taken_back_is_named() {
     aborted.ownership = Ownership::Aborted;
     let waits = why(&all[1], &[aborted, all[1].clone()]);
     assert_eq!(waits, ["move m1, which was taken back: abort this one"]);
+}
+
+#[test]
+fn a_move_knows_all_that_it_comes_after_until_one_of_them_ends() {
+    let mut moves = vec![
+        planned("m1", "a", "b", keys(0, 9)),
+        planned("m2", "c", "a", keys(10, 19)),
+    ];
+    let own = migrations("mo", moves.clone(), Options::default()).remove(1);
+    assert!(knows_all(&own, &siblings(&own, &[])));
+    moves[1].after = vec![After {
+        id: "m1".to_owned(),
+        until: Until::Flipped,
+    }];
+    let all = migrations("mo", moves, Options::default());
+    let other = one("ma", "a", "b", 20, 29);
+    let [first, own] = [&all[0], &all[1]];
+    assert!(knows_all(own, &siblings(own, &[first, &other, own])));
+    assert!(!knows_all(own, &siblings(own, &[&other, own])));
+}
+
+#[test]
+fn of_a_sibling_that_was_read_twice_the_first_counts() {
+    let mut moves = vec![
+        planned("m1", "a", "b", keys(0, 9)),
+        planned("m2", "c", "a", keys(10, 19)),
+    ];
+    moves[1].after = vec![After {
+        id: "m1".to_owned(),
+        until: Until::Flipped,
+    }];
+    let all = migrations("mo", moves, Options::default());
+    let [before, own] = [&all[0], &all[1]];
+    let after = flipped(before.clone());
+    assert!(reasons(own, &[&after, own], &[&after, own, before]).is_empty());
 }
 
 #[test]

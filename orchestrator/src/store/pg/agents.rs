@@ -17,11 +17,7 @@ impl PgStore {
         protocol: Option<u32>,
         at: DateTime<Utc>,
     ) -> Result<bool, StoreError> {
-        let mut transaction = self.begin_touching(Touches::None).await?;
-        // Said again with the next sign of life.
-        sqlx::query("set local synchronous_commit = off")
-            .execute(&mut *transaction)
-            .await?;
+        let mut transaction = self.begin_sign().await?;
         let (before,): (Option<String>,) = sqlx::query_as(
             "insert into agent (name, instance, protocol, last_seen) values ($1, $2, coalesce($3, $5), $4) \
              on conflict (name) do update set instance = excluded.instance, \
@@ -59,13 +55,12 @@ impl PgStore {
         until: DateTime<Utc>,
         beats: &[Beat],
     ) -> Result<Vec<MigrationId>, StoreError> {
+        // Also without any: the answer to a heartbeat rests on the proof.
+        let mut transaction = self.begin_sign().await?;
         if beats.is_empty() {
+            transaction.rollback().await?;
             return Ok(Vec::new());
         }
-        let mut transaction = self.begin_touching(Touches::None).await?;
-        sqlx::query("set local synchronous_commit = off")
-            .execute(&mut *transaction)
-            .await?;
         let ids: Vec<&str> = beats.iter().map(|beat| beat.migration.as_str()).collect();
         let extended: Vec<(String,)> = sqlx::query_as(
             "update lease l set until = greatest(l.until, $3) from (select migration from lease \

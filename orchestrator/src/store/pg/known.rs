@@ -2,12 +2,22 @@
 //!
 //! All who ask share what is kept. The time of its making stands beside a version's number, since a store may be
 //! restored to an earlier version and make another one of the same number.
+//! A version that follows the one that is kept is made from it and from what differs, which is little where a move has
+//! flipped.
 
+use super::PgStore;
+use super::mappings;
+use crate::store::StoreError;
+use crate::store::pieces::changed;
 use chrono::{DateTime, Utc};
 use plans::id::MapName;
-use plans::shard_map::{MapSettings, ShardMap};
+use plans::shard_map::{MapSettings, Mapping, ShardMap};
+use sqlx::PgConnection;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// A map of which more than this part has changed is read as a whole.
+const FEW: i64 = 4;
 
 /// A version by number and time of its making.
 pub(super) type Made = (i64, DateTime<Utc>);
@@ -43,7 +53,49 @@ impl Known {
         self.with(|versions| versions.insert(map.name.clone(), (made, Arc::clone(map))));
     }
 
+    /// The version that is kept, whether it is in force or not.
+    fn last(&self, map: &MapName) -> Option<(Made, Arc<ShardMap>)> {
+        self.with(|versions| versions.get(map).cloned())
+    }
+
     fn with<T>(&self, act: impl FnOnce(&mut Versions) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// The mappings of `version`, which is in force, from the version that is kept; `None`: it must be read as a whole.
+pub(super) async fn later(
+    store: &PgStore,
+    session: &mut PgConnection,
+    map: &MapName,
+    version: i64,
+) -> Result<Option<Vec<Mapping>>, StoreError> {
+    let Some(((number, at), kept)) = store.known.last(map) else {
+        return Ok(None);
+    };
+    let since: Since = sqlx::query_as(
+        "select max(created_at) filter (where version = $2) as made, \
+         coalesce(sum(added + removed) filter (where version > $2), 0)::bigint as changes, \
+         coalesce(max(pieces) filter (where version = $3), 0)::bigint as pieces \
+         from map_version where map = $1 and version between $2 and $3",
+    )
+    .bind(map.as_str())
+    .bind(number)
+    .bind(version)
+    .fetch_one(&mut *session)
+    .await?;
+    // A restored store has another version of that number, or none.
+    if since.made != Some(at) || since.changes > since.pieces / FEW {
+        return Ok(None);
+    }
+    let delta = mappings::since(session, map, number).await?;
+    Ok(changed(&kept, delta))
+}
+
+/// What became of a map since a version.
+#[derive(sqlx::FromRow)]
+struct Since {
+    made: Option<DateTime<Utc>>,
+    changes: i64,
+    pieces: i64,
 }

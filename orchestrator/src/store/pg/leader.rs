@@ -19,6 +19,11 @@ const CLASS: i32 = 1_397_248_331;
 const PROOF: i32 = 1;
 const PRESENT: i32 = 2;
 const SUCCESSION: i32 = 3;
+/// What every transaction that writes begins with.
+const PROVE: &str = "select prove_term($1, $2)";
+/// The same where the commit need not be durable, in one statement: there are hundreds each second.
+const PROVE_FOR_SIGN: &str =
+    "select prove_term($1, $2), set_config('synchronous_commit', 'off', true)";
 /// Tries to get the locks of a take-over.
 const TRIES: u32 = 20;
 /// What other processes tell of.
@@ -64,9 +69,19 @@ impl PgStore {
 
     /// As [`PgStore::begin`], for one that writes to no more migrations than it says.
     pub(super) async fn begin_touching(&self, what: Touches) -> Result<Writing, StoreError> {
+        self.begin_by(PROVE, what).await
+    }
+
+    /// As [`PgStore::begin`], for signs of life: touches no migration, and a crash of the server may lose it, since all
+    /// of it is said again.
+    pub(super) async fn begin_sign(&self) -> Result<Writing, StoreError> {
+        self.begin_by(PROVE_FOR_SIGN, Touches::None).await
+    }
+
+    async fn begin_by(&self, prove: &'static str, what: Touches) -> Result<Writing, StoreError> {
         let (term, holder) = self.leads()?;
         let mut transaction = self.pool.begin().await?;
-        let proved = sqlx::query("select prove_term($1, $2)")
+        let proved = sqlx::query(prove)
             .bind(term.0)
             .bind(holder.as_str())
             .execute(&mut *transaction)

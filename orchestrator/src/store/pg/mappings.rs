@@ -88,6 +88,36 @@ pub(super) async fn select(
     Ok(pieces)
 }
 
+/// What left the map after version `number`, and what entered it and is in force.
+pub(super) async fn since(
+    session: &mut PgConnection,
+    map: &MapName,
+    number: i64,
+) -> Result<Delta, StoreError> {
+    let names = shard_names(session).await?;
+    let rows: Vec<(i32, Json<KeySet>, bool)> = sqlx::query_as(
+        "select shard, keys, true from mapping where map = $1 and since > $2 and until is null \
+         union all \
+         select shard, keys, false from mapping where map = $1 and until > $2 and since <= $2",
+    )
+    .bind(map.as_str())
+    .bind(number)
+    .fetch_all(session)
+    .await?;
+    let mut delta = Delta::default();
+    for (shard, Json(keys), enters) in rows {
+        let name = names.get(&shard).cloned();
+        let shard = name.ok_or_else(|| missing("shard", &shard.to_string()))?;
+        let pieces = if enters {
+            &mut delta.added
+        } else {
+            &mut delta.removed
+        };
+        pieces.push(Piece { keys, shard });
+    }
+    Ok(delta)
+}
+
 type Query<'q> = QueryAs<'q, Postgres, (i32, Json<KeySet>), PgArguments>;
 
 fn query<'q>(map: &'q MapName, part: Part<'_>) -> Query<'q> {

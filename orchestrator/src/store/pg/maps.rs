@@ -1,6 +1,7 @@
 //! Maps: their versions and their history.
 
 use super::PgStore;
+use super::known;
 use super::mappings::{self, Part};
 use super::rows::{exists, missing, unknown};
 use super::settings::insert_settings;
@@ -204,7 +205,7 @@ pub(super) async fn version_in_force(
     Ok(MapVersion(version))
 }
 
-/// The version in force, read once for all who ask while it is.
+/// The version in force, read once for all who ask while it is; of one that follows a known one what differs is read.
 pub(super) async fn in_force(
     store: &PgStore,
     session: &mut PgConnection,
@@ -217,8 +218,14 @@ pub(super) async fn in_force(
     if let Some(known) = store.known.map(name, made, &row.settings) {
         return Ok(Some(known));
     }
-    let found = mappings::select(session, name, Part::Whole).await?;
-    let mappings = gathered(row.strategy()?, found);
+    let strategy = row.strategy()?;
+    let mappings = match known::later(store, session, name, row.version).await? {
+        Some(mappings) => mappings,
+        None => gathered(
+            strategy,
+            mappings::select(session, name, Part::Whole).await?,
+        ),
+    };
     let map = Arc::new(row.map(name, &store.incarnation, mappings)?);
     store.known.keep(made, &map);
     Ok(Some(map))

@@ -48,6 +48,9 @@ use tokio::sync::Mutex;
 const SESSIONS: u32 = 16;
 /// Cutovers at most between their seal and their flip.
 const HOLDING: u32 = 8;
+/// A session that was used less long ago is not asked whether it lives: one that is lost fails what it is used for,
+/// as one does that is lost a moment later.
+const TESTED_FOR: Duration = Duration::from_secs(1);
 /// Longest wait for a free session.
 const SESSION_WAIT: Duration = Duration::from_secs(5);
 /// Another controller leads; raised by the schema.
@@ -102,12 +105,15 @@ impl PgStore {
             .options(SETTINGS);
         let pools = PgPoolOptions::new()
             .acquire_timeout(SESSION_WAIT)
-            .after_release(|session, _| Box::pin(end_transaction(session)));
-        let holding = pools.clone().max_connections(HOLDING);
+            .after_release(|session, _| Box::pin(end_transaction(session)))
+            .test_before_acquire(false);
         // A rehearsal comes right before; it says as well whether the session lives, and not while writes are refused.
-        let holding = holding.test_before_acquire(false);
+        let holding = pools.clone().max_connections(HOLDING);
         let holding = holding.connect_lazy_with(options.clone());
-        let pool = pools.max_connections(SESSIONS).connect_with(options);
+        let pool = pools
+            .before_acquire(|session, about| Box::pin(test(session, about.idle_for)))
+            .max_connections(SESSIONS)
+            .connect_with(options);
         let pool = pool.await.map_err(StoreError::from)?;
         schema::migrate(&pool).await?;
         let incarnation = "select incarnation from store_identity";
@@ -125,6 +131,14 @@ impl PgStore {
             listener: Arc::default(),
         })
     }
+}
+
+/// Says whether a session lives that was idle for so long.
+async fn test(session: &mut PgConnection, idle_for: Duration) -> Result<bool, sqlx::Error> {
+    if idle_for >= TESTED_FOR {
+        session.ping().await?;
+    }
+    Ok(true)
 }
 
 /// Ends what a caller began and gave up: a `begin` whose answer nobody waited for is unknown to sqlx,
