@@ -39,6 +39,7 @@ use leader::Seat;
 use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
+use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolOptions};
 use std::sync::Arc;
 use std::time::Duration;
