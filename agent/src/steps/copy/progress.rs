@@ -13,11 +13,11 @@ use crate::owned::Context;
 use crate::pg::catalog;
 
 /// What a row costs beside its bytes, in bytes.
-const ROW_COST: f64 = 64.0;
+const ROW_COST: f64 = 192.0;
 /// Rows of a table after which their own width counts, not that of the whole table's file.
 const ROWS_KNOWN: i64 = 1_000;
 /// What the primary keys take that are built behind the rows, as a part of the rows' time.
-const KEYS_PART: f64 = 0.25;
+const KEYS_PART: f64 = 0.33;
 
 /// How long the primary keys take, when the rows took `seconds`.
 pub(super) fn keys_after(seconds: f64) -> f64 {
