@@ -122,8 +122,8 @@ async fn pass_on(
 
 /// Passes on what a server says, until it ends.
 ///
-/// A walsender sends each change by itself, and a reader that waits for it is woken by each: in a flood that takes the
-/// server about as long as decoding. So a flood is let come in and taken in pieces, unless commits wait for it.
+/// A walsender sends each change by itself, and a reader that waits for it is woken by each. So a flood is let come in
+/// and taken in pieces, unless commits wait for it; what comes behind it is a millisecond or two later.
 async fn pour(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
