@@ -6,7 +6,7 @@
 use super::figures::Samples;
 use super::ground::Ground;
 use super::place::Place;
-use super::{native, ours, pglogical, raw};
+use super::{native, ours, raw};
 use anyhow::bail;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -49,15 +49,6 @@ fn skewed(items: u64) -> String {
     )
 }
 
-fn backlogs(items: u64) -> [(&'static str, String); 2] {
-    [("mixed", mixed(items)), ("skewed", skewed(items))]
-}
-
-/// The last transaction of a backlog, which tells who has applied it.
-fn last(kind: &str) -> String {
-    format!("update tenants set name = '{kind}' where tenant_id = 1")
-}
-
 /// A round: both kinds of backlog, applied by a subscription and by a migration, which is taken back.
 pub(crate) fn round(
     ground: &Ground,
@@ -71,12 +62,12 @@ pub(crate) fn round(
     native::copy(source, &other, &ours::moving())?;
     raw::build(source, &other)?;
     let (id, _) = ours::copy_and_verify(ground, &ours::half())?;
-    for (kind, backlog) in backlogs(items) {
+    for (kind, backlog) in [("mixed", mixed(items)), ("skewed", skewed(items))] {
         let (held, held_other) = (Held::new(target)?, Held::new(&other)?);
         source.run(&[
             "select pg_create_logical_replication_slot('bench_decode', 'pgoutput')",
             &backlog,
-            &last(kind),
+            &format!("update tenants set name = '{kind}' where tenant_id = 1"),
         ])?;
         samples.time(&format!("apply.{kind}.decode"), || decode(source))?;
         source.run(&["select pg_drop_replication_slot('bench_decode')"])?;
@@ -84,31 +75,8 @@ pub(crate) fn round(
         samples.time(&format!("apply.{kind}.ours"), || let_go(held, kind))?;
     }
     native::end(&other)?;
-    ours::take_back(ground, &id)?;
-    if pglogical::is_installed(source.server.binaries()) {
-        by_pglogical(source, &other, items, samples)?;
-    }
-    other.remake()
-}
-
-/// Backlogs of the same kinds, with which pglogical is alone: what it puts into the source would be in the way of others.
-fn by_pglogical(
-    source: &Place,
-    other: &Place,
-    items: u64,
-    samples: &mut Samples,
-) -> anyhow::Result<()> {
     other.remake()?;
-    raw::make_tables(source, other)?;
-    raw::copy(source, other, &ours::moving())?;
-    raw::build(source, other)?;
-    pglogical::follow(source, other, &ours::moving())?;
-    for (kind, backlog) in backlogs(items) {
-        let held = Held::new(other)?;
-        source.run(&[&backlog, &last(kind)])?;
-        samples.time(&format!("apply.{kind}.pglogical"), || let_go(held, kind))?;
-    }
-    pglogical::end(source, other)
+    ours::take_back(ground, &id)
 }
 
 /// Reads the backlog as a subscription does, and throws it away.

@@ -11,15 +11,10 @@ pub(crate) fn judge(report: &mut Report, options: &Options) {
     report.figures.extend(backlogs(samples));
     report.figures.extend(impact(samples));
     report.figures.extend(throttle(samples));
-    let rate = |name| samples.median(name).map(|seconds| apply::CHANGES / seconds);
     let peers = json!({
         "native": {
             "copy_s": samples.median("native.copy"), "build_s": samples.median("native.build"),
-            "changes_per_second": rate("apply.mixed.native"), "skewed_changes_per_second": rate("apply.skewed.native"),
-        },
-        "pglogical": {
-            "changes_per_second": rate("apply.mixed.pglogical"),
-            "skewed_changes_per_second": rate("apply.skewed.pglogical"),
+            "changes_per_second": samples.median("apply.mixed.native").map(|seconds| apply::CHANGES / seconds),
         },
         "pgcopydb": {"whole_s": samples.median("pgcopydb.whole")},
     });

@@ -1,9 +1,8 @@
 //! Where everything is measured: two servers of shards, the control store's, a controller and two agents.
 
-use super::pglogical;
 use super::place::Place;
 use anyhow::{Context, bail};
-use cluster::{Binaries, Cluster};
+use cluster::Cluster;
 use reqwest::redirect::Policy;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -180,11 +179,5 @@ fn launch(name: &str) -> anyhow::Result<Arc<Cluster>> {
         .setting("checkpoint_timeout", "30min")
         .setting("max_logical_replication_workers", "8")
         .setting("maintenance_work_mem", "256MB");
-    let binaries = Binaries::find(None)?;
-    let options = if pglogical::is_installed(&binaries) {
-        options.setting("shared_preload_libraries", "pglogical")
-    } else {
-        options
-    };
-    Ok(Arc::new(Cluster::launch(options.binaries(binaries))?))
+    Ok(Arc::new(Cluster::launch(options)?))
 }

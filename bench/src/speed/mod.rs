@@ -15,7 +15,6 @@ mod memory;
 mod native;
 mod ours;
 mod pgcopydb;
-mod pglogical;
 mod place;
 mod raw;
 mod resident;
