@@ -96,6 +96,12 @@ impl MigrationId {
         format!("guard_truncate_{self}")
     }
 
+    /// The function in [`SCHEMA`] by which the row guard tells others' statements from ours.
+    #[must_use]
+    pub fn foreign_function(&self) -> String {
+        format!("guard_foreign_{self}")
+    }
+
     /// The event trigger that refuses changes of the moving tables, and its function in [`SCHEMA`]; `event` = end or drop.
     #[must_use]
     pub fn ddl_guard(&self, event: &str) -> String {

@@ -82,7 +82,7 @@ impl Away<'_> {
             |event| away_trigger(self.map, event),
             &away_function(self.map),
             |row| table.predicate(refused, row),
-            role,
+            &guard::foreign(role),
         )
     }
 

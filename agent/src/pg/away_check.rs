@@ -147,7 +147,7 @@ fn triggers(map: &MapName, keys: &KeySet, table: &MovingTable, role: &str) -> St
         |event| away_trigger(map, event),
         &away_function(map),
         |row| table.predicate(keys, row),
-        role,
+        &guard::foreign(role),
     )
 }
 

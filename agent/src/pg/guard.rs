@@ -2,8 +2,8 @@
 //!
 //! AFTER ROW, so that a BEFORE trigger of the application cannot change the key behind it (R5);
 //! ENABLE ALWAYS, so that replica-role writers meet it; the predicate and our bypass are in WHEN, so
-//! that other keys and our own writes queue no event. The register is a sequence: what it says does
-//! not depend on anybody's snapshot.
+//! that other keys and our own writes queue no event; whose statement it is is asked once for each statement
+//! (ADR 34). The register is a sequence: what it says does not depend on anybody's snapshot.
 //!
 //! The row triggers of leaves stand on the partitioned table at the top: PostgreSQL puts them on each leaf, and on
 //! each partition that comes later. The TRUNCATE trigger is for a statement, so each leaf has its own.
@@ -44,15 +44,15 @@ pub(crate) async fn create_register(
         .await
 }
 
-/// Creates the guard functions of a migration, and the sequence by which they count what they refuse: it keeps what it
-/// counted when the refused transaction is rolled back.
-pub(crate) async fn create_functions(
-    client: &Client,
+/// The statements that create the guard functions of a migration, and the sequence by which they count what they
+/// refuse: it keeps what it counted when the refused transaction is rolled back.
+pub(crate) fn functions_sql(
     migration: &MigrationId,
     map: &MapName,
     keys: &KeySet,
     tables: &[MovingTable],
-) -> Result<(), tokio_postgres::Error> {
+    our_role: &str,
+) -> String {
     let refusals = quote_ident(&migration.refusals());
     let mut sql = format!("create sequence if not exists {SCHEMA}.{refusals} as bigint; ");
     sql.push_str(&row_function(
@@ -73,7 +73,8 @@ pub(crate) async fn create_functions(
         }
     }
     sql.push_str(&truncate_function(migration));
-    client.batch_execute(&sql).await
+    sql.push_str(&foreign_function(migration, our_role));
+    sql
 }
 
 /// For a table without the key: WHEN cannot look at other tables, so the function does.
@@ -135,8 +136,26 @@ fn truncate_function(migration: &MigrationId) -> String {
              errcode = '{SQLSTATE_REFUSED}',
              message = format('TRUNCATE of %I.%I is refused while migration %s moves its rows', tg_table_schema, tg_table_name, {id}),
              hint = 'use DELETE, or wait for the migration to end';
-         end $guard$;",
+         end $guard$; ",
         truncate = migration.truncate_function(),
+    )
+}
+
+/// What [`foreign`] asks, by a function that is said never to change its mind: the server asks it once, when it prepares
+/// a statement's WHEN, and not for each row. Who the session is and what it has set hold for a statement.
+///
+/// It is called by everybody whose statement meets the guard, so everybody may call it, whatever the database grants by
+/// default, and it names its operators, because the search path is theirs.
+fn foreign_function(migration: &MigrationId, our_role: &str) -> String {
+    let name = migration.foreign_function();
+    format!(
+        "create or replace function {SCHEMA}.{name}() returns boolean language plpgsql immutable as $guard$
+         begin
+           return coalesce(pg_catalog.current_setting('{BYPASS_SETTING}', true), '') operator(pg_catalog.<>) 'on'
+             or session_user operator(pg_catalog.<>) {};
+         end $guard$;
+         grant execute on function {SCHEMA}.{name}() to public; ",
+        quote_literal(our_role)
     )
 }
 
@@ -155,16 +174,16 @@ pub(super) fn has_them_from_the_top(tables: &[MovingTable], index: usize) -> boo
 }
 
 /// The statements that put a row guard on one table, on the one at the top for a leaf: three triggers that call
-/// `function` for rows that `predicate` selects, given `new` or `old`.
+/// `function` for rows that `predicate` selects, given `new` or `old`, of statements that are `foreign`.
 pub(super) fn row_triggers(
     table: &MovingTable,
     name: impl Fn(&str) -> String,
     function: &str,
     predicate: impl Fn(&str) -> String,
-    our_role: &str,
+    foreign: &str,
 ) -> String {
     let on = table.top().sql();
-    let (new, old, foreign) = (predicate("new"), predicate("old"), foreign(our_role));
+    let (new, old) = (predicate("new"), predicate("old"));
     let row = [
         ("insert", format!("{new} and {foreign}")),
         ("delete", format!("{old} and {foreign}")),
@@ -191,6 +210,7 @@ pub(crate) fn triggers_sql(
 ) -> String {
     let table = &tables[index];
     let name = |event: &str| migration.trigger(event);
+    let row_foreign = format!("{SCHEMA}.{}()", migration.foreign_function());
     let mut sql = match &table.key {
         _ if has_them_from_the_top(tables, index) => String::new(),
         TableKey::Columns(_) => row_triggers(
@@ -198,14 +218,14 @@ pub(crate) fn triggers_sql(
             name,
             &migration.guard_function(),
             |row| table.predicate(keys, row),
-            our_role,
+            &row_foreign,
         ),
         TableKey::Through(_) => row_triggers(
             table,
             name,
             &migration.through_function(index),
             |_| "true".to_owned(),
-            our_role,
+            &row_foreign,
         ),
         TableKey::Reference => String::new(),
     };
@@ -231,17 +251,18 @@ fn events_on(table: &MovingTable) -> &'static [&'static str] {
     }
 }
 
-/// Puts the guard on every table, each for a moment's lock.
+/// Puts the guard on every table, each for a moment's lock, behind its functions.
 pub(crate) async fn put(
     client: &Client,
     token: &Token,
-    keys: &KeySet,
-    tables: &[MovingTable],
+    map: &MapName,
+    (keys, tables): (&KeySet, &[MovingTable]),
     shard: &str,
 ) -> Result<(), StepError> {
-    let role = session_user(client)
-        .await
-        .at(format_args!("shard {shard}: reading our role"))?;
+    let what = format!("shard {shard}: creating the guard's functions");
+    let role = session_user(client).await.at(&what)?;
+    let functions = functions_sql(&token.migration, map, keys, tables, &role);
+    epoch::execute(client, token, &functions).await.at(&what)?;
     for (index, table) in tables.iter().enumerate() {
         let sql = triggers_sql(&token.migration, keys, (index, tables), &role);
         let what = format!("shard {shard}: putting the guard on {}", table.table);
@@ -319,11 +340,12 @@ pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Res
         .query(
             "select pg_catalog.format('drop function %I.%I()', n.nspname, p.proname)
              from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-             where n.nspname = $1 and (p.proname in ($2, $3) or p.proname ~ ('^' || $2 || '_[0-9]+$'))",
+             where n.nspname = $1 and (p.proname in ($2, $3, $4) or p.proname ~ ('^' || $2 || '_[0-9]+$'))",
             &[
                 &SCHEMA,
                 &migration.guard_function(),
                 &migration.truncate_function(),
+                &migration.foreign_function(),
             ],
         )
         .await

@@ -59,12 +59,9 @@ async fn coming(bench: &Bench, ours: &Client, keys: &KeySet) -> Token {
     guard::create_register(ours, id, CLOSED)
         .await
         .expect("a register");
-    guard::create_functions(ours, id, &map, keys, &bench.tables)
+    guard::put(ours, &token, &map, (keys, &bench.tables), "s")
         .await
-        .expect("functions");
-    guard::put(ours, &token, keys, &bench.tables, "s")
-        .await
-        .expect("triggers");
+        .expect("put");
     token
 }
 

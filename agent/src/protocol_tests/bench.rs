@@ -138,12 +138,15 @@ impl Bench {
         guard::create_register(&session, id, value)
             .await
             .expect("a register");
-        guard::create_functions(&session, id, &MapName::from("m"), &self.keys, &self.tables)
+        self.put_guard(&session).await;
+    }
+
+    /// Puts the guard on the tables.
+    pub(crate) async fn put_guard(&self, session: &Client) {
+        let about = (&self.keys, self.tables.as_slice());
+        guard::put(session, &self.token, &MapName::from("m"), about, "s")
             .await
-            .expect("functions");
-        guard::put(&session, &self.token, &self.keys, &self.tables, "s")
-            .await
-            .expect("triggers");
+            .expect("put");
     }
 
     /// The register's value.

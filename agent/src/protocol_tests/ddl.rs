@@ -343,9 +343,7 @@ async fn changes_are_refused_while_the_migration_is_under_way() {
         run(&app, other).await;
     }
     // Ours pass, and nothing is left behind.
-    guard::put(&ours, &bench.token, &bench.keys, &bench.tables, "s")
-        .await
-        .expect("put again");
+    bench.put_guard(&ours).await;
     guard::drop_all(&ours, &bench.token, "s")
         .await
         .expect("dropped");

@@ -281,6 +281,77 @@ async fn the_bypass_needs_our_role_and_our_setting_in_this_transaction() {
     assert_eq!(state(denied), "42501");
 }
 
+#[tokio::test]
+async fn whose_statement_it_is_is_asked_once_for_all_of_its_rows() {
+    let bench = guarded("once", 0).await;
+    let app = bench.source.session().await;
+    let asked = bench.token.migration.foreign_function();
+    let count = format!(
+        "create sequence public.asked; create or replace function shardwright.{asked}() returns boolean \
+         language plpgsql immutable as $$ begin perform nextval('public.asked'); return true; end $$"
+    );
+    app.batch_execute(&count).await.expect("counted");
+    let rows = "insert into public.item select 100, n, 'x' from generate_series(10, 1009) n";
+    app.batch_execute(rows).await.expect("a thousand rows");
+    let row = app
+        .query_one("select last_value from public.asked", &[])
+        .await;
+    assert_eq!(row.expect("read").get::<_, i64>(0), 1);
+}
+
+#[tokio::test]
+async fn the_guard_needs_no_right_that_a_database_may_not_grant_and_no_search_path() {
+    let bench = Bench::new("rights", ITEM).await;
+    let ours = bench.ours(&bench.source).await;
+    let cautious = "alter default privileges revoke execute on functions from public";
+    ours.batch_execute(cautious).await.expect("cautious");
+    ours.batch_execute(ROWS).await.expect("rows");
+    bench.guard(&bench.source, 0).await;
+    let app = application(&bench).await;
+    for write in WRITES {
+        tried(&app, write).await.expect(write);
+    }
+    set(&bench, &ours, &CLOSED.to_string()).await;
+    let misled = "create schema misled; \
+         create function misled.never(anyelement, anyelement) returns boolean language sql as 'select false'; \
+         create operator misled.<> (function = misled.never, leftarg = anyelement, rightarg = anyelement); \
+         create function misled.no(text, text) returns boolean language sql as 'select false'; \
+         create operator misled.<> (function = misled.no, leftarg = text, rightarg = text); \
+         create function misled.no(name, name) returns boolean language sql as 'select false'; \
+         create operator misled.<> (function = misled.no, leftarg = name, rightarg = name); \
+         grant usage on schema misled to public; grant execute on all functions in schema misled to public";
+    ours.batch_execute(misled).await.expect("operators");
+    let path = "set local search_path = misled, pg_catalog; set local shardwright.bypass = 'on'";
+    for write in WRITES {
+        assert_eq!(
+            state(tried(&app, &format!("{path}; {write}")).await),
+            "SM001"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_guard_whose_functions_were_dropped_is_put_back() {
+    let bench = guarded("dropped", CLOSED).await;
+    let (session, id) = (bench.ours(&bench.source).await, &bench.token.migration);
+    for function in [
+        id.guard_function(),
+        id.foreign_function(),
+        id.truncate_function(),
+    ] {
+        let drop = format!("drop function shardwright.{function} cascade");
+        session.batch_execute(&drop).await.expect("dropped");
+        let found = guard::check(&session, id, &bench.tables, "s").await;
+        assert_eq!(super::bench::code(found), "guard.changed");
+        bench.put_guard(&session).await;
+        guard::check(&session, id, &bench.tables, "s")
+            .await
+            .expect("stands");
+    }
+    let app = application(&bench).await;
+    assert_eq!(state(tried(&app, WRITES[0]).await), "SM001");
+}
+
 /// SQLSTATE and detail of a refused write.
 async fn refusal(session: &Client) -> (String, String) {
     let error = tried(session, WRITES[0]).await.expect_err("refused");

@@ -129,9 +129,7 @@ async fn the_guard_holds_at_the_top_on_each_leaf_and_on_a_partition_that_comes()
     guard::check(&ours, id, &bench.tables, "s")
         .await
         .expect_err("a leaf without it");
-    guard::put(&ours, &bench.token, &bench.keys, &bench.tables, "s")
-        .await
-        .expect("put");
+    bench.put_guard(&ours).await;
     guard::check(&ours, id, &bench.tables, "s")
         .await
         .expect("stands again");

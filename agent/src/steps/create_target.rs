@@ -202,29 +202,12 @@ pub(super) async fn guards(
     let what = format!("shard {shard}: creating guards");
     let token = context.token();
     epoch::begin(session, &token, shard).await?;
-    register_and_functions(context, session, register)
+    guard::create_register(session, &dispatch.migration, register)
         .await
         .at(&what)?;
     epoch::commit(session, &what).await?;
-    guard::put(session, &token, &dispatch.keys, &dispatch.tables, shard).await
-}
-
-/// What the triggers need, inside the caller's transaction.
-async fn register_and_functions(
-    context: &Context,
-    session: &Client,
-    register: i64,
-) -> Result<(), tokio_postgres::Error> {
-    let dispatch = &context.dispatch;
-    guard::create_register(session, &dispatch.migration, register).await?;
-    guard::create_functions(
-        session,
-        &dispatch.migration,
-        &dispatch.map,
-        &dispatch.keys,
-        &dispatch.tables,
-    )
-    .await
+    let about = (&dispatch.keys, dispatch.tables.as_slice());
+    guard::put(session, &token, &dispatch.map, about, shard).await
 }
 
 /// Takes back what an earlier run did, or a copy that is void: tables that the migration created, rows that
@@ -321,15 +304,21 @@ async fn restore(
             .at(what)?;
     }
     let what = format!("shard {shard}: creating guards");
-    register_and_functions(context, session, i64::MAX)
+    let (migration, keys, tables) = (&dispatch.migration, &dispatch.keys, &dispatch.tables[..]);
+    guard::create_register(session, migration, i64::MAX)
         .await
         .at(&what)?;
     let role = guard::session_user(session).await.at(&what)?;
-    for index in 0..dispatch.tables.len() {
-        let about = (index, dispatch.tables.as_slice());
-        let sql = guard::triggers_sql(&dispatch.migration, &dispatch.keys, about, &role);
-        session.batch_execute(&sql).await.at(&what)?;
+    let mut sql = guard::functions_sql(migration, &dispatch.map, keys, tables, &role);
+    for index in 0..tables.len() {
+        sql.push_str(&guard::triggers_sql(
+            migration,
+            keys,
+            (index, tables),
+            &role,
+        ));
     }
+    session.batch_execute(&sql).await.at(&what)?;
     session
         .execute(
             "update shardwright.schema_entry set done = true where migration = $1 and section = 'pre'",

@@ -163,7 +163,8 @@ async fn put_guards_back(context: &Context, both: &Both<'_>) -> Result<(), StepE
             continue;
         }
         context.say(format!("shard {shard}: putting guards back"));
-        guard::put(session, &token, &dispatch.keys, &dispatch.tables, shard).await?;
+        let about = (&dispatch.keys, dispatch.tables.as_slice());
+        guard::put(session, &token, &dispatch.map, about, shard).await?;
     }
     Ok(())
 }

@@ -219,7 +219,7 @@ async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres
     for row in rows {
         let (what, name): (String, String) = (row.get(0), row.get(1));
         let id = |text: &str| MigrationId::parse(text).ok().map(Whose::Migration);
-        let guard = ["guard_truncate_", "guard_", DDL_PREFIX];
+        let guard = ["guard_truncate_", "guard_foreign_", "guard_", DDL_PREFIX];
         let guard = guard.iter().find_map(|prefix| name.strip_prefix(prefix));
         let (kind, whose) = match what.as_str() {
             "sequence" => match name.strip_prefix("refused_") {
