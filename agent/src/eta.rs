@@ -1,6 +1,7 @@
-//! How long work takes still: what is left of it over the rate of the younger half of its time.
+//! How long work takes still: what is left of it over the rate of the younger three quarters of its time.
 //!
-//! The whole time would remember a slow beginning for ever, the last seconds would forget that rates vary.
+//! The whole time would remember a slow beginning for ever, the last seconds would forget that rates vary. The rate is
+//! the slope of the line that fits best, which a step forward or a pause just now moves little.
 
 use std::time::Duration;
 
@@ -10,8 +11,8 @@ use tokio::time::Instant;
 const APART: Duration = Duration::from_millis(200);
 /// More of them are thinned out.
 const MOST: usize = 512;
-/// Nothing is said before.
-const EARLIEST: Duration = Duration::from_secs(1);
+/// Nothing is said before: what has taken a second tells little, and nobody waits for what is over in two.
+const EARLIEST: Duration = Duration::from_secs(2);
 
 /// What was done of some work over time; the unit is the caller's.
 #[derive(Debug)]
@@ -34,11 +35,10 @@ impl Eta {
         self.keep(now, done);
         let began = self.samples.first()?.0;
         let elapsed = now.duration_since(began);
-        let middle = began + elapsed / 2;
-        let at = self.samples.partition_point(|(at, _)| *at < middle);
-        let (from, before) = self.samples.get(at.saturating_sub(1))?;
-        let seconds = now.duration_since(*from).as_secs_f64();
-        let rate = (done - before) / seconds;
+        let young = began + elapsed / 4;
+        let at = self.samples.partition_point(|(at, _)| *at < young);
+        let samples = self.samples.get(at.saturating_sub(1)..)?;
+        let rate = slope(samples.iter().copied().chain([(now, done)]), began);
         let left = (total - done).max(0.0);
         (elapsed >= EARLIEST && rate > 0.0).then(|| left / rate)
     }
@@ -60,6 +60,20 @@ impl Eta {
     }
 }
 
+/// The slope of the line through `samples` whose squared distances add up to the least, each second since `began`.
+fn slope(samples: impl Iterator<Item = (Instant, f64)> + Clone, began: Instant) -> f64 {
+    let points = samples.map(|(at, done)| (at.duration_since(began).as_secs_f64(), done));
+    let (count, seconds, done) = points.clone().fold((0.0, 0.0, 0.0), |sum, (second, done)| {
+        (sum.0 + 1.0, sum.1 + second, sum.2 + done)
+    });
+    let (middle, mean) = (seconds / count, done / count);
+    let (rise, run) = points.fold((0.0, 0.0), |sum, (second, done)| {
+        let off = second - middle;
+        (sum.0 + off * (done - mean), sum.1 + off * off)
+    });
+    rise / run
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,13 +92,13 @@ mod tests {
 
     #[test]
     fn a_steady_rate_ends_when_it_has_to() {
-        assert_eq!(after(30, 100.0, |_| 1.0), Some(70.0));
+        assert_eq!(after(30, 100.0, |_| 1.0).map(f64::round), Some(70.0));
     }
 
     #[test]
     fn a_slow_beginning_is_forgotten() {
         let left = after(40, 100.0, |second| if second <= 10 { 0.0 } else { 1.0 });
-        assert_eq!(left, Some(70.0));
+        assert_eq!(left.map(f64::round), Some(70.0));
     }
 
     #[test]

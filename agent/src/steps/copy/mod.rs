@@ -11,6 +11,7 @@ mod progress;
 mod reader;
 mod snapshots;
 mod units;
+mod work;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -108,7 +109,7 @@ async fn with_one_snapshot(
     let shared = Arc::new(Shared {
         context,
         total: units::count(context, target, shard).await?,
-        progress: CopyProgress::start(context, target, shard).await?,
+        progress: CopyProgress::start(context, &todo, target, shard).await?,
         queue: Mutex::new(Queue {
             begun: units::begun(context, target, shard).await?,
             chunks: todo,

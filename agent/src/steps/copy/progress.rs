@@ -1,23 +1,23 @@
 //! The copy's figures: rows and bytes per table, rate, time left.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
 use plans::wire::TableProgress;
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
+use super::units::{self, Chunk};
+use super::work::Estimate;
 use crate::error::{At, StepError};
 use crate::eta::Eta;
 use crate::owned::Context;
 use crate::pg::catalog;
 
-/// What a row costs beside its bytes, in bytes.
-const ROW_COST: f64 = 192.0;
-/// Rows of a table after which their own width counts, not that of the whole table's file.
-const ROWS_KNOWN: i64 = 1_000;
+/// Bytes of a block.
+const BLOCK: i64 = 8_192;
 /// What the primary keys take that are built behind the rows, as a part of the rows' time.
-const KEYS_PART: f64 = 0.33;
+const KEYS_PART: f64 = 0.36;
 
 /// How long the primary keys take, when the rows took `seconds`.
 pub(super) fn keys_after(seconds: f64) -> f64 {
@@ -35,10 +35,12 @@ pub(super) struct CopyProgress {
 struct State {
     /// Rows and bytes of chunks that are committed, per table.
     done: Vec<(i64, i64)>,
+    /// Chunks that are not committed, per table.
+    left: Vec<usize>,
     /// Rows and bytes of chunks in flight, by ordinal, with their table.
     flying: HashMap<i32, (usize, i64, i64)>,
-    /// Rows and bytes expected, per table.
-    expected: Vec<(i64, i64)>,
+    /// What is expected, per table.
+    expected: Vec<Estimate>,
     /// Bytes that this run has moved.
     moved: (i64, i64),
     eta: Option<Eta>,
@@ -48,17 +50,21 @@ impl CopyProgress {
     /// Begins with what earlier runs have copied, and with the planner's estimates of the rest.
     pub(super) async fn start(
         context: &Context,
+        todo: &VecDeque<Chunk>,
         target: &Client,
         shard: &str,
     ) -> Result<Self, StepError> {
         let source = context.source()?;
         let session = source.session("estimate").await?;
         let mut state = State::default();
-        for table in &context.dispatch.tables {
+        for (at, table) in context.dispatch.tables.iter().enumerate() {
+            let left = todo.iter().filter(|chunk| chunk.table == at).count();
+            state.left.push(left);
             let predicate = context.predicate(table);
             let ppm = catalog::selectivity_ppm(&session, table, &predicate, &source.name).await?;
-            let part = |amount: i64| (amount as f64 * ppm as f64 / 1e6) as i64;
-            state.expected.push((part(table.rows), part(table.bytes)));
+            let (_, blocks) = units::size(&session, table, &source.name).await?;
+            let expected = Estimate::of(table.rows, table.bytes, blocks * BLOCK, ppm);
+            state.expected.push(expected);
             let row = target
                 .query_one(
                     "select coalesce(sum(rows), 0)::bigint, coalesce(sum(bytes), 0)::bigint
@@ -100,6 +106,7 @@ impl CopyProgress {
                 state.moved.0 += rows;
                 state.moved.1 += bytes;
             }
+            state.left[table] = state.left[table].saturating_sub(1);
             self.publish(context, &mut state);
         }
         if again {
@@ -118,7 +125,7 @@ impl CopyProgress {
         let tables: Vec<TableProgress> = (0..state.done.len())
             .map(|at| table(context, state, at))
             .collect();
-        let part = part_done(&tables);
+        let part = part_done(&tables, state);
         let began = self.started;
         let eta = state.eta.get_or_insert_with(|| Eta::begin(began, part));
         let left = eta.left(Instant::now(), part, 1.0);
@@ -132,17 +139,14 @@ impl CopyProgress {
     }
 }
 
-/// The part of the work that is done, 0 to 1; a row of a wide table is more work than one of a narrow one.
-fn part_done(tables: &[TableProgress]) -> f64 {
-    let (done, total) = tables.iter().fold((0.0, 0.0), |(done, total), table| {
-        let (bytes, rows) = match table.rows_done >= ROWS_KNOWN {
-            true => (table.bytes_done, table.rows_done),
-            false => (table.bytes_total, table.rows_total.max(1)),
-        };
-        let each = ROW_COST + bytes as f64 / rows as f64;
-        let cost = |rows: i64| rows as f64 * each;
-        (done + cost(table.rows_done), total + cost(table.rows_total))
+/// The part of the work that is done, 0 to 1.
+fn part_done(tables: &[TableProgress], state: &State) -> f64 {
+    let works = tables.iter().enumerate().map(|(at, table)| {
+        let (done, all) = state.expected[at].work(table.rows_done, table.bytes_done);
+        // What was expected of a table does not matter any more when it is copied.
+        (done, if state.left[at] == 0 { done } else { all })
     });
+    let (done, total) = works.fold((0.0, 0.0), |sum, work| (sum.0 + work.0, sum.1 + work.1));
     if total > 0.0 { done / total } else { 0.0 }
 }
 
@@ -154,9 +158,9 @@ fn table(context: &Context, state: &State, at: usize) -> TableProgress {
     TableProgress {
         table: context.dispatch.tables[at].table.to_string(),
         rows_done: rows,
-        rows_total: state.expected[at].0.max(rows),
+        rows_total: state.expected[at].rows.max(rows),
         bytes_done: bytes,
-        bytes_total: state.expected[at].1.max(bytes),
+        bytes_total: state.expected[at].bytes().max(bytes),
         phase: "copying".to_owned(),
     }
 }

@@ -142,7 +142,11 @@ async fn record(
 }
 
 /// File node and blocks of a table.
-async fn size(session: &Client, table: &MovingTable, shard: &str) -> Result<(u32, i64), StepError> {
+pub(super) async fn size(
+    session: &Client,
+    table: &MovingTable,
+    shard: &str,
+) -> Result<(u32, i64), StepError> {
     let row = session
         .query_one(
             "select pg_catalog.pg_relation_filenode(pg_catalog.to_regclass($1)),

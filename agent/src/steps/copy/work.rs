@@ -1,0 +1,101 @@
+//! How much work the copy of a table is, in the cost of one byte of an ordinary row: what is left of it over what is
+//! done foresees the end.
+
+/// What a row costs beside its bytes.
+const ROW: f64 = 64.0;
+/// What a byte costs of a value that is too wide for its row: the target tries to compress it, and stores it in pieces.
+const WIDE: f64 = 3.0;
+
+/// The moving rows of a table, as the source's catalog has them before the copy.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Estimate {
+    pub(super) rows: i64,
+    /// Bytes of the rows themselves.
+    pub(super) narrow: i64,
+    /// Bytes of values that are kept beside their rows.
+    pub(super) wide: i64,
+}
+
+impl Estimate {
+    /// Of `bytes` in all, `heap` in the table's own file; `ppm` of a million rows move.
+    pub(super) fn of(rows: i64, bytes: i64, heap: i64, ppm: i64) -> Self {
+        let part = |amount: i64| (amount as f64 * ppm as f64 / 1e6) as i64;
+        Self {
+            rows: part(rows),
+            narrow: part(heap.min(bytes)),
+            wide: part((bytes - heap).max(0)),
+        }
+    }
+
+    pub(super) fn bytes(self) -> i64 {
+        self.narrow + self.wide
+    }
+
+    /// The work that is done when `rows` with `bytes` are copied, and that of the whole table.
+    pub(super) fn work(self, rows: i64, bytes: i64) -> (f64, f64) {
+        let all = self.rows.max(rows) as f64;
+        let each = ROW + self.narrow as f64 / self.rows.max(1) as f64;
+        let (done, wide) = (rows as f64, self.wide_of(rows, bytes));
+        let all_wide = match wide > self.wide as f64 && rows > 0 {
+            // Compressed on the source: as wide as so far from here on.
+            true => wide * all / done,
+            // A few rows may have most of them, so what was met so far says nothing of the others.
+            false => wide.max(self.wide as f64),
+        };
+        (done * each + wide * WIDE, all * each + all_wide * WIDE)
+    }
+
+    /// Of `bytes` that were copied those of wide values.
+    fn wide_of(self, rows: i64, bytes: i64) -> f64 {
+        if self.wide == 0 {
+            return 0.0;
+        }
+        let narrow = rows as f64 * self.narrow as f64 / self.rows.max(1) as f64;
+        (bytes as f64 - narrow).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(estimate: Estimate, rows: i64, bytes: i64) -> f64 {
+        let (done, all) = estimate.work(rows, bytes);
+        done / all
+    }
+
+    #[test]
+    fn what_moves_is_a_part_of_the_table() {
+        let estimate = Estimate::of(1_000, 500_000, 100_000, 500_000);
+        assert_eq!(
+            (estimate.rows, estimate.narrow, estimate.wide),
+            (500, 50_000, 200_000)
+        );
+        assert_eq!(estimate.bytes(), 250_000);
+    }
+
+    #[test]
+    fn rows_alone_count_where_none_is_wide() {
+        let estimate = Estimate::of(1_000, 100_000, 100_000, 1_000_000);
+        assert!((part(estimate, 250, 900_000) - 0.25).abs() < 1e-9);
+        assert!(
+            (part(estimate, 2_000, 200_000) - 1.0).abs() < 1e-9,
+            "more rows than were expected"
+        );
+    }
+
+    #[test]
+    fn a_wide_row_is_no_measure_of_those_that_follow() {
+        let estimate = Estimate::of(1_000, 1_100_000, 100_000, 1_000_000);
+        let (_, before) = estimate.work(0, 0);
+        let (_, after) = estimate.work(10, 901_000);
+        assert!((before - after).abs() < 1e-9, "{before} {after}");
+    }
+
+    #[test]
+    fn values_that_the_source_has_compressed_are_counted_as_they_come() {
+        let estimate = Estimate::of(1_000, 1_100_000, 100_000, 1_000_000);
+        // Four times as wide as the source keeps them.
+        assert!((part(estimate, 500, 2_050_000) - 0.5).abs() < 1e-9);
+    }
+}
