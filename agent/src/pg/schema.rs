@@ -14,12 +14,21 @@ use cluster::Binaries;
 use connect::{Dsn, Resolved};
 use plans::names::SCHEMA;
 use tokio::process::Command;
+use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
 use text::{is_ours, label_of, statement_of, stays_behind, without_maintain};
 
+/// How many pg_restore run side by side, one for each entry.
+const RESTORES: usize = 4;
+
 /// Settings of pg_dump's session, behind those of the connection string.
 const DUMP_OPTIONS: &str = "-c statement_timeout=0 -c lock_timeout=10s";
+
+/// The size of each index (`$1`: labels), 0 for one whose label does not name it.
+const SIZES: &str = "select coalesce(pg_catalog.pg_relation_size(pg_catalog.to_regclass(pg_catalog.format('%I.%I',
+                            pg_catalog.split_part(label, ' ', 2), pg_catalog.regexp_replace(label, '^.* ', '')))), 0)
+                     from pg_catalog.unnest($1::text[]) with ordinality u (label, place) order by place";
 
 /// When an entry is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +71,29 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
+    /// Of what is built side by side the largest comes first, so that all streams end at about the same time; `client`
+    /// is on the database that the schema is of.
+    pub(crate) async fn put_largest_first(
+        &mut self,
+        client: &Client,
+        shard: &str,
+    ) -> Result<(), StepError> {
+        let beside = |entry: &&mut Entry| entry.parallel;
+        let mut slots: Vec<&mut Entry> = self.entries.iter_mut().filter(beside).collect();
+        let labels: Vec<&str> = slots.iter().map(|entry| entry.label.as_str()).collect();
+        let rows = client
+            .query(SIZES, &[&labels])
+            .await
+            .at(format_args!("shard {shard}: reading the sizes of indexes"))?;
+        let sizes = rows.iter().map(|row| row.get::<_, i64>(0));
+        let mut sized: Vec<(i64, Entry)> = sizes.zip(slots.iter().map(|e| (**e).clone())).collect();
+        sized.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+        for (slot, (_, entry)) in slots.iter_mut().zip(sized) {
+            **slot = entry;
+        }
+        Ok(())
+    }
+
     /// Leaves the privilege MAINTAIN out of the grants that pg_dump gives, for a target that does not know it.
     pub(crate) fn forget_maintain(&mut self) {
         let grants = |entry: &&mut Entry| {
@@ -82,10 +114,14 @@ pub(crate) async fn dump(dsn: &Dsn, tools: &Binaries, shard: &str) -> Result<Sch
     let archive = Archive::create(dsn, tools, shard).await?;
     let mut entries = Vec::new();
     for (section, option) in [(Section::Pre, "pre-data"), (Section::Post, "post-data")] {
-        for line in archive.list(option).await? {
-            if let Some(entry) = archive.entry(section, &line).await? {
-                entries.push(entry);
-            }
+        let lines = archive.list(option).await?;
+        for some in lines.chunks(RESTORES) {
+            let read: Vec<_> = some
+                .iter()
+                .map(|line| archive.entry(section, line))
+                .collect();
+            let read = futures::future::try_join_all(read).await?;
+            entries.extend(read.into_iter().flatten());
         }
     }
     build_later(&mut entries);

@@ -67,6 +67,27 @@ async fn objects(session: &Client) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn of_indexes_that_are_built_side_by_side_the_largest_comes_first() {
+    let bench = Bench::new("largest", "").await;
+    let source = bench.source.session().await;
+    let tables = "set search_path = public; create table a (id int primary key, v text); create index a_v on a (v); \
+                  create table \"B 1\" (id int primary key); create table c (id int primary key, v text); \
+                  create index c_v on c (v); \
+                  insert into c select n, md5(n::text) from generate_series(1, 3000) n";
+    source.batch_execute(tables).await.expect("tables");
+    let shard = bench.shard(&bench.source, bench.token.epoch);
+    let dumped = schema::read(&shard, 15).await.expect("read");
+    let of = |section| {
+        let entries = dumped.entries.iter().filter(move |e| e.section == section);
+        entries.map(|e| e.label.as_str()).collect::<Vec<_>>()
+    };
+    let keys = of(Section::Key);
+    assert_eq!(keys.len(), 3, "{keys:?}");
+    assert_eq!(keys[0], "CONSTRAINT public c c_pkey");
+    assert_eq!(of(Section::Post), ["INDEX public c_v", "INDEX public a_v"]);
+}
+
+#[tokio::test]
 async fn a_schema_is_restored_entry_by_entry_and_dropped_again() {
     let bench = Bench::new("entries", "").await;
     let (source, target) = (

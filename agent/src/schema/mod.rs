@@ -27,7 +27,11 @@ const MAINTAINS: u32 = 17;
 pub(crate) async fn read(shard: &Shard, target: u32) -> Result<Schema, StepError> {
     let (session, name) = (shard.session("schema").await?, &shard.name);
     let mut schema = match Binaries::for_dump(major(&session, name).await?) {
-        Ok(tools) => schema::dump(&shard.dsn, &tools, name).await?,
+        Ok(tools) => {
+            let mut dumped = schema::dump(&shard.dsn, &tools, name).await?;
+            dumped.put_largest_first(&session, name).await?;
+            dumped
+        }
         Err(_) => write(&session, target, name).await?,
     };
     if target < MAINTAINS {

@@ -67,10 +67,11 @@ impl Crowd {
         let http = caller::client(Policy::default(), None)?;
         let agent = |number| Arc::new(Agent::new(&http, url, number));
         let busy: Vec<Arc<Agent>> = (0..agents).map(agent).collect();
-        let beating = busy
-            .iter()
-            .cloned()
-            .map(|agent| tokio::spawn(agent.beat_for_ever()));
+        // Agents that were started by themselves do not speak all at once.
+        let apart = |number| BEAT * number / agents.max(1);
+        let beating = (0..agents)
+            .zip(&busy)
+            .map(|(number, agent)| tokio::spawn(agent.clone().beat_for_ever(apart(number))));
         Ok(Self {
             background: beating.map(|task| task.abort_handle()).collect(),
             busy,
@@ -211,8 +212,9 @@ impl Agent {
         Ok(())
     }
 
-    async fn beat_for_ever(self: Arc<Self>) {
-        let mut beat = tokio::time::interval(BEAT);
+    async fn beat_for_ever(self: Arc<Self>, first: Duration) {
+        let first = tokio::time::Instant::now() + first;
+        let mut beat = tokio::time::interval_at(first, BEAT);
         loop {
             beat.tick().await;
             let began = Instant::now();
