@@ -131,12 +131,7 @@ async fn a_controller_that_is_killed_before_it_tells_is_followed_by_one_that_doe
     first.leads().await;
     let second = Process::hooked(&server.database, &file).await;
     second.follows(Some(&first.url)).await;
-    let pool = server.database.pool().await;
-    until("known", || async {
-        let known = sqlx::query("select from shardwright.hook where name = 'log'");
-        known.fetch_optional(&pool).await.unwrap()
-    })
-    .await;
+    is_known(&server, "log").await;
     let order = format!("/api/v1/migrations/{id}/abort");
     let body = serde_json::json!({"reason": "test"});
     assert_eq!(first.post(&order, &body).await.status(), 200);
@@ -154,6 +149,16 @@ async fn a_controller_that_is_killed_before_it_tells_is_followed_by_one_that_doe
     .await;
 }
 
+/// Waits until the store knows from where on the hook is told.
+async fn is_known(server: &Server, hook: &str) {
+    let pool = server.database.pool().await;
+    until("known", || async {
+        let known = sqlx::query("select from shardwright.hook where name = $1");
+        known.bind(hook).fetch_optional(&pool).await.unwrap()
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_new_hook_is_told_of_nothing_that_was_before_it() {
     let ear = Ear::new(YES).await;
@@ -163,6 +168,7 @@ async fn a_new_hook_is_told_of_nothing_that_was_before_it() {
     let first = agent.next().await;
     let text = format!("hooks:\n{}", hook("late", &ear.url, "all"));
     server.hook(read(&Folder::new(), &text)).await;
+    is_known(&server, "late").await;
     let agent = agent.at(&server.url);
     agent.done(&first).await;
     server.command(&id, "pause").await;
