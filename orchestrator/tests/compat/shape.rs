@@ -3,8 +3,9 @@
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What differs between migrations: an end of a range may be missing, a step may have said anything.
-const OPEN: [&str; 2] = ["keys", "outputs"];
+/// What differs between migrations: an end of a range may be missing, a step may have said anything, a hold may end by
+/// itself or not.
+const OPEN: [&str; 3] = ["keys", "outputs", "hold"];
 
 /// What all documents of a kind have, with its types.
 #[derive(Debug, Clone, PartialEq)]
