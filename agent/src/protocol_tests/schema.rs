@@ -6,6 +6,7 @@ use super::bench::{Bench, tables};
 use crate::pg::schema::Section;
 use crate::pg::{catalog, ddl_guard};
 use crate::schema;
+use crate::schema::foreign_keys::{KEY, VALIDATION};
 
 const SHOP: &str = "\
     create schema shop; \
@@ -85,6 +86,62 @@ async fn of_indexes_that_are_built_side_by_side_the_largest_comes_first() {
     assert_eq!(keys.len(), 3, "{keys:?}");
     assert_eq!(keys[0], "CONSTRAINT public c c_pkey");
     assert_eq!(of(Section::Post), ["INDEX public c_v", "INDEX public a_v"]);
+}
+
+/// Foreign keys as a server has them.
+async fn foreign_keys(session: &Client) -> Vec<String> {
+    let read = "select concat_ws(' ', conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid)) \
+                from pg_constraint where contype = 'f' order by 1";
+    let rows = session.query(read, &[]).await.expect("foreign keys");
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test]
+async fn foreign_keys_are_validated_behind_all_of_them_and_end_as_they_were() {
+    let bench = Bench::new("fkeys", "").await;
+    let (source, target) = (
+        bench.ours(&bench.source).await,
+        bench.ours(&bench.target).await,
+    );
+    let tables = "set search_path = public; create table \"One; a\" (id int primary key, up int references \"One; a\"); \
+                  create table few (id int references \"One; a\" deferrable initially deferred); \
+                  create table many (id int constraint \"to; one\" references \"One; a\" on delete cascade); \
+                  create table few_keys (id int primary key); create table old (id int); alter table old add constraint never foreign key (id) references few_keys not valid; \
+                  create table part (id int references \"One; a\") partition by hash (id); \
+                  create table part_0 partition of part for values with (modulus 1, remainder 0); \
+                  comment on constraint \"to; one\" on many is 'why; so'; \
+                  insert into \"One; a\" select n from generate_series(1, 2000) n; \
+                  insert into many select id from \"One; a\", generate_series(1, 3); insert into few values (1); \
+                  set search_path = ''";
+    source.batch_execute(tables).await.expect("tables");
+    let shard = bench.shard(&bench.source, bench.token.epoch);
+    let dumped = schema::read(&shard, 15).await.expect("read");
+    let written = schema::write(&source, 15, "s").await.expect("written");
+    assert!(
+        written
+            .entries
+            .iter()
+            .all(|e| !e.label.starts_with(VALIDATION))
+    );
+    let of = |kind: &'static str| {
+        let entries = dumped.entries.iter().enumerate();
+        entries.filter(move |(_, entry)| entry.label.starts_with(kind))
+    };
+    let validations: Vec<&str> = of(VALIDATION).map(|(_, e)| e.label.as_str()).collect();
+    assert_eq!(
+        validations,
+        [
+            "FK VALIDATION public many to; one",
+            "FK VALIDATION public One; a One; a_up_fkey",
+            "FK VALIDATION public few few_id_fkey"
+        ]
+    );
+    assert!(of(KEY).all(|(at, _)| of(VALIDATION).all(|(validated, _)| at < validated)));
+    for entry in &dumped.entries {
+        let done = target.batch_execute(&entry.statement).await;
+        done.expect(&entry.label);
+    }
+    assert_eq!(foreign_keys(&target).await, foreign_keys(&source).await);
 }
 
 #[tokio::test]

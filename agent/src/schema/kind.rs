@@ -28,8 +28,9 @@ pub(super) enum Kind {
     IndexPartition,
     /// A constraint that old rows need not fulfil.
     LateCheck,
-    ForeignKey,
+    /// Before foreign keys, in front of which tables are analyzed.
     Statistics,
+    ForeignKey,
     Rule,
     Trigger,
     Policy,
@@ -66,8 +67,8 @@ pub(super) const QUERIES: [(Kind, &str); 28] = [
         include_str!("sql/index_partitions.sql"),
     ),
     (Kind::LateCheck, include_str!("sql/late_checks.sql")),
-    (Kind::ForeignKey, include_str!("sql/foreign_keys.sql")),
     (Kind::Statistics, include_str!("sql/statistics.sql")),
+    (Kind::ForeignKey, include_str!("sql/foreign_keys.sql")),
     (Kind::Rule, include_str!("sql/rules.sql")),
     (Kind::Trigger, include_str!("sql/triggers.sql")),
     (Kind::Policy, include_str!("sql/policies.sql")),

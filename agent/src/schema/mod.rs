@@ -5,6 +5,7 @@
 //! What has no words here is refused by name; nothing is left out in silence.
 //! Our own schema, guards and event triggers, publications and subscriptions are never carried over.
 
+pub(crate) mod foreign_keys;
 mod kind;
 mod order;
 mod reader;
@@ -37,6 +38,7 @@ pub(crate) async fn read(shard: &Shard, target: u32) -> Result<Schema, StepError
     if target < MAINTAINS {
         schema.forget_maintain();
     }
+    foreign_keys::validate_later(&mut schema.entries, &session, name).await?;
     schema.entries.extend(refreshes(&session, name).await?);
     Ok(schema)
 }

@@ -1,5 +1,6 @@
-//! Builds what the copy left out: secondary indexes side by side, then triggers and the rest one by one, foreign keys
-//! that follow each other side by side again; at last the tables are analyzed.
+//! Builds what the copy left out: secondary indexes side by side, then triggers and the rest one by one, the tables
+//! analyzed before the first foreign key, so that rows without a parent are looked for by a good plan; foreign keys that
+//! follow each other are added, and validated, side by side again.
 //!
 //! The statements lie on the target; each is done together with its mark, so a restart goes on.
 
@@ -15,6 +16,7 @@ use tokio_postgres::error::SqlState;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::{epoch, home};
+use crate::schema::foreign_keys::{KEY, VALIDATION};
 
 /// A statement that meets the applier in a deadlock is tried again this often.
 const DEADLOCK_TRIES: u32 = 5;
@@ -29,20 +31,23 @@ struct Pending {
 }
 
 impl Pending {
-    /// By the label that pg_dump gives it, and we.
-    fn is_foreign_key(&self) -> bool {
-        self.label.starts_with("FK CONSTRAINT ")
+    /// What entries that are built beside it have in common.
+    fn kind(&self) -> Option<&'static str> {
+        let mut kinds = [KEY, VALIDATION].into_iter();
+        kinds.find(|kind| self.label.starts_with(kind))
     }
 }
 
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     forget_comparison(context).await?;
-    let built = build(context, "post").await?;
-    // With a partitioned table its leaves.
-    let tables = one_of_each_top(&context.dispatch.tables).into_iter();
-    let tables = Mutex::new(tables.map(|table| table.top().clone()).collect());
-    side_by_side(context, || analyze(context, &tables)).await?;
-    Ok(json!({ "objects": built }))
+    let mut entries = pending(context, "post").await?;
+    let total = entries.len();
+    let first_key = entries.iter().position(|entry| entry.kind().is_some());
+    let keys = entries.split_off(first_key.unwrap_or(total));
+    all(context, entries).await?;
+    analyze(context).await?;
+    all(context, keys).await?;
+    Ok(json!({ "objects": total }))
 }
 
 /// Keys of changes are kept from the end of this step on: a comparison that is older, which a control store that
@@ -53,26 +58,30 @@ async fn forget_comparison(context: &Context) -> Result<(), StepError> {
     home::forget_comparison(&session, &context.token(), &target.name).await
 }
 
-/// Restores every entry of a section that is not done; the number of entries.
-pub(super) async fn build(context: &Context, section: &str) -> Result<usize, StepError> {
+/// Restores every entry of a section that is not done.
+pub(super) async fn build(context: &Context, section: &str) -> Result<(), StepError> {
+    all(context, pending(context, section).await?).await
+}
+
+/// Builds indexes side by side, then the rest in its order.
+async fn all(context: &Context, entries: Vec<Pending>) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
-    let pending = pending(context, &session, section, &target.name).await?;
-    let total = pending.len();
-    let (beside, after): (Vec<_>, Vec<_>) = pending.into_iter().partition(|entry| entry.parallel);
+    let (beside, after): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.parallel);
     all_of(context, beside).await?;
-    let mut keys = Vec::new();
+    let mut alike: Vec<Pending> = Vec::new();
     for entry in after {
-        // A foreign key locks its table, then the one that it refers to: two that need the same wait for each other.
-        if entry.is_foreign_key() {
-            keys.push(entry);
-            continue;
+        if alike.last().is_some_and(|last| last.kind() != entry.kind()) {
+            all_of(context, std::mem::take(&mut alike)).await?;
         }
-        all_of(context, std::mem::take(&mut keys)).await?;
-        build_one(context, &session, &entry, &target.name).await?;
+        // A key that is added locks its table, then the one that it refers to: two that need the same wait for each other.
+        if entry.kind().is_some() {
+            alike.push(entry);
+        } else {
+            build_one(context, &session, &entry, &target.name).await?;
+        }
     }
-    all_of(context, keys).await?;
-    Ok(total)
+    all_of(context, alike).await
 }
 
 /// Builds entries side by side.
@@ -90,8 +99,19 @@ where
     futures::future::try_join_all(workers).await.map(|_| ())
 }
 
+/// Analyzes the moving tables side by side.
+async fn analyze(context: &Context) -> Result<(), StepError> {
+    // With a partitioned table its leaves.
+    let tables = one_of_each_top(&context.dispatch.tables).into_iter();
+    let tables = Mutex::new(tables.map(|table| table.top().clone()).collect());
+    side_by_side(context, || analyze_some(context, &tables)).await
+}
+
 /// Analyzes tables until none is left.
-async fn analyze(context: &Context, tables: &Mutex<VecDeque<TableName>>) -> Result<(), StepError> {
+async fn analyze_some(
+    context: &Context,
+    tables: &Mutex<VecDeque<TableName>>,
+) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("analyze").await?;
     loop {
@@ -108,12 +128,9 @@ async fn analyze(context: &Context, tables: &Mutex<VecDeque<TableName>>) -> Resu
     }
 }
 
-async fn pending(
-    context: &Context,
-    session: &Client,
-    section: &str,
-    shard: &str,
-) -> Result<Vec<Pending>, StepError> {
+async fn pending(context: &Context, section: &str) -> Result<Vec<Pending>, StepError> {
+    let target = context.target()?;
+    let session = target.session("build").await?;
     let rows = session
         .query(
             "select ordinal, parallel, label, statement from shardwright.schema_entry
@@ -121,7 +138,10 @@ async fn pending(
             &[&context.dispatch.migration.0, &section],
         )
         .await
-        .at(format_args!("shard {shard}: reading what is to be built"))?;
+        .at(format_args!(
+            "shard {}: reading what is to be built",
+            target.name
+        ))?;
     // Primary keys are built by the copy.
     let point = match section {
         "key" => "copy.built_key",

@@ -13,8 +13,11 @@ use crate::error::{At, StepError};
 
 /// Chunks of a table each of which reads much of it.
 const FEW: usize = 8;
-/// Blocks that are read to find out how large a table's moving part is, and where to cut it.
-const SAMPLED_BLOCKS: i64 = 2_000;
+/// Of so many blocks one is read to find out how large a table's moving part is, and where to cut it: about a hundred
+/// for each chunk, which a chunk's comparison outweighs by far.
+const SAMPLED: i64 = 64;
+/// Fewest and most blocks that are read for that.
+const SAMPLED_BLOCKS: (i64, i64) = (200, 2_000);
 /// Correlation of the key with the heap from which on a range of the key is a range of blocks.
 const TOGETHER: f64 = 0.9;
 
@@ -148,7 +151,8 @@ async fn sample(side: Side<'_>, moving: &Moving<'_>, ordered: usize) -> Result<S
         .await
         .at(&what)?;
     let (blocks, correlation): (i64, f64) = (size.get(0), size.get(1));
-    let percent = (100.0 * SAMPLED_BLOCKS as f64 / blocks.max(1) as f64).min(100.0);
+    let sampled = (blocks / SAMPLED).clamp(SAMPLED_BLOCKS.0, SAMPLED_BLOCKS.1);
+    let percent = (100.0 * sampled as f64 / blocks.max(1) as f64).min(100.0);
     let columns: Vec<String> = moving.table.identity[..ordered]
         .iter()
         .map(|column| format!("t.{}", quote_ident(column)))
