@@ -25,6 +25,8 @@ use assignment::Assignment;
 
 /// Between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(1);
+/// The same while an application's latency is held: they bring what it reports.
+const HELD_HEARTBEAT: Duration = Duration::from_millis(250);
 /// Between two looks for spools that are over.
 const CLEAR_EVERY: Duration = Duration::from_secs(5);
 /// Between two tries to reach a controller that is away.
@@ -174,10 +176,7 @@ impl Worker {
     }
 
     async fn beat_for_ever(&self) {
-        let mut ticks = tokio::time::interval(HEARTBEAT);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            ticks.tick().await;
             let beat = Heartbeat {
                 agent: self.name.clone(),
                 instance: self.instance.clone(),
@@ -191,7 +190,16 @@ impl Worker {
                 }
                 Err(error) => tracing::debug!(%error, "heartbeat was not heard"),
             }
+            tokio::time::sleep(self.until_next_beat().await).await;
         }
+    }
+
+    async fn until_next_beat(&self) -> Duration {
+        let owned = self.owned.lock().await;
+        let holds = owned
+            .values()
+            .any(|assignment| assignment.owned.pace.holds_latency());
+        if holds { HELD_HEARTBEAT } else { HEARTBEAT }
     }
 
     async fn holdings(&self) -> Vec<Holding> {

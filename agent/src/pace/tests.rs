@@ -1,5 +1,7 @@
 //! The pace by a clock that stands still until somebody waits.
 
+use std::sync::atomic::AtomicU32;
+
 use super::*;
 
 fn limits(edit: impl FnOnce(&mut Limits)) -> Limits {
@@ -53,6 +55,71 @@ async fn a_rest_is_in_proportion_to_the_work_before_it() {
         turn.spend(0).await;
     }
     assert!(began.elapsed() >= Duration::from_millis(190));
+}
+
+/// How many of `streams` were at work at one time at most, while each did some pieces.
+async fn abreast(pace: &Pace, streams: u32) -> u32 {
+    let (now, most) = (AtomicU32::new(0), AtomicU32::new(0));
+    let stream = async || {
+        let turn = pace.turn_of_stream().await;
+        for _ in 0..5 {
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            now.fetch_sub(1, Ordering::SeqCst);
+            turn.spend(0).await;
+        }
+    };
+    in_time(futures::future::join_all((0..streams).map(|_| stream()))).await;
+    most.load(Ordering::SeqCst)
+}
+
+#[tokio::test]
+async fn a_small_share_is_spent_by_fewer_streams_and_all_of_them_get_on() {
+    let pace = Pace::default();
+    pace.limit(&limits(|limits| limits.streams = 8));
+    assert_eq!(abreast(&pace, 8).await, 8);
+    for (share, wanted) in [(0.25, 2), (0.1, 1), (0.5, 4), (1.0, 8)] {
+        pace.share(share);
+        assert_eq!(abreast(&pace, 8).await, wanted, "{share}");
+    }
+}
+
+#[test]
+fn streams_side_by_side_have_the_share_together() {
+    for (streams, share) in [
+        (8, 0.3),
+        (8, 0.02),
+        (2, 0.7),
+        (3, 0.5),
+        (16, 0.99),
+        (4, 1.0),
+    ] {
+        let limits = limits(|limits| limits.streams = streams);
+        let state = State { limits, share };
+        let together = f64::from(state.abreast().min(streams)) * state.duty(true);
+        assert!((together - share * f64::from(streams)).abs() < 1e-9);
+        assert!((state.duty(false) - share).abs() < 1e-9);
+    }
+}
+
+#[tokio::test]
+async fn places_go_while_they_are_taken_and_come_back() {
+    let places = Places::default();
+    let taken = [
+        places.take().await,
+        places.take().await,
+        places.take().await,
+    ];
+    places.resize(1);
+    let [first, second, last] = taken;
+    drop(first);
+    drop(second);
+    let none = tokio::time::timeout(Duration::from_millis(20), places.take());
+    assert!(none.await.is_err(), "three were taken, one may be");
+    drop(last);
+    let one = in_time(places.take()).await;
+    places.resize(2);
+    let _both = (one, in_time(places.take()).await);
 }
 
 #[tokio::test]

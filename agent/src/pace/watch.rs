@@ -32,6 +32,7 @@ pub(crate) async fn govern(context: &Context) -> Infallible {
         return std::future::pending().await;
     };
     let _free = Free(context);
+    context.owned.pace.govern();
     let probe = Mutex::new(Probe::default());
     let looks = look_for_ever(context, [source.clone(), target], &probe);
     let token = context.token_for_cleanup();

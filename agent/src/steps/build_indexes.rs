@@ -18,6 +18,9 @@ use crate::owned::Context;
 use crate::pg::{epoch, home};
 use crate::schema::foreign_keys::{KEY, VALIDATION};
 
+/// In a transaction: no processes but the session's own.
+const ALONE: &str = "set local max_parallel_maintenance_workers = 0; set local max_parallel_workers_per_gather = 0; ";
+
 /// A statement that meets the applier in a deadlock is tried again this often.
 const DEADLOCK_TRIES: u32 = 5;
 
@@ -90,12 +93,14 @@ async fn all_of(context: &Context, entries: Vec<Pending>) -> Result<(), StepErro
     side_by_side(context, || worker(context, &queue)).await
 }
 
-/// Runs as many workers as there are streams.
+/// Runs as many workers as there are streams; one where an application's latency is held, since none can be slowed.
 async fn side_by_side<F>(context: &Context, worker: impl Fn() -> F) -> Result<(), StepError>
 where
     F: Future<Output = Result<(), StepError>>,
 {
-    let workers = (0..context.owned.pace.streams()).map(|_| worker());
+    let pace = &context.owned.pace;
+    let count = if pace.is_gentle() { 1 } else { pace.streams() };
+    let workers = (0..count).map(|_| worker());
     futures::future::try_join_all(workers).await.map(|_| ())
 }
 
@@ -192,9 +197,15 @@ async fn build_one(
         }];
     });
     let what = format!("shard {shard}: building {}", entry.label);
+    let alone = if context.owned.pace.is_gentle() {
+        ALONE
+    } else {
+        ""
+    };
+    let statement = format!("{alone}{}", entry.statement);
     for attempt in 1..=DEADLOCK_TRIES {
         epoch::begin(session, &context.token(), shard).await?;
-        match session.batch_execute(&entry.statement).await {
+        match session.batch_execute(&statement).await {
             Ok(()) => break,
             Err(error)
                 if error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)

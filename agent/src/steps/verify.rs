@@ -32,6 +32,8 @@ use point::Point;
 
 /// Rows of a chunk: what an interruption costs at most.
 const CHUNK_ROWS: u32 = 500_000;
+/// The same where an application's latency is held: a chunk is what the comparison rests behind.
+const GENTLE_ROWS: u32 = 50_000;
 /// How often one run repairs: a row that differs again has another writer.
 const REPAIRS: u32 = 2;
 
@@ -61,7 +63,7 @@ impl Sides {
 
 pub(super) async fn run(context: &Context) -> Result<Verified, StepError> {
     let run = context.dispatch.verify.unwrap_or_default();
-    let verified = compare(context, Direction::Forward, run, CHUNK_ROWS).await?;
+    let verified = compare(context, Direction::Forward, run, chunk_rows(context)).await?;
     if verified.different > 0 {
         return Err(differs(context, verified.different));
     }
@@ -71,7 +73,15 @@ pub(super) async fn run(context: &Context) -> Result<Verified, StepError> {
 /// Compares the old copy with its owner during the hold; what differs does not end the hold, but its
 /// marks as dirty keep a roll back from going through.
 pub(super) async fn in_hold(context: &Context, run: VerifyRun) -> Result<Verified, StepError> {
-    compare(context, Direction::Reverse, run, CHUNK_ROWS).await
+    compare(context, Direction::Reverse, run, chunk_rows(context)).await
+}
+
+fn chunk_rows(context: &Context) -> u32 {
+    if context.owned.pace.is_gentle() {
+        GENTLE_ROWS
+    } else {
+        CHUNK_ROWS
+    }
 }
 
 /// Makes one run to its end, or goes on with it.
@@ -233,10 +243,13 @@ impl Comparison<'_> {
         chunk: &Chunk,
     ) -> Result<(Digest, Found), StepError> {
         let (origin, copy) = (point.origin.side(), point.destination.side());
-        let (here, there) = tokio::try_join!(
-            compare::digest(origin, moving, &chunk.part),
-            compare::digest(copy, moving, &chunk.part)
-        )?;
+        let here = compare::digest(origin, moving, &chunk.part);
+        let there = compare::digest(copy, moving, &chunk.part);
+        let (here, there) = if self.context.owned.pace.is_gentle() {
+            (here.await?, there.await?)
+        } else {
+            tokio::try_join!(here, there)?
+        };
         if here == there {
             return Ok((here, Found::default()));
         }

@@ -158,6 +158,7 @@ pub(crate) fn tell_until(
 ) -> anyhow::Result<bool> {
     while !running.is_over()? {
         std::thread::sleep(REPORTS);
+        let shown = ground.show(id)?;
         let mut last = load.logged(name, running.pid())?;
         let from = now() - OF_THE_LAST;
         last.retain(|transaction| transaction.at >= from);
@@ -165,8 +166,9 @@ pub(crate) fn tell_until(
             let p99 = quantile(&last, 0.99)? / 1000.0;
             ground.report_latency("bench", p99)?;
             keep(p99);
+            eprintln!("    p99 {p99:.0} ms, {}", ours::pace(&shown));
         }
-        if done(&ground.show(id)?) {
+        if done(&shown) {
             return Ok(true);
         }
     }

@@ -3,7 +3,7 @@
 use super::ground::Ground;
 use super::place::Place;
 use anyhow::Context;
-use chrono::DateTime;
+use chrono::{DateTime, FixedOffset};
 use serde_json::Value;
 
 /// Rows of this key and below move when half of the database does.
@@ -96,6 +96,28 @@ pub(crate) fn is_copied(shown: &Value) -> bool {
     step(shown, "copy").is_ok_and(|copy| copy["finished_at"].is_string())
 }
 
+/// The step that runs, and what it is slowed to.
+pub(crate) fn pace(shown: &Value) -> String {
+    let running = |step: &&Value| step["state"] == "running";
+    let step = shown["steps"]
+        .as_array()
+        .and_then(|steps| steps.iter().find(running));
+    let Some(step) = step else {
+        return "no step".to_owned();
+    };
+    let share = step["progress"]["slowed"]["share"].as_f64().unwrap_or(1.0);
+    let kind = step["kind"].as_str().unwrap_or_default();
+    format!("{kind} at {:.0} %", share * 100.0)
+}
+
+/// From when to when the rows of a migration were copied, or are being copied still, microseconds since 1970.
+pub(crate) fn copied_between(shown: &Value, now: u128) -> anyhow::Result<(u128, u128)> {
+    let step = step(shown, "copy")?;
+    let micros = |at: DateTime<FixedOffset>| u128::try_from(at.timestamp_micros());
+    let to = at(step, "finished_at").map_or(Ok(now), micros)?;
+    Ok((micros(at(step, "started_at")?)?, to))
+}
+
 fn step<'a>(shown: &'a Value, kind: &str) -> anyhow::Result<&'a Value> {
     let steps = shown["steps"].as_array().context("no steps")?;
     let step = steps.iter().find(|step| step["kind"] == kind);
@@ -104,11 +126,12 @@ fn step<'a>(shown: &'a Value, kind: &str) -> anyhow::Result<&'a Value> {
 
 fn seconds(shown: &Value, kind: &str) -> anyhow::Result<f64> {
     let step = step(shown, kind)?;
-    let at = |field: &str| {
-        let text = step[field].as_str();
-        let text = text.with_context(|| format!("step {kind} has no {field}"))?;
-        anyhow::Ok(DateTime::parse_from_rfc3339(text)?)
-    };
-    let took = at("finished_at")? - at("started_at")?;
-    Ok(took.as_seconds_f64())
+    Ok((at(step, "finished_at")? - at(step, "started_at")?).as_seconds_f64())
+}
+
+/// A moment of a step.
+fn at(step: &Value, field: &str) -> anyhow::Result<DateTime<FixedOffset>> {
+    let text = step[field].as_str();
+    let text = text.with_context(|| format!("step {} has no {field}", step["kind"]))?;
+    Ok(DateTime::parse_from_rfc3339(text)?)
 }

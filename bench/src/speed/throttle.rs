@@ -6,18 +6,15 @@ use super::load::{Load, OF_THE_LAST, Transaction, now, quantile, tell_until};
 use super::ours;
 use std::time::Duration;
 
-/// Shares of the most that the source can do, one after the other, again and again until the copy has ended.
-const STEPS: [(&str, f64); 3] = [("low", 0.3), ("high", 0.7), ("low", 0.3)];
-/// How long each lasts, so that a copy of the full data set sees all of them.
-const STEP_SECONDS: u32 = 15;
+/// Shares of the most that the source can do, one after the other, again and again until the copy has ended, and how
+/// many seconds each lasts: the first is so short that something is left to copy in the second, in which it is slow.
+const STEPS: [(&str, f64, u32); 3] = [("low", 0.3, 7), ("high", 0.7, 20), ("low", 0.3, 15)];
 /// A copy that is held for longer than this has shown enough.
 const MOST_STEPS: usize = 6;
 /// The set point, in p99s of the heavier load alone.
-const ABOVE_ALONE: f64 = 1.5;
-/// More than the default, so that a copy at full speed costs the lighter load more than the set point allows.
-const STREAMS: &str = "8";
+const ABOVE_ALONE: f64 = 1.3;
 /// What is left out behind each step of the load, microseconds.
-const SETTLING: u128 = 5_000_000;
+const SETTLING: u128 = 4_000_000;
 
 /// What was seen during a copy.
 #[derive(Default)]
@@ -39,10 +36,11 @@ pub(crate) fn round(
     samples.add("throttle.set_point_ms", set_point);
     let id = ground.submit(&ours::half())?;
     ground.shardwright(&["set", "latency", &id, &set_point.to_string()])?;
-    ground.shardwright(&["set", "streams", &id, STREAMS])?;
-    let begun = now();
-    let seen = steps(ground, load, &id)?;
-    let span = Duration::from_micros(u64::try_from(now() - begun)?);
+    let mut seen = steps(ground, load, &id)?;
+    let (from, to) = ours::copied_between(&ground.show(&id)?, now())?;
+    seen.transactions
+        .retain(|done| (from..to).contains(&done.at));
+    let span = Duration::from_micros(u64::try_from(to - from)?);
     samples.add("throttle.copy_seconds", span.as_secs_f64());
     ours::take_back(ground, &id)?;
     for name in ["low", "high"] {
@@ -94,9 +92,9 @@ fn middle(mut values: Vec<f64>) -> f64 {
 /// Lets the load step until the copy has ended.
 fn steps(ground: &Ground, load: &Load<'_>, id: &str) -> anyhow::Result<Seen> {
     let mut seen = Seen::default();
-    for (name, share) in STEPS.into_iter().cycle().take(MOST_STEPS) {
+    for (name, share, seconds) in STEPS.into_iter().cycle().take(MOST_STEPS) {
         let begun = now();
-        let mut running = load.start(share, STEP_SECONDS, "step")?;
+        let mut running = load.start(share, seconds, "step")?;
         let pid = running.pid();
         let told = (load, &mut running, "step");
         let ended = tell_until(ground, told, id, ours::is_copied, |p99| {

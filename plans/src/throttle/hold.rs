@@ -7,14 +7,14 @@ use super::LEAST_SHARE;
 use super::governor::Reading;
 
 /// The share where holding begins: found from below.
-const FIRST: f64 = 0.1;
+const FIRST: f64 = 0.05;
 /// Of the error, per second; at twice the delay of a report and its smoothing the loop is still damped.
-const GAIN: f64 = 0.3;
+const GAIN: f64 = 0.4;
 /// The same where the p99 is beyond twice its set point: requests queue up then, and a slow answer prolongs that.
 const HASTE: f64 = 1.6;
 const FAR: f64 = std::f64::consts::LN_2;
 /// Reports are smoothed over this many seconds.
-const SMOOTH_S: f64 = 1.0;
+const SMOOTH_S: f64 = 0.5;
 /// The error that counts at most: a factor of four and a half.
 const MOST_ERROR: f64 = 1.5;
 /// The largest steps of the share's logarithm for one report: down, to a tenth, because a few streams that run for a
@@ -23,7 +23,8 @@ const DOWN: f64 = -2.3;
 const UP: f64 = 0.25;
 /// Seconds that one report stands for, at least and at most.
 const REPORT_S: (f64, f64) = (0.05, 2.0);
-/// A report that is older is no sign of how the application is now, milliseconds.
+/// A report that is older is no sign of how the application is now, and none that never came is waited for longer,
+/// milliseconds.
 const STALE_MS: i64 = 10_000;
 
 /// The state of the loop.
@@ -32,6 +33,8 @@ pub(super) struct Hold {
     share: f64,
     smoothed: Option<f64>,
     last_ms: Option<i64>,
+    /// Since when it is held.
+    since_ms: Option<i64>,
 }
 
 impl Default for Hold {
@@ -40,12 +43,13 @@ impl Default for Hold {
             share: FIRST,
             smoothed: None,
             last_ms: None,
+            since_ms: None,
         }
     }
 }
 
 impl Hold {
-    /// The share that holds `set_point` milliseconds, and why; 1 without a fresh report.
+    /// The share that holds `set_point` milliseconds, and why; 1 without a fresh report, once the first was waited for.
     pub(super) fn observe(
         &mut self,
         set_point: u32,
@@ -53,7 +57,13 @@ impl Hold {
         now_ms: i64,
     ) -> (f64, Option<String>) {
         let known = reading.filter(|reading| reading.p99_ms.is_finite() && reading.p99_ms > 0.0);
+        let since = *self.since_ms.get_or_insert(now_ms);
         let Some(reading) = known else {
+            if (0..STALE_MS).contains(&now_ms.saturating_sub(since)) {
+                let why =
+                    format!("waiting for the application's first p99, set point {set_point} ms");
+                return (FIRST, Some(why));
+            }
             return (
                 1.0,
                 Some(format!(

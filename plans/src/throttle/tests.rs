@@ -243,6 +243,29 @@ fn an_old_report_is_not_held_against_the_migration_and_this_is_said() {
 }
 
 #[test]
+fn the_first_report_is_waited_for_with_a_small_share_but_not_for_ever() {
+    let limits = Throttle {
+        latency_ms: Some(25),
+        ..Throttle::default()
+    };
+    let mut governor = Governor::default();
+    let mut at = |now_ms| governor.observe(&limits, &Signals::default(), now_ms);
+    let first = at(7_000);
+    assert!(first.share < 0.2);
+    assert_eq!(
+        first.reason.unwrap(),
+        "waiting for the application's first p99, set point 25 ms"
+    );
+    assert!(at(16_999).share < 0.2);
+    let late = at(17_000);
+    assert!((late.share - 1.0).abs() < 1e-9);
+    assert_eq!(
+        late.reason.unwrap(),
+        "the application reports no p99, set point 25 ms is not held"
+    );
+}
+
+#[test]
 fn a_rate_by_hand_is_named_where_it_binds_and_hours_before_everything() {
     let mut limits = Throttle {
         rate_bytes_s: Some(20 << 20),

@@ -146,7 +146,7 @@ async fn copy_while_allowed(
     let target = shared.context.target()?;
     let mut reader = Reader::new(source.session("copy").await?, &source.name);
     let mut into = target.replica_session("copy").await?;
-    let turn = pace.turn();
+    let turn = pace.turn_of_stream().await;
     while own < pace.streams() {
         if shared.context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
