@@ -9,7 +9,7 @@ use super::governor::Reading;
 /// The share where holding begins: found from below.
 const FIRST: f64 = 0.05;
 /// Of the error, per second; at twice the delay of a report and its smoothing the loop is still damped.
-const GAIN: f64 = 0.4;
+const GAIN: f64 = 0.6;
 /// The same where the p99 is beyond twice its set point: requests queue up then, and a slow answer prolongs that.
 const HASTE: f64 = 1.6;
 const FAR: f64 = std::f64::consts::LN_2;
