@@ -1,5 +1,6 @@
 //! Reads a spool from its beginning and follows its writer.
 
+use std::io::ErrorKind::NotFound;
 use std::sync::Arc;
 
 use bytes::BytesMut;
@@ -70,7 +71,8 @@ impl Work {
             if self.one(number, &segment).await?.is_err() {
                 return Ok(());
             }
-            number += 1;
+            // Those that were removed meanwhile are applied.
+            number = self.first().max(number + 1);
         }
         Ok(())
     }
@@ -95,17 +97,30 @@ impl Work {
         segment: &Segment,
     ) -> Result<Result<(), Gone>, StepError> {
         let what = format!("reading the spool {}", segment.path.display());
-        let mut file = File::open(&segment.path).await.at(&what)?;
+        let mut file = match File::open(&segment.path).await {
+            Err(error) if error.kind() == NotFound && self.segment(number).is_none() => {
+                return Ok(Ok(()));
+            }
+            opened => opened.at(&what)?,
+        };
         let mut bytes = BytesMut::with_capacity(STEP * 2);
         // Bytes taken from the file; bytes of it that were handed on.
         let (mut read, mut taken) = (0_u64, 0_u64);
         loop {
-            let limit = match self.limit(number) {
+            let limit = match self.limit(number, segment) {
                 Limit::Whole(limit) if read >= limit => return Ok(Ok(())),
                 Limit::Whole(limit) => limit,
+                Limit::Removed => {
+                    let length = file.metadata().await.at(&what)?.len();
+                    if read >= length {
+                        return Ok(Ok(()));
+                    }
+                    length
+                }
                 Limit::Growing(limit) if read < limit => limit,
                 Limit::Growing(_) => {
-                    if self.durable.changed().await.is_err() && self.is_last(number, read) {
+                    let gone = self.durable.changed().await.is_err();
+                    if gone && self.is_last(number, segment, read) {
                         return Ok(Ok(()));
                     }
                     continue;
@@ -149,8 +164,13 @@ impl Work {
         }
     }
 
-    fn limit(&self, number: usize) -> Limit {
-        if let Some((bytes, _)) = self.segment(number).and_then(|segment| segment.done) {
+    fn limit(&self, number: usize, opened: &Segment) -> Limit {
+        let Some(now) = self.segment(number) else {
+            return opened
+                .done
+                .map_or(Limit::Removed, |(bytes, _)| Limit::Whole(bytes));
+        };
+        if let Some((bytes, _)) = now.done {
             return Limit::Whole(bytes);
         }
         let durable = *self.durable.borrow();
@@ -162,9 +182,9 @@ impl Work {
     }
 
     /// The writer is gone and nothing of this segment is left.
-    fn is_last(&self, number: usize, read: u64) -> bool {
-        match self.limit(number) {
-            Limit::Whole(_) => false,
+    fn is_last(&self, number: usize, opened: &Segment, read: u64) -> bool {
+        match self.limit(number, opened) {
+            Limit::Whole(_) | Limit::Removed => false,
             Limit::Growing(limit) => read >= limit,
         }
     }
@@ -176,6 +196,8 @@ enum Limit {
     Whole(u64),
     /// It is being written.
     Growing(u64),
+    /// It was completed, which cut its file to what is whole, and removed, since all of it is applied.
+    Removed,
 }
 
 fn event(frame: Frame, what: &str) -> Result<StreamEvent, StepError> {
@@ -195,5 +217,70 @@ fn event(frame: Frame, what: &str) -> Result<StreamEvent, StepError> {
                 change,
             })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bytes::Bytes;
+    use plans::id::{Epoch, MigrationId};
+    use plans::names::Direction;
+
+    use super::super::{Place, Spool};
+    use super::*;
+    use crate::pg::lsn::Lsn;
+
+    /// More transactions than are read ahead.
+    const MANY: u64 = 3 * AHEAD as u64;
+
+    fn begin(id: u64) -> Bytes {
+        let mut message = vec![b'B'];
+        message.extend_from_slice(&id.to_be_bytes());
+        message.extend_from_slice(&[0; 8]);
+        message.extend_from_slice(&7_u32.to_be_bytes());
+        Bytes::from(message)
+    }
+
+    /// Transactions that begin at `from`, in a segment of their own.
+    async fn write(place: &Place, from: u64) {
+        let spool = Spool::open(place.clone()).await.expect("open");
+        let mut writer = spool.writer(Lsn(from)).await.expect("a writer");
+        for at in from + 1..=from + MANY {
+            let end = Lsn(at);
+            writer
+                .message(begin(at), end, Some(end))
+                .await
+                .expect("written");
+        }
+        writer.sync().await.expect("durable");
+    }
+
+    #[tokio::test]
+    async fn segments_that_go_while_they_are_read_are_read_to_their_end() {
+        let id = MigrationId(format!("removed-{}", std::process::id()));
+        let place = Place::new(&std::env::temp_dir(), &id, Direction::Forward, Epoch(1));
+        for segment in 0..3 {
+            write(&place, 1000 + segment * MANY).await;
+        }
+        let spool = Spool::open(place).await.expect("open");
+        let writer = spool.writer(Lsn(1000 + 3 * MANY)).await.expect("a writer");
+        let mut reader = spool.reader(writer.durable());
+        let mut read = 0;
+        while read < 3 * MANY {
+            let next = tokio::time::timeout(Duration::from_secs(20), reader.next()).await;
+            next.expect("in time").expect("an event").expect("whole");
+            read += 1;
+            // An earlier life of the stream has applied the first two.
+            spool.applied(Lsn(1000 + 2 * MANY));
+            if read == 1 {
+                // The first is being read, so it is read whole; the second is not read at all.
+                read += MANY;
+            }
+        }
+        drop(writer);
+        assert!(reader.next().await.is_none());
+        spool.remove().await.expect("removed");
     }
 }
