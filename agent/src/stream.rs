@@ -7,6 +7,7 @@
 
 mod batch;
 mod capture;
+mod feed;
 mod lane;
 mod recopy;
 mod retained;

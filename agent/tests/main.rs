@@ -5,5 +5,6 @@
 mod authority;
 mod protected;
 mod replication;
+mod replication_backlog;
 mod replication_failures;
 mod shard;

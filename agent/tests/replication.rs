@@ -103,7 +103,7 @@ fn texts(tuple: &Tuple) -> Vec<String> {
     tuple.0.iter().map(text).collect()
 }
 
-async fn confirmed(session: &Connected, slot: &str) -> Lsn {
+pub(crate) async fn confirmed(session: &Connected, slot: &str) -> Lsn {
     let read = "select confirmed_flush_lsn from pg_replication_slots where slot_name = $1";
     session
         .query_one(read, &[&slot])

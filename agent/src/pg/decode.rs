@@ -91,6 +91,19 @@ pub fn decode(message: Bytes) -> Result<Change, DecodeError> {
     Ok(change)
 }
 
+/// The position of a transaction's commit, if `message` is what begins one.
+pub(crate) fn begins(message: &[u8]) -> Option<Lsn> {
+    let commit = message.get(1..9)?.try_into().ok()?;
+    (message[0] == b'B').then(|| Lsn(u64::from_be_bytes(commit)))
+}
+
+/// The position after a transaction, if `message` is what completes one.
+pub(crate) fn ends(message: &[u8]) -> Option<Lsn> {
+    // Its kind, flags and the position of the commit stand before it.
+    let end = message.get(10..18)?.try_into().ok()?;
+    (message[0] == b'C').then(|| Lsn(u64::from_be_bytes(end)))
+}
+
 fn begin(r: &mut Reader) -> Result<Change, DecodeError> {
     Ok(Change::Begin(Begin {
         final_lsn: r.lsn("final lsn")?,

@@ -6,9 +6,12 @@
 //! The server learns only positions that were confirmed, never what was merely received.
 //! Absent: publications and the removal of slots (plain SQL), streaming of open transactions.
 
+mod backlog;
 mod config;
 mod door;
 mod error;
+mod source;
+mod start;
 mod stream;
 
 use bytes::Bytes;
@@ -31,6 +34,11 @@ pub struct SystemIdentity {
     /// Advances with each promotion.
     pub timeline: u32,
 }
+
+/// Asks a plain session of a primary for its [`SystemIdentity`]: the number as text, the timeline in hexadecimal digits.
+pub(crate) const IDENTIFY: &str = "select system_identifier::text, \
+    pg_catalog.substring(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8) \
+    from pg_catalog.pg_control_system()";
 
 /// A slot that was just made.
 #[derive(Debug, Clone, PartialEq, Eq)]

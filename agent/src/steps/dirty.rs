@@ -28,6 +28,8 @@ const KEYS_AT_ONCE: i64 = 2_000;
 const TABLES_AT_ONCE: usize = 32;
 /// Between two sweeps.
 const PAUSE: Duration = Duration::from_secs(5);
+/// A stream that is so far behind is not swept after: its changes come first, and most keys would differ.
+const FAR_BEHIND: i64 = 16 << 20;
 
 /// The sessions of a comparison.
 pub(crate) struct Both<'a> {
@@ -269,6 +271,10 @@ async fn sweep_for_ever(context: &Context, direction: Direction) -> Result<(), S
         tokio::time::sleep(PAUSE).await;
         // Until the take-over is complete a shard may still know the older epoch alone.
         if !context.owned.taken.load(Ordering::Acquire) {
+            continue;
+        }
+        let status = context.owned.stream_status();
+        if status.is_some_and(|status| status.lag_bytes > FAR_BEHIND) {
             continue;
         }
         let (left, _) = recheck(context, &sides, &both).await?;

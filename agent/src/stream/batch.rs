@@ -3,6 +3,7 @@
 //! Its changes are executed in pieces. While the server works on one, the next is gathered; so pieces grow with what
 //! the stream has to tell, and changes of the same rows meet in them.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use plans::names::Direction;
@@ -20,11 +21,11 @@ use crate::pg::progress::{self, Progress};
 /// Changes that are sent to the destination at once, if it has room for them.
 const PIECE: usize = 500;
 /// So many are sent in any case, and no fewer where the stream is behind: changes of the same rows meet in them.
-const LARGEST_PIECE: usize = 10_000;
+const LARGEST_PIECE: usize = 30_000;
 /// The same in bytes: memory does not grow with the size of rows.
-const HEAVIEST_PIECE: usize = 4 << 20;
+const HEAVIEST_PIECE: usize = 8 << 20;
 /// Changes after which a batch is closed at the next commit.
-const FULL: u64 = 20_000;
+const FULL: u64 = 60_000;
 /// The same while commits wait for it.
 const FULL_PROMPT: u64 = 2000;
 /// How long a batch waits for more before it commits: each costs both servers the same, however little it holds.
@@ -33,6 +34,8 @@ const LINGER: Duration = Duration::from_millis(20);
 const GAP: Duration = Duration::from_millis(2);
 /// A batch that has been gathered for so long is closed at the next commit.
 const OLD: Duration = Duration::from_millis(200);
+/// The same where many more are behind it.
+const OLD_BEHIND: Duration = Duration::from_secs(1);
 
 /// The destination's side of a stream.
 pub(super) struct Batch {
@@ -40,8 +43,8 @@ pub(super) struct Batch {
     applier: Applier,
     /// Durable progress.
     pub(super) progress: Progress,
-    /// The batch before this one, while it commits.
-    sealed: Option<Sealed>,
+    /// The batches before this one that commit.
+    sealed: VecDeque<Sealed>,
     /// Moving rows that are durable and not told yet.
     untold: u64,
     /// Whether a transaction is open on the destination.
@@ -81,7 +84,7 @@ impl Batch {
             lane: Lane::new(executor),
             applier,
             progress,
-            sealed: None,
+            sealed: VecDeque::new(),
             untold: 0,
             open: false,
             pending: Piece::default(),
@@ -112,13 +115,14 @@ impl Batch {
     }
 
     /// It should be closed at the next commit.
-    pub(super) fn is_full(&self, spec: &StreamSpec) -> bool {
+    pub(super) fn is_full(&self, spec: &StreamSpec, behind: bool) -> bool {
         let full = if spec.dual_write.is_some() {
             FULL_PROMPT
         } else {
             FULL
         };
-        self.rows >= full || self.since.is_some_and(|since| since.elapsed() >= OLD)
+        let old = if behind { OLD_BEHIND } else { OLD };
+        self.rows >= full || self.since.is_some_and(|since| since.elapsed() >= old)
     }
 
     /// When it is to be committed if nothing more comes.
@@ -129,7 +133,7 @@ impl Batch {
 
     /// Moving rows so far that are not told to be durable.
     pub(super) fn moving(&self) -> u64 {
-        let sealed = self.sealed.as_ref().map_or(0, |sealed| sealed.moving);
+        let sealed: u64 = self.sealed.iter().map(|sealed| sealed.moving).sum();
         self.untold + sealed + self.moving
     }
 
@@ -176,26 +180,27 @@ impl Batch {
         self.next.lsn = self.next.lsn.max(lsn);
     }
 
-    /// Lets this batch commit behind what was given before, while the next is gathered.
+    /// Lets this batch commit behind what was given before, while the next is gathered. The batch before it is durable
+    /// by then.
     pub(super) async fn seal(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
-        self.settle_sealed().await?;
         if !self.open {
             return self.commit(spec).await;
         }
         let piece = self.close();
-        self.lane.start(spec, piece, self.next.lsn).await
+        self.lane.start(spec, piece, self.next.lsn).await?;
+        self.settle_sealed(1).await
     }
 
     /// Commits everything, synchronously, with the progress that it makes.
     pub(super) async fn commit(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
-        self.settle_sealed().await?;
+        self.settle_sealed(0).await?;
         if self.is_empty() {
             return Ok(());
         }
         if self.open {
             let piece = self.close();
             self.lane.finish(spec, piece, self.next.lsn).await?;
-            return self.settle_sealed().await;
+            return self.settle_sealed(0).await;
         }
         // No row has come: a marker, or log that holds nothing for this stream.
         let shard = spec.destination.name.as_str();
@@ -212,7 +217,7 @@ impl Batch {
     /// The last piece of this batch; what comes from now on is of the next.
     fn close(&mut self) -> Piece {
         let (done, committed) = oneshot::channel();
-        self.sealed = Some(Sealed {
+        self.sealed.push_back(Sealed {
             progress: self.next,
             moving: std::mem::take(&mut self.moving),
             committed,
@@ -226,18 +231,19 @@ impl Batch {
         }
     }
 
-    /// Waits until a batch that commits is durable.
-    async fn settle_sealed(&mut self) -> Result<(), StepError> {
-        let Some(sealed) = &mut self.sealed else {
-            return Ok(());
-        };
-        if (&mut sealed.committed).await.is_err() {
-            // It has failed, and says why.
-            self.lane.settle().await?;
+    /// Waits until all batches that commit are durable, but for the last `but` of them.
+    async fn settle_sealed(&mut self, but: usize) -> Result<(), StepError> {
+        while self.sealed.len() > but
+            && let Some(sealed) = self.sealed.front_mut()
+        {
+            if (&mut sealed.committed).await.is_err() {
+                // It has failed, and says why.
+                self.lane.settle().await?;
+            }
+            self.progress = sealed.progress;
+            self.untold += sealed.moving;
+            self.sealed.pop_front();
         }
-        self.progress = sealed.progress;
-        self.untold += sealed.moving;
-        self.sealed = None;
         Ok(())
     }
 

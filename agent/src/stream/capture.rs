@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{StreamSpec, pause};
+use super::{Seen, StreamSpec, pause};
 use crate::error::{At, StepError};
 use crate::pg::lsn::Lsn;
 use crate::pg::replication::{ChangeStream, Pace, RawEvent, StreamStart};
@@ -43,13 +43,14 @@ impl Capture {
         spec: &StreamSpec,
         spool: &Spool,
         confirmed: Lsn,
+        seen: watch::Receiver<Seen>,
     ) -> Result<Self, StepError> {
         let (begin, from) = spool.covered().unwrap_or((confirmed, confirmed));
         let writer = spool.writer(from).await?;
         let durable = writer.durable();
         let stop = CancellationToken::new();
         let (fail, failed) = oneshot::channel();
-        let work = run(spec.clone(), writer, stop.clone());
+        let work = run(spec.clone(), writer, stop.clone(), seen);
         let task = tokio::spawn(async move {
             if let Err(error) = work.await {
                 let _ = fail.send(error);
@@ -88,11 +89,12 @@ async fn run(
     spec: StreamSpec,
     mut writer: Writer,
     stop: CancellationToken,
+    seen: watch::Receiver<Seen>,
 ) -> Result<(), StepError> {
     let mut failures = 0;
     loop {
         let before = writer.end();
-        let Err(error) = session(&spec, &mut writer, &stop).await else {
+        let Err(error) = session(&spec, &mut writer, &stop, &seen).await else {
             return Ok(());
         };
         let passing = matches!(&error, StepError::Failed(failure) if failure.retry != plans::failure::RetryClass::None);
@@ -118,6 +120,7 @@ async fn session(
     spec: &StreamSpec,
     writer: &mut Writer,
     stop: &CancellationToken,
+    seen: &watch::Receiver<Seen>,
 ) -> Result<(), StepError> {
     writer.restart().await?;
     let mut stream = open(spec, writer.end(), "capture", Pace::Easy).await?;
@@ -125,6 +128,7 @@ async fn session(
     let mut inside = false;
     let mut waits_since: Option<Instant> = None;
     loop {
+        stream.wrote(seen.borrow().written);
         let due = waits_since.map(|since| since + LINGER);
         tokio::select! {
             biased;

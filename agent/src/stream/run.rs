@@ -6,17 +6,17 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::batch::{Batch, Taken};
+use super::feed::Feed;
 use super::recopy::Recopied;
 use super::visible::Visible;
 use super::{Ask, ParkAt, Shared};
-use crate::error::{At, StepError};
+use crate::error::StepError;
 use crate::pg::apply::RowChange;
 use crate::pg::ddl;
 use crate::pg::decode::{Begin, Change, Message, OldRow, Relation, Tuple};
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
-use crate::pg::replication::{ChangeStream, StreamEvent};
-use crate::spool::Reader;
+use crate::pg::replication::StreamEvent;
 
 /// An idle stream moves its progress after this much log that holds nothing for it.
 const IDLE_BYTES: u64 = 16 << 20;
@@ -54,37 +54,6 @@ pub(super) enum Ended {
     Done,
     /// The stream goes on in another mode.
     Again,
-}
-
-/// Where events come from.
-#[derive(Debug)]
-pub(super) enum Feed {
-    /// The slot.
-    Live(Box<ChangeStream>),
-    /// The spool.
-    Spool(Reader),
-}
-
-impl Feed {
-    /// The next event; `None` when the spool is read to its end. May be cancelled.
-    pub(super) async fn next(&mut self, origin: &str) -> Result<Option<StreamEvent>, StepError> {
-        match self {
-            Self::Live(stream) => stream
-                .next()
-                .await
-                .map(Some)
-                .at(format_args!("shard {origin}: reading changes")),
-            Self::Spool(reader) => reader.next().await.transpose(),
-        }
-    }
-
-    fn confirm(&mut self, lsn: Lsn) {
-        match self {
-            Self::Live(stream) => stream.confirm(lsn),
-            // It was confirmed when it came into the spool.
-            Self::Spool(_) => {}
-        }
-    }
 }
 
 /// The destination's side of a run.
@@ -385,12 +354,11 @@ impl Run {
         self.batch
             .markers
             .extend(arriving.markers.into_iter().map(|marker| (marker, before)));
-        let full = self.batch.is_full(&shared.spec);
+        let full = self.batch.is_full(&shared.spec, arriving.behind);
         let prompt = shared.spec.dual_write.is_some();
         if !self.batch.markers.is_empty() || (full && prompt) {
             self.commit(shared, feed).await?;
         } else if full && !self.is_ahead() {
-            // The batch before it is durable by then.
             self.batch.seal(&shared.spec).await?;
             self.tell(shared, feed);
         }

@@ -10,7 +10,8 @@ use tokio::time::Instant;
 
 use super::batch::Batch;
 use super::capture::{self, Capture};
-use super::run::{Ended, Feed, Run, took};
+use super::feed::Feed;
+use super::run::{Ended, Run, took};
 use super::visible::Visible;
 use super::{Shared, StreamSpec, pause};
 use crate::dual_write;
@@ -47,7 +48,8 @@ pub(super) async fn run(shared: &mut Shared) -> Result<Ended, StepError> {
             Err(error) => return Err(error),
         }
     }
-    let mut capture = Capture::start(&shared.spec, &spool, confirmed).await?;
+    let mut capture =
+        Capture::start(&shared.spec, &spool, confirmed, shared.publish.subscribe()).await?;
     let Some(run) = spooling(shared, &mut capture).await? else {
         return Ok(Ended::Done);
     };
@@ -241,6 +243,7 @@ async fn live(
     let mut waits_since: Option<Instant> = None;
     loop {
         run.settle(shared);
+        feed.wrote(shared.publish.borrow().written);
         let patience = linger(shared.is_prompt(), run.batch.due());
         tokio::select! {
             biased;

@@ -12,14 +12,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Row changes of a backlog, ten in a transaction.
-pub(crate) const CHANGES: f64 = 100_000.0;
+pub(crate) const CHANGES: f64 = 400_000.0;
 const LIMIT: Duration = Duration::from_secs(1800);
 
 /// Half of the changes insert, two fifths update, one tenth deletes.
 fn mixed(items: u64) -> String {
     format!(
         "do $$ declare base bigint := (select max(id) / 1000 * 1000 + 1000 from order_items); begin
-           for t in 1..10000 loop
+           for t in 1..40000 loop
              insert into order_items select 1 + r % 500, base + 1000 * t + r % 500, 1000 + r % 500, 1, 1, 1
                from generate_series(5 * t, 5 * t + 4) r;
              for n in 1..4 loop
@@ -37,7 +37,7 @@ fn mixed(items: u64) -> String {
 fn skewed(items: u64) -> String {
     format!(
         "do $$ begin
-           for t in 1..10000 loop
+           for t in 1..40000 loop
              for n in 1..10 loop
                update order_items set quantity = quantity + 1 where (tenant_id, id) = (select 1 + i % 1000, i from
                  (select 1000 * trunc(random() * case when n = 1 then {most} else {few} end)::bigint + trunc(random() * 499)::bigint + 1) k (i));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Share of the most that the source can do.
 const LOAD: f64 = 0.5;
-/// The set point, in p99s of the load alone.
+/// The set point, in p99s of the load alone, rounded down to a millisecond.
 const SET_POINT: f64 = 1.1;
 /// The migration may take this many times as long as the load alone ran.
 const AT_MOST: u32 = 10;
@@ -25,7 +25,7 @@ pub(crate) fn round(
     let pid = alone.pid();
     alone.finish()?;
     let alone = load.logged("alone", pid)?;
-    let set_point = (quantile(&alone, 0.99)? / 1000.0 * SET_POINT).ceil();
+    let set_point = (quantile(&alone, 0.99)? / 1000.0 * SET_POINT).floor();
     samples.add("impact.set_point_ms", set_point);
 
     let mut running = load.start(LOAD, seconds * AT_MOST, "beside")?;

@@ -1,19 +1,21 @@
 //! The stream of changes of one slot.
 //!
-//! Order: who the server is, how the slot stands, start, how the slot stood when it became ours,
-//! then messages until the stream is closed or dropped.
-//! A start below the slot's confirmed position is an error: PostgreSQL would skip silently.
+//! Order: a walsender's stream is opened ([`start`](super::start)), how the slot stood when it became ours is read, then messages come
+//! until the stream is closed or dropped.
+//! Where the stream is far behind the end of the log, and nobody waits for what it confirms, the backlog is read by SQL
+//! ([`backlog`](super::backlog)).
 
 use bytes::Bytes;
-use connect::{Dsn, Session};
-use pgwire_replication::{FeedbackObserver, PgWireError, ReplicationClient, ReplicationEvent};
+use connect::Dsn;
+use pgwire_replication::ReplicationEvent;
 use plans::table::Format;
-use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::config::{self, SILENCE_LIMIT, STATUS_INTERVAL};
-use super::{ReplicationError, ReplicationSession, SystemIdentity, column, error};
-use crate::pg::decode::{Begin, Change, Commit, Message, decode, encode};
+use super::backlog::{Backlog, Item};
+use super::config::{self, STATUS_INTERVAL};
+use super::source::{self, Origin, Position, Source};
+use super::{ReplicationError, SystemIdentity};
+use crate::pg::decode::{Begin, Change, Commit, Message, decode, encode, ends};
 use crate::pg::lsn::Lsn;
 
 /// Where a stream starts.
@@ -82,14 +84,15 @@ pub enum RawEvent {
 /// The changes that one slot sends. Dropping it frees the slot; [`close`](Self::close) also
 /// reports the last confirmed position.
 pub struct ChangeStream {
-    client: ReplicationClient,
+    source: Source,
+    /// A backlog whose first piece is being read.
+    coming: Option<Backlog>,
+    origin: Origin,
     server: String,
-    slot: String,
-    publication: String,
+    place: Position,
     confirmed: Lsn,
     /// Where the slot stood when it became ours; PostgreSQL 15 would take it back below that.
     floor: Lsn,
-    reported: watch::Receiver<()>,
 }
 
 impl ChangeStream {
@@ -120,27 +123,23 @@ impl ChangeStream {
     ) -> Result<Self, ReplicationError> {
         config::check_name("replication slot", &start.slot)?;
         config::check_name("publication", &start.publication)?;
-        let (report, reported) = watch::channel(());
-        let observer = FeedbackObserver::new(move |_| {
-            report.send_replace(());
-        });
-        let config =
-            config::stream(start, observer).with_status_interval(config::status_interval(pace));
-        let mut session = ReplicationSession::connect(dsn, application_name, config, pace).await?;
-        check_system(&mut session, start).await?;
-        check_slot(&mut session, start).await?;
-        start_streaming(&mut session, start).await?;
-
+        let origin = Origin {
+            dsn: dsn.clone(),
+            application_name: application_name.to_owned(),
+            start: start.clone(),
+            pace,
+        };
+        let sender = origin.open().await?;
         let mut stream = Self {
-            client: session.client,
-            server: session.server,
-            slot: start.slot.clone(),
-            publication: start.publication.clone(),
+            server: sender.server.clone(),
+            source: Source::Sender(sender),
+            coming: None,
+            origin,
+            place: Position::at(start.start),
             confirmed: Lsn::ZERO,
             floor: Lsn::ZERO,
-            reported,
         };
-        stream.floor = stream.check_gap(dsn, application_name, start.start).await?;
+        stream.floor = stream.origin.check_gap(&stream.server).await?;
         Ok(stream)
     }
 
@@ -164,7 +163,7 @@ impl ChangeStream {
         if let ReplicationEvent::XLogData { wal_end, data, .. } = event {
             return Ok(RawEvent::Message {
                 at: wal_end.into(),
-                ends: None,
+                ends: ends(&data),
                 message: data,
             });
         }
@@ -176,18 +175,97 @@ impl ChangeStream {
         })
     }
 
+    /// The log is known to reach there: what lies before it and has not arrived is behind.
+    pub fn wrote(&mut self, end: Lsn) {
+        self.place.wrote(end);
+    }
+
     async fn receive(&mut self) -> Result<ReplicationEvent, ReplicationError> {
-        let Ok(event) = timeout(SILENCE_LIMIT, self.client.recv()).await else {
-            return Err(ReplicationError::Silent {
-                server: self.server.clone(),
-                slot: self.slot.clone(),
-                after: SILENCE_LIMIT,
-            });
+        loop {
+            self.look_back();
+            let event = match &mut self.source {
+                Source::Sender(sender) => self.origin.next(sender).await?,
+                Source::Opening(sender) => {
+                    self.source = Source::Sender(sender.await?);
+                    self.report();
+                    continue;
+                }
+                Source::Backlog(backlog) => match backlog.next().await {
+                    Ok(Some(Item::Message(at, data))) => source::message(at, data),
+                    Ok(Some(Item::End(at))) => {
+                        self.place.ended(at);
+                        self.go_on();
+                        source::keep_alive(at)
+                    }
+                    Err(error) if self.place.inside => return Err(error),
+                    ended => {
+                        let error = ended.err().map(|error| error.to_string());
+                        tracing::info!(
+                            server = self.server,
+                            error,
+                            "the backlog is left to a walsender"
+                        );
+                        self.go_on();
+                        continue;
+                    }
+                },
+            };
+            self.place.arrived(&event);
+            if matches!(self.source, Source::Sender(_)) {
+                self.place.sent();
+            }
+            return Ok(event);
+        }
+    }
+
+    /// A walsender goes on from what was taken.
+    fn go_on(&mut self) {
+        self.place.leave_to_sender();
+        self.source = Source::Opening(Box::pin(source::sender(self.resumed())));
+    }
+
+    fn resumed(&self) -> Origin {
+        self.origin.at(self.place.goes_on(self.confirmed))
+    }
+
+    /// Begins to read a backlog where there is one, and goes over to it once its first piece is there.
+    fn look_back(&mut self) {
+        if !matches!(self.source, Source::Sender(_)) || self.place.inside {
+            return;
+        }
+        // Commits may wait for a prompt stream, which only a walsender can answer.
+        let easy = self.origin.pace == Pace::Easy;
+        if easy && self.coming.is_none() && self.place.is_far_behind() {
+            self.place.leave_to_sender();
+            self.coming = Some(Backlog::begin(self.resumed()));
+        }
+        let Some(mut coming) = self.coming.take() else {
+            return;
         };
-        match event {
-            Ok(Some(event)) => Ok(event),
-            Ok(None) => Err(self.ended()),
-            Err(source) => Err(self.failed(source)),
+        match coming.is_ready() {
+            Ok(Some(true)) => {
+                coming.take_over(self.place.taken);
+                self.source = Source::Backlog(coming);
+                self.report();
+            }
+            Ok(Some(false)) => self.coming = Some(coming),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::info!(server = self.server, %error, "the backlog is left to a walsender");
+            }
+        }
+    }
+
+    /// Hands on what was confirmed.
+    fn report(&self) {
+        if self.confirmed == Lsn::ZERO {
+            return;
+        }
+        match &self.source {
+            Source::Sender(sender) => sender.client.update_applied_lsn(self.confirmed.into()),
+            Source::Backlog(backlog) => backlog.confirm(self.confirmed),
+            // It is told once it is open.
+            Source::Opening(_) => {}
         }
     }
 
@@ -198,7 +276,7 @@ impl ChangeStream {
             return;
         }
         self.confirmed = self.confirmed.max(lsn);
-        self.client.update_applied_lsn(lsn.into());
+        self.report();
     }
 
     /// The highest position confirmed on this stream, [`Lsn::ZERO`] if none was.
@@ -210,21 +288,22 @@ impl ChangeStream {
     ///
     /// # Errors
     /// What had ended the stream before. The slot is free or about to be in any case.
-    pub async fn close(mut self) -> Result<(), ReplicationError> {
-        let metrics = self.client.metrics();
+    pub async fn close(self) -> Result<(), ReplicationError> {
+        let Source::Sender(mut sender) = self.source else {
+            return Ok(()); // what was not reported is sent again
+        };
+        let metrics = sender.client.metrics();
         let report = async {
             while Lsn::from(metrics.last_applied_lsn()) < self.confirmed {
-                if self.reported.changed().await.is_err() {
+                if sender.reported.changed().await.is_err() {
                     return; // the session is over
                 }
             }
         };
         // A server that does not take the report sends again from an earlier position: harmless.
         let _ = timeout(STATUS_INTERVAL * 4, report).await;
-        self.client
-            .shutdown()
-            .await
-            .map_err(|source| self.failed(source))
+        let ended = sender.client.shutdown().await;
+        ended.map_err(|source| self.origin.failed(&self.server, source))
     }
 
     fn translate(&self, event: ReplicationEvent) -> Result<StreamEvent, ReplicationError> {
@@ -283,64 +362,26 @@ impl ChangeStream {
                 Ok(at(lsn, Change::Message(message)))
             }
             // sent only if a position to stop at was configured
-            ReplicationEvent::StoppedAt { .. } => Err(self.ended()),
+            ReplicationEvent::StoppedAt { .. } => Err(self.origin.ended(&self.server)),
         }
     }
 
     fn decode(&self, data: Bytes) -> Result<Change, ReplicationError> {
         decode(data).map_err(|source| ReplicationError::Decode {
             server: self.server.clone(),
-            slot: self.slot.clone(),
+            slot: self.origin.start.slot.clone(),
             source,
         })
-    }
-
-    /// The slot cannot be missing here, so an unknown object is the publication.
-    fn failed(&self, source: PgWireError) -> ReplicationError {
-        match error::sqlstate(&source) {
-            Some("42704") => ReplicationError::PublicationMissing {
-                server: self.server.clone(),
-                slot: self.slot.clone(),
-                publication: self.publication.clone(),
-            },
-            _ => ReplicationError::from_wire(&self.server, "stream changes", source),
-        }
-    }
-
-    fn ended(&self) -> ReplicationError {
-        ReplicationError::Ended {
-            server: self.server.clone(),
-            slot: self.slot.clone(),
-        }
-    }
-
-    /// Where the slot stands. Now that it is ours nobody else can move it, so this reading is final.
-    async fn check_gap(
-        &self,
-        dsn: &Dsn,
-        application_name: &str,
-        start: Lsn,
-    ) -> Result<Lsn, ReplicationError> {
-        let session = connect::connect(dsn, &Session::named(application_name)).await?;
-        let read = "select confirmed_flush_lsn from pg_replication_slots where slot_name = $1";
-        let row = session
-            .query_one(read, &[&self.slot])
-            .await
-            .map_err(|source| ReplicationError::Query {
-                server: self.server.clone(),
-                intent: "read the slot",
-                source,
-            })?;
-        session.close().await;
-        let confirmed: Option<Lsn> = row.get(0);
-        gap(&self.server, &self.slot, start, confirmed)?;
-        Ok(confirmed.unwrap_or(Lsn::ZERO))
     }
 }
 
 impl std::fmt::Debug for ChangeStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ChangeStream({} on {})", self.slot, self.server)
+        write!(
+            f,
+            "ChangeStream({} on {})",
+            self.origin.start.slot, self.server
+        )
     }
 }
 
@@ -367,116 +408,4 @@ fn at(lsn: Lsn, change: Change) -> StreamEvent {
         wal_end: lsn,
         change,
     }
-}
-
-async fn check_system(
-    session: &mut ReplicationSession,
-    start: &StreamStart,
-) -> Result<(), ReplicationError> {
-    let found = session.identify_system().await?;
-    if found == start.system {
-        return Ok(());
-    }
-    Err(ReplicationError::SystemChanged {
-        server: session.server().to_owned(),
-        expected: start.system,
-        found,
-    })
-}
-
-/// Says in advance what the server would refuse, or would not.
-async fn check_slot(
-    session: &mut ReplicationSession,
-    start: &StreamStart,
-) -> Result<(), ReplicationError> {
-    let (server, slot) = (session.server().to_owned(), start.slot.clone());
-    let read = format!(
-        "select confirmed_flush_lsn, wal_status, active_pid, \
-           exists (select from pg_catalog.pg_publication where pubname = '{}') \
-         from pg_catalog.pg_replication_slots where slot_name = '{slot}'",
-        start.publication
-    );
-    let rows = session.client.simple_query(&read).await;
-    let rows = rows.map_err(|e| ReplicationError::from_wire(&server, "read the slot", e))?;
-    let Some(row) = rows.first() else {
-        return Err(ReplicationError::SlotMissing { server, slot });
-    };
-    if column(row, 1) == Some("lost") {
-        return Err(ReplicationError::SlotLost { server, slot });
-    }
-    if let Some(pid) = column(row, 2) {
-        return Err(ReplicationError::SlotBusy {
-            server,
-            slot,
-            pid: pid.parse().ok(),
-        });
-    }
-    // 18 and newer would leave out what it publishes, without a word.
-    if column(row, 3) != Some("t") {
-        let publication = start.publication.clone();
-        return Err(ReplicationError::PublicationMissing {
-            server,
-            slot,
-            publication,
-        });
-    }
-    let confirmed = column(row, 0).and_then(|text| text.parse().ok());
-    gap(&server, &slot, start.start, confirmed)
-}
-
-fn gap(
-    server: &str,
-    slot: &str,
-    start: Lsn,
-    confirmed: Option<Lsn>,
-) -> Result<(), ReplicationError> {
-    let (server, slot) = (server.to_owned(), slot.to_owned());
-    match confirmed {
-        Some(confirmed) if start < confirmed => Err(ReplicationError::Gap {
-            server,
-            slot,
-            start,
-            confirmed,
-        }),
-        Some(_) => Ok(()),
-        None => Err(ReplicationError::SlotLost { server, slot }),
-    }
-}
-
-async fn start_streaming(
-    session: &mut ReplicationSession,
-    start: &StreamStart,
-) -> Result<(), ReplicationError> {
-    let started = async {
-        session.client.start().await?;
-        session.client.wait_started().await
-    };
-    started
-        .await
-        .map_err(|source| start_error(session.server(), &start.slot, source))
-}
-
-fn start_error(server: &str, slot: &str, source: PgWireError) -> ReplicationError {
-    let (server, slot) = (server.to_owned(), slot.to_owned());
-    match (error::sqlstate(&source), &source) {
-        (Some("42704"), _) => ReplicationError::SlotMissing { server, slot },
-        (Some("55006"), PgWireError::Server(message)) => ReplicationError::SlotBusy {
-            server,
-            slot,
-            pid: last_number(message),
-        },
-        (Some("55000"), PgWireError::Server(message)) if message.contains("can no longer") => {
-            ReplicationError::SlotLost { server, slot }
-        }
-        _ => ReplicationError::from_wire(&server, "start streaming", source),
-    }
-}
-
-/// `... is active for PID 123 (SQLSTATE 55006)` in whatever language: the number before the state.
-fn last_number(message: &str) -> Option<i32> {
-    let (text, _) = message.rsplit_once('(')?;
-    text.rsplit(|c: char| !c.is_ascii_digit())
-        .find(|word| !word.is_empty())?
-        .parse()
-        .ok()
 }

@@ -15,6 +15,7 @@ use super::{Parties, spare, way_back};
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::compare::{Records, Storage};
+use crate::pg::replication::IDENTIFY;
 use crate::pg::{catalog, guard, publication, sequences};
 use crate::steps::shape;
 
@@ -229,12 +230,7 @@ pub(in crate::steps) async fn check_identity(
 /// Which server a session is on, and its timeline.
 pub(super) async fn identity(session: &Connected, shard: &str) -> Result<Identity, StepError> {
     let rows = session
-        .query_prepared(
-            "select system_identifier::text,
-                    pg_catalog.substring(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8)
-             from pg_catalog.pg_control_system()",
-            &[],
-        )
+        .query_prepared(IDENTIFY, &[])
         .await
         .at(format_args!("shard {shard}: identifying the server"))?;
     let timeline: String = rows[0].get(1);

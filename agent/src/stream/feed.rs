@@ -1,0 +1,46 @@
+//! Where the events of a run come from: the slot, or the spool.
+
+use crate::error::{At, StepError};
+use crate::pg::lsn::Lsn;
+use crate::pg::replication::{ChangeStream, StreamEvent};
+use crate::spool::Reader;
+
+/// Where events come from.
+#[derive(Debug)]
+pub(super) enum Feed {
+    /// The slot.
+    Live(Box<ChangeStream>),
+    /// The spool.
+    Spool(Reader),
+}
+
+impl Feed {
+    /// The next event; `None` when the spool is read to its end. May be cancelled.
+    pub(super) async fn next(&mut self, origin: &str) -> Result<Option<StreamEvent>, StepError> {
+        match self {
+            Self::Live(stream) => stream
+                .next()
+                .await
+                .map(Some)
+                .at(format_args!("shard {origin}: reading changes")),
+            Self::Spool(reader) => reader.next().await.transpose(),
+        }
+    }
+
+    /// The origin's log is known to reach there.
+    pub(super) fn wrote(&mut self, end: Lsn) {
+        match self {
+            Self::Live(stream) => stream.wrote(end),
+            // It has a capture that reads the slot.
+            Self::Spool(_) => {}
+        }
+    }
+
+    pub(super) fn confirm(&mut self, lsn: Lsn) {
+        match self {
+            Self::Live(stream) => stream.confirm(lsn),
+            // It was confirmed when it came into the spool.
+            Self::Spool(_) => {}
+        }
+    }
+}

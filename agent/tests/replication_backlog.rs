@@ -1,0 +1,231 @@
+//! A backlog is read by SQL, once and in order, and a walsender goes on behind it.
+//!
+//! Servers of their own: what is a backlog depends on all that is written to a log.
+
+use agent::pg::decode::{Change, Tuple, Value};
+use agent::pg::lsn::Lsn;
+use agent::pg::replication::{ChangeStream, StreamEvent, StreamStart};
+use connect::{Connected, Dsn};
+
+use crate::replication::{confirmed, next, released, slot};
+use crate::shard::{Shard, until};
+
+const SCHEMA: &str = "\
+    create table public.t (k bigint primary key, v text, big text); \
+    alter table public.t alter column v set storage plain, alter column big set storage external; \
+    create publication moving for table public.t";
+
+/// Transactions of a backlog.
+const TRANSACTIONS: i64 = 60;
+const ROWS: i64 = 500;
+/// Bytes of a row: half a MiB of the log for a transaction.
+const NARROW: u32 = 1000;
+
+async fn write(sql: &Connected, first: i64) {
+    for transaction in first..first + TRANSACTIONS {
+        let from = transaction * ROWS;
+        let insert = format!(
+            "insert into public.t select k, repeat('x', {NARROW}) from generate_series({from}, {}) k",
+            from + ROWS - 1
+        );
+        sql.batch_execute(&insert).await.expect("written");
+    }
+}
+
+async fn end_of_log(sql: &Connected) -> Lsn {
+    let read = "select pg_current_wal_flush_lsn()";
+    sql.query_one(read, &[]).await.expect("read").get(0)
+}
+
+/// Temporary copies of a slot, and whether a walsender has the slot itself.
+async fn readers(sql: &Connected) -> (i64, bool) {
+    let read = "select count(*) filter (where temporary), bool_or(active and not temporary) \
+                from pg_replication_slots where database = current_database()";
+    let row = sql.query_one(read, &[]).await.expect("read");
+    (row.get(0), row.get(1))
+}
+
+fn key(row: &Tuple) -> i64 {
+    let Value::Text(text) = &row.0[0] else {
+        panic!("{row:?}")
+    };
+    let text = str::from_utf8(text).expect("text");
+    text.parse().expect("a number")
+}
+
+/// The keys of the next transaction's rows, and its end.
+async fn keys(stream: &mut ChangeStream) -> (Vec<i64>, Lsn) {
+    let mut keys = Vec::new();
+    loop {
+        match next(stream).await {
+            Change::Insert { new, .. } => keys.push(key(&new)),
+            Change::Commit(commit) => return (keys, commit.end_lsn),
+            Change::Begin(_) | Change::Relation(_) => {}
+            other @ (Change::Origin { .. }
+            | Change::Type(_)
+            | Change::Update { .. }
+            | Change::Delete { .. }
+            | Change::Truncate { .. }
+            | Change::Message(_)) => panic!("{other:?}"),
+        }
+    }
+}
+
+fn rows_of(transaction: i64) -> Vec<i64> {
+    (transaction * ROWS..(transaction + 1) * ROWS).collect()
+}
+
+async fn backlog(shard: &Shard, dsn: &Dsn, name: &str) -> (Connected, StreamStart, ChangeStream) {
+    let sql = shard.session().await;
+    sql.batch_execute(SCHEMA).await.expect("schema");
+    let from = slot(dsn, name).await;
+    write(&sql, 0).await;
+    let mut stream = ChangeStream::open(dsn, "test/backlog", &from)
+        .await
+        .expect("streaming");
+    stream.wrote(end_of_log(&sql).await);
+    (sql, from, stream)
+}
+
+/// Waits until the first piece has been read, which is asked for with the transaction that is taken here.
+async fn first_piece(
+    sql: &Connected,
+    from: &StreamStart,
+    stream: &mut ChangeStream,
+) -> (String, Lsn) {
+    assert_eq!(keys(stream).await.0, rows_of(0));
+    let next = keys(stream);
+    let read = "select slot_name::text, confirmed_flush_lsn from pg_replication_slots \
+                where temporary and database = current_database()";
+    let copy = async {
+        loop {
+            if let Some(row) = sql.query_opt(read, &[]).await.expect("read")
+                && row.get::<_, Option<Lsn>>(1) > Some(from.start)
+            {
+                return row.get(0);
+            }
+        }
+    };
+    let ((found, end), copy) = tokio::join!(next, copy);
+    assert_eq!(found, rows_of(1));
+    (copy, end)
+}
+
+#[tokio::test]
+async fn a_backlog_is_read_once_and_in_order_and_a_walsender_goes_on() {
+    let shard = Shard::with_settings("backlog", &[]).await;
+    let role = "create role reader login replication password 'reader'";
+    let sql = shard.session().await;
+    sql.batch_execute(role).await.expect("created");
+    let dsn = shard.dsn_as("reader", "reader");
+    let (sql, from, mut stream) = backlog(&shard, &dsn, "shardwright_x_fwd").await;
+    let (copy, _) = first_piece(&sql, &from, &mut stream).await;
+    assert!(copy.starts_with("shardwright_x_cmp_"), "{copy}");
+
+    // What comes meanwhile is of the next transactions.
+    write(&sql, TRANSACTIONS).await;
+    let (mut last, mut by_sql) = (Lsn::ZERO, false);
+    for transaction in 2..2 * TRANSACTIONS {
+        let (found, end) = keys(&mut stream).await;
+        by_sql |= readers(&sql).await == (1, false);
+        assert_eq!(found, rows_of(transaction));
+        assert!(end > last, "{end} behind {last}");
+        last = end;
+    }
+    assert!(by_sql, "it is read by SQL");
+    let confirmed = || confirmed(&sql, &from.slot);
+    assert_eq!(confirmed().await, from.start, "nothing was confirmed");
+    stream.confirm(last);
+
+    sql.batch_execute("insert into public.t values (-1, 'live')")
+        .await
+        .expect("written");
+    assert_eq!(keys(&mut stream).await.0, [-1]);
+    // The backlog may have ended with it; its end comes with the next.
+    sql.batch_execute("insert into public.t values (-2, 'live')")
+        .await
+        .expect("written");
+    assert_eq!(keys(&mut stream).await.0, [-2]);
+    until("the copy is gone", || async {
+        readers(&sql).await == (0, true)
+    })
+    .await;
+    until("it was told", || async { confirmed().await == last }).await;
+}
+
+#[tokio::test]
+async fn a_row_that_is_larger_than_what_is_read_ahead_arrives() {
+    let shard = Shard::with_settings("backlog_wide", &[]).await;
+    let (sql, from, mut stream) = backlog(&shard, &shard.dsn(), "backlog_wide_s").await;
+    let wide =
+        "insert into public.t select -k, '', repeat('x', 12 << 20) from generate_series(1, 3) k";
+    sql.batch_execute(wide).await.expect("written");
+    first_piece(&sql, &from, &mut stream).await;
+    let mut by_sql = false;
+    for transaction in 2..TRANSACTIONS {
+        assert_eq!(keys(&mut stream).await.0, rows_of(transaction));
+        by_sql |= readers(&sql).await == (1, false);
+    }
+    assert!(by_sql, "it is read by SQL");
+    assert_eq!(keys(&mut stream).await.0, [-1, -2, -3]);
+}
+
+#[tokio::test]
+async fn a_walsender_reads_the_backlog_where_a_role_may_not_copy_the_slot() {
+    let shard = Shard::new("backlog_refused").await;
+    let sql = shard.session().await;
+    let role = "create role sender login replication password 'sender'; \
+        revoke execute on function pg_copy_logical_replication_slot(name, name, boolean) from public";
+    sql.batch_execute(role).await.expect("created");
+    let dsn = shard.dsn_as("sender", "sender");
+    let (sql, _, mut stream) = backlog(&shard, &dsn, "backlog_refused_s").await;
+    for transaction in 0..TRANSACTIONS {
+        assert_eq!(keys(&mut stream).await.0, rows_of(transaction));
+        assert_eq!(readers(&sql).await, (0, true));
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_lost_with_the_session_that_reads_a_backlog() {
+    let shard = Shard::with_settings("backlog_lost", &[]).await;
+    let dsn = shard.dsn();
+    let (sql, mut from, mut stream) = backlog(&shard, &dsn, "backlog_lost_s").await;
+    let (_, mut taken) = first_piece(&sql, &from, &mut stream).await;
+    let mut transaction = 2;
+    while readers(&sql).await != (1, false) {
+        let (found, end) = keys(&mut stream).await;
+        assert_eq!(found, rows_of(transaction));
+        (transaction, taken) = (transaction + 1, end);
+    }
+    let terminate = "select count(pg_terminate_backend(active_pid)) from pg_replication_slots \
+                     where temporary and database = current_database()";
+    let ended: i64 = sql.query_one(terminate, &[]).await.expect("ended").get(0);
+    assert_eq!(ended, 1);
+
+    // Whole transactions until the session's end is noticed; then from the slot again.
+    let mut found = Vec::new();
+    while transaction < TRANSACTIONS
+        && let Ok(event) = stream.next().await
+    {
+        let StreamEvent::Change { change, .. } = event else {
+            continue;
+        };
+        if let Change::Insert { new, .. } = &change {
+            found.push(key(new));
+        }
+        if let Change::Commit(commit) = change {
+            assert_eq!(std::mem::take(&mut found), rows_of(transaction));
+            (transaction, taken) = (transaction + 1, commit.end_lsn);
+        }
+    }
+    drop(stream);
+    from.start = taken;
+    let mut again = released(&dsn, &from).await;
+    for transaction in transaction..TRANSACTIONS {
+        assert_eq!(keys(&mut again).await.0, rows_of(transaction));
+    }
+    sql.batch_execute("insert into public.t values (-1, 'live')")
+        .await
+        .expect("written");
+    assert_eq!(keys(&mut again).await.0, [-1]);
+}
