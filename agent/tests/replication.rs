@@ -37,6 +37,7 @@ pub(crate) fn start(name: &str, start: Lsn, system: SystemIdentity) -> StreamSta
         start,
         system,
         format: plans::table::Format::Text,
+        trims: false,
     }
 }
 
@@ -98,7 +99,9 @@ fn told(change: &Change) -> String {
 fn texts(tuple: &Tuple) -> Vec<String> {
     let text = |value: &Value| match value {
         Value::Text(bytes) => String::from_utf8(bytes.to_vec()).expect("text"),
-        Value::Null | Value::UnchangedToast | Value::Binary(_) => format!("{value:?}"),
+        Value::Null | Value::UnchangedToast | Value::LeftOut | Value::Binary(_) => {
+            format!("{value:?}")
+        }
     };
     tuple.0.iter().map(text).collect()
 }

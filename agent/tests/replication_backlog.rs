@@ -55,11 +55,17 @@ fn key(row: &Tuple) -> i64 {
 
 /// The keys of the next transaction's rows, and its end.
 async fn keys(stream: &mut ChangeStream) -> (Vec<i64>, Lsn) {
-    let mut keys = Vec::new();
+    let (rows, end) = rows(stream).await;
+    (rows.iter().map(key).collect(), end)
+}
+
+/// The next transaction's rows, and its end.
+async fn rows(stream: &mut ChangeStream) -> (Vec<Tuple>, Lsn) {
+    let mut rows = Vec::new();
     loop {
         match next(stream).await {
-            Change::Insert { new, .. } => keys.push(key(&new)),
-            Change::Commit(commit) => return (keys, commit.end_lsn),
+            Change::Insert { new, .. } => rows.push(new),
+            Change::Commit(commit) => return (rows, commit.end_lsn),
             Change::Begin(_) | Change::Relation(_) => {}
             other @ (Change::Origin { .. }
             | Change::Type(_)
@@ -155,8 +161,22 @@ async fn a_backlog_is_read_once_and_in_order_and_a_walsender_goes_on() {
 
 #[tokio::test]
 async fn a_row_that_is_larger_than_what_is_read_ahead_arrives() {
-    let shard = Shard::with_settings("backlog_wide", &[]).await;
-    let (sql, from, mut stream) = backlog(&shard, &shard.dsn(), "backlog_wide_s").await;
+    wide("backlog_wide", false).await;
+}
+
+#[tokio::test]
+async fn a_very_large_value_is_left_out_where_that_is_asked_for() {
+    wide("backlog_trimmed", true).await;
+}
+
+/// Three very large rows behind a backlog, and one that a walsender sends; their values are there, or left out.
+async fn wide(name: &str, trims: bool) {
+    let shard = Shard::with_settings(name, &[]).await;
+    let (sql, mut from, stream) = backlog(&shard, &shard.dsn(), "backlog_wide_s").await;
+    drop(stream);
+    from.trims = trims;
+    let mut stream = released(&shard.dsn(), &from).await;
+    stream.wrote(end_of_log(&sql).await);
     let wide =
         "insert into public.t select -k, '', repeat('x', 12 << 20) from generate_series(1, 3) k";
     sql.batch_execute(wide).await.expect("written");
@@ -167,7 +187,22 @@ async fn a_row_that_is_larger_than_what_is_read_ahead_arrives() {
         by_sql |= readers(&sql).await == (1, false);
     }
     assert!(by_sql, "it is read by SQL");
-    assert_eq!(keys(&mut stream).await.0, [-1, -2, -3]);
+    large(&mut stream, &[-1, -2, -3], trims).await;
+    sql.batch_execute("insert into public.t values (-4, '', repeat('x', 12 << 20))")
+        .await
+        .expect("written");
+    large(&mut stream, &[-4], trims).await;
+}
+
+/// The next transaction has these rows; their last values are there, or left out.
+async fn large(stream: &mut ChangeStream, expected: &[i64], left_out: bool) {
+    let (rows, _) = rows(stream).await;
+    assert_eq!(rows.iter().map(key).collect::<Vec<_>>(), expected);
+    let is_left_out = |row: &Tuple| row.0[2] == Value::LeftOut;
+    assert!(
+        rows.iter().all(|row| is_left_out(row) == left_out),
+        "{rows:?}"
+    );
 }
 
 #[tokio::test]

@@ -58,6 +58,11 @@ impl Frames {
         self.header[0]
     }
 
+    /// How many bytes of the message's body are to come, once its header is known.
+    pub fn left(&self) -> Option<usize> {
+        (self.known == HEADER).then_some(self.left)
+    }
+
     /// True when the last bytes ended a message.
     pub fn between(&self) -> bool {
         self.known == 0

@@ -77,6 +77,32 @@ pub(crate) async fn pipe<F: Future<Output = ()>>(
     Ok((rows, bytes))
 }
 
+/// What one session gives by COPY, read as bytes. Dropping it closes the session.
+pub(crate) struct Out<'a>(Side<Lent<'a>>);
+
+impl<'a> Out<'a> {
+    /// Asks for it.
+    pub(crate) async fn ask(session: &'a mut Connected, sql: &str) -> Result<Self, PipeError> {
+        ask(session, sql).await.map(Self)
+    }
+
+    /// How many more bytes stand at the front of `buffer`; `None` when that was all.
+    pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, PipeError> {
+        while !self.0.copied_out()? {
+            let taken = poll_fn(|cx| self.0.poll_take(cx, buffer)).await?;
+            if taken.bytes > 0 {
+                return Ok(Some(taken.bytes));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives the session back, once that was all.
+    pub(crate) fn end(self) {
+        self.0.into_link().give_back();
+    }
+}
+
 async fn ask<'a>(session: &'a mut Connected, sql: &str) -> Result<Side<Lent<'a>>, PipeError> {
     let mut side = Side::new(session.lend().await?);
     side.ask(sql).await?;

@@ -82,6 +82,18 @@ pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
     predicate: &str,
     moved: impl Fn(u64, u64) -> F,
 ) -> Result<(u64, u64), StepError> {
+    let condition = format!("{} and {predicate}", extent.condition());
+    let sessions = ((source, from), (target, to));
+    copy_rows(sessions, table, &condition, moved).await
+}
+
+/// Copies the rows of a table, named `t` there, that match `condition`; as [`copy_chunk`] otherwise.
+pub(crate) async fn copy_rows<F: Future<Output = ()>>(
+    ((source, from), (target, to)): ((&mut Connected, &str), (&mut Connected, &str)),
+    table: &MovingTable,
+    condition: &str,
+    moved: impl Fn(u64, u64) -> F,
+) -> Result<(u64, u64), StepError> {
     let reading = format!("shard {from}: copying {}: reading", table.table);
     let writing = format!("shard {to}: copying {}: writing", table.table);
     let columns: Vec<String> = table
@@ -92,8 +104,7 @@ pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
     let format = table.format.name();
     let name = table.table.sql();
     let out = format!(
-        "copy (select {columns} from only {name} where {} and {predicate}) to stdout (format {format})",
-        extent.condition()
+        "copy (select {columns} from only {name} t where {condition}) to stdout (format {format})"
     );
     let into = format!("copy {name} ({columns}) from stdin (format {format})");
     let copied = copy_pipe::pipe((source, &out), (target, &into), moved).await;

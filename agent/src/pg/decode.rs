@@ -11,6 +11,7 @@ pub(crate) mod encode;
 mod read;
 #[cfg(test)]
 mod tests;
+mod trim;
 
 use bytes::Bytes;
 
@@ -19,6 +20,7 @@ pub use change::{
     Begin, Change, Column, Commit, Message, OldRow, Relation, Tuple, TypeName, Value,
 };
 use read::Reader;
+pub(crate) use trim::{Trim, WHOLE};
 
 /// Why a message could not be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -13,6 +13,7 @@ mod error;
 mod source;
 mod start;
 mod stream;
+mod trimming;
 
 use bytes::Bytes;
 use connect::{Dsn, Session, Walsender};
@@ -21,7 +22,7 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::lsn::Lsn;
-use door::Door;
+use door::{Door, Passage};
 pub use error::ReplicationError;
 pub(crate) use error::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
 pub use stream::{ChangeStream, Pace, RawEvent, StreamEvent, StreamStart};
@@ -78,20 +79,24 @@ impl ReplicationSession {
     /// # Errors
     /// [`ReplicationError`]; its `class` tells whether to try again.
     pub async fn open(dsn: &Dsn, application_name: &str) -> Result<Self, ReplicationError> {
-        Self::connect(dsn, application_name, config::session(), Pace::Easy).await
+        let passage = Passage {
+            pace: Pace::Easy,
+            trims: false,
+        };
+        Self::connect(dsn, application_name, config::session(), passage).await
     }
 
     async fn connect(
         dsn: &Dsn,
         application_name: &str,
         mut config: pgwire_replication::ReplicationConfig,
-        pace: Pace,
+        passage: Passage,
     ) -> Result<Self, ReplicationError> {
         const INTENT: &str = "open a replication session";
         let walsender = Walsender::open(dsn, application_name, config::SETTINGS).await?;
         let (server, limit) = (walsender.server().to_owned(), walsender.connect_timeout());
         let failed = |source| ReplicationError::from_wire(&server, INTENT, source);
-        let door = Door::open(walsender, pace).map_err(|error| failed(error.into()))?;
+        let door = Door::open(walsender, passage).map_err(|error| failed(error.into()))?;
         config.host = door.folder().to_string_lossy().into_owned();
         config.port = door::PORT;
         let mut client = ReplicationClient::connect_gated(config)

@@ -116,6 +116,7 @@ pub(super) async fn committed_before(bench: &Bench, end: Lsn, marker: &Marker) -
         start: start_of(bench).await,
         system: system(&bench.source).await,
         format: plans::table::Format::Text,
+        trims: false,
     };
     let mut stream = ChangeStream::open(&bench.source.dsn(), "test", &start)
         .await

@@ -142,6 +142,22 @@ async fn captured_changes_are_confirmed_before_the_target_has_them_and_applied_l
 }
 
 #[tokio::test]
+async fn very_large_values_are_not_spooled_and_arrive() {
+    let bench = Bench::new("spool_large", ITEM).await;
+    let folder = Folder::new(&bench);
+    bench.capture(FORWARD).await;
+    let stream = spooling(&bench, &folder.0, false).await;
+    let app = bench.source.session().await;
+    let insert = "insert into public.item select 100, g, repeat(g::text, 4 << 20) from generate_series(1, 3) g";
+    app.batch_execute(insert).await.expect("written");
+    until_captured(&bench, &app).await;
+    assert!(folder.bytes() < 1 << 20, "{}", folder.bytes());
+    stream.apply(true);
+    bench.drain(&stream).await.expect("drained");
+    assert_eq!(bench.assert_equal().await, 4);
+}
+
+#[tokio::test]
 async fn owners_that_die_at_any_moment_leave_a_spool_that_the_next_one_goes_on_with() {
     let mut bench = Bench::new("spool_killed", ITEM).await;
     let folder = Folder::new(&bench);

@@ -151,6 +151,7 @@ async fn a_slot_that_a_standby_keeps_outlives_a_promotion_and_the_stream_still_r
         start: made.consistent_point,
         system,
         format: plans::table::Format::Text,
+        trims: false,
     };
     let refused = ChangeStream::open(&dsn, "test", &start).await;
     let refused = refused.expect_err("another timeline");

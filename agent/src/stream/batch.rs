@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::StreamSpec;
 use super::lane::{Lane, Piece};
+use super::recopy::Recopied;
 use crate::error::StepError;
 use crate::pg::apply::{Applier, Executor, RowChange};
 use crate::pg::lsn::Lsn;
@@ -164,6 +165,31 @@ impl Batch {
         if much || (gathered.is_multiple_of(smallest) && self.lane.has_room().await?) {
             self.send(spec, taken.commit_lsn).await?;
         }
+        Ok(())
+    }
+
+    /// Copies a row that is too large to be held, behind everything that was taken before.
+    pub(super) async fn copy(
+        &mut self,
+        spec: &StreamSpec,
+        rows: &mut Recopied,
+        (table, key): (usize, &str),
+        taken: Taken,
+    ) -> Result<(), StepError> {
+        self.begin(spec).await?;
+        if !self.pending.changes.is_empty() {
+            self.send(spec, taken.commit_lsn).await?;
+        }
+        let (shard, moved) = (spec.destination.name.as_str(), &spec.tables[table]);
+        let session = self.lane.session().await?;
+        rows.copy(spec, (table, key), session).await?;
+        if taken.dirty && !moved.is_reference() {
+            let keys = [(moved.table.to_string(), key.to_owned())];
+            progress::mark_dirty(session, &spec.token, &keys, taken.commit_lsn, shard).await?;
+        }
+        self.since.get_or_insert_with(Instant::now);
+        self.rows += 1;
+        self.moving += u64::from(!moved.is_reference());
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::Poll;
 
+use connect::Connected;
 use futures::future::{BoxFuture, try_join3};
 use plans::names::Direction;
 use tokio::sync::{Semaphore, oneshot};
@@ -126,6 +127,18 @@ impl Lane {
         }
         match &self.state {
             State::Idle(executor) => Ok(executor),
+            State::Busy(_) | State::Lost => Err(lost()),
+        }
+    }
+
+    /// The session, once nothing is being executed; the transaction of a batch is open in it.
+    ///
+    /// # Errors
+    /// What a piece has failed with.
+    pub(super) async fn session(&mut self) -> Result<&mut Connected, StepError> {
+        self.settle().await?;
+        match &mut self.state {
+            State::Idle(executor) => executor.session_mut().ok_or_else(lost),
             State::Busy(_) | State::Lost => Err(lost()),
         }
     }

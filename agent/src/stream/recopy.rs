@@ -1,5 +1,5 @@
 //! Rows that come without all of their values: an UPDATE moved them into the keys, or to a copy unit that lacks
-//! them, and large values that it did not change are not in the log.
+//! them, and large values that it did not change are not in the log; or a value was too large to be carried.
 //!
 //! Such a row is read on the origin by its key, whole, with a snapshot that sees its transaction. It is then ahead
 //! of the stream: of what follows for its key, that which the snapshot saw is not applied again. The batch stays
@@ -10,12 +10,13 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use connect::Connected;
-use plans::table::{MovingTable, quote_ident};
+use plans::table::{MovingTable, quote_ident, quote_literal};
 use tokio::time::Instant;
 
 use super::{ParkAt, StreamSpec};
 use crate::error::{At, StepError};
 use crate::pg::compare::parse_key;
+use crate::pg::copy_stream;
 use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
@@ -27,8 +28,19 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A row's values as text, in the order of the table's written columns.
-type Values = Vec<Option<String>>;
+/// Rows up to this size, as they are stored, are held here; others go from shard to shard as bytes.
+const HELD: i32 = 128 << 10;
+
+/// What was found of a row.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// It is gone since, or has another key.
+    Nothing,
+    /// Its values as text, in the order of the table's written columns.
+    Row(Vec<Option<String>>),
+    /// It is there, and too large to be held.
+    Large,
+}
 
 /// Rows that are ahead of the stream.
 #[derive(Debug, Default)]
@@ -81,8 +93,8 @@ impl Recopied {
         }
     }
 
-    /// Reads the row of a table (an index among the move's tables) with this key, after transaction `xid`; `None`
-    /// when it is gone since, or has another key. A stream that is to park reads as of there.
+    /// Reads the row of a table (an index among the move's tables) with this key, after transaction `xid`. A stream that
+    /// is to park reads as of there.
     ///
     /// # Errors
     /// `capture.unseen` when the transaction cannot be seen in time.
@@ -92,7 +104,7 @@ impl Recopied {
         at: Option<&ParkAt>,
         (table, key): (usize, &str),
         xid: u32,
-    ) -> Result<Option<Values>, StepError> {
+    ) -> Result<Found, StepError> {
         let sees = |snapshot: &TxSnapshot| snapshot.sees(snapshot.widen(xid));
         let sessions = match self.sessions.take() {
             Some(sessions) => sessions,
@@ -110,7 +122,7 @@ impl Recopied {
             self.open = true;
             barrier(spec, sessions).await?;
         }
-        let values = row(
+        let found = row(
             &sessions.reader,
             &spec.tables[table],
             key,
@@ -119,8 +131,45 @@ impl Recopied {
         .await?;
         let snapshot = self.snapshots.len().saturating_sub(1);
         self.rows.insert((table, key.to_owned()), snapshot);
-        Ok(values)
+        Ok(found)
     }
+
+    /// Copies a row that was found to be too large to be held, into the transaction of a session on the destination.
+    ///
+    /// # Errors
+    /// What the servers say.
+    pub(super) async fn copy(
+        &mut self,
+        spec: &StreamSpec,
+        (table, key): (usize, &str),
+        target: &mut Connected,
+    ) -> Result<(), StepError> {
+        let table = &spec.tables[table];
+        let Some(sessions) = self.sessions.as_mut().filter(|_| self.open) else {
+            return Err(unread(spec, table));
+        };
+        let key = parse_key(key);
+        let literals = key.iter().map(|value| quote_literal(value));
+        let condition = same(table, &literals.collect::<Vec<_>>());
+        let sides = (
+            (&mut sessions.reader, spec.origin.name.as_str()),
+            (target, spec.destination.name.as_str()),
+        );
+        let nobody = |_, _| std::future::ready(());
+        match copy_stream::copy_rows(sides, table, &condition, nobody).await? {
+            (1, _) => Ok(()),
+            _ => Err(unread(spec, table)),
+        }
+    }
+}
+
+/// The snapshot in which a row was found no longer shows it.
+fn unread(spec: &StreamSpec, table: &MovingTable) -> StepError {
+    let message = format!(
+        "shard {}: a row of {} was there and is not",
+        spec.origin.name, table.table
+    );
+    StepError::passing("capture.unread", message)
 }
 
 /// Opens a transaction that sees `xid`; with it where the log ended right behind the snapshot.
@@ -185,44 +234,60 @@ async fn barrier(spec: &StreamSpec, sessions: &Sessions) -> Result<(), StepError
         .await
 }
 
-/// The row of a table with this key, a JSON array of text.
+/// What is found of the row of a table with this key, a JSON array of text.
 async fn row(
     reader: &Connected,
     table: &MovingTable,
     key: &str,
     shard: &str,
-) -> Result<Option<Values>, StepError> {
+) -> Result<Found, StepError> {
     let what = format!("shard {shard}: reading a row of {} again", table.table);
     let key = parse_key(key);
     let columns: Vec<String> = table
         .written_columns()
         .map(|column| text_of(&column.name))
         .collect();
-    let same: Vec<String> = table
-        .identity
-        .iter()
-        .enumerate()
-        .map(|(at, name)| {
-            let mut columns = table.columns.iter();
-            let data_type = columns.find(|column| &column.name == name);
-            let data_type = data_type.map_or("text", |column| column.data_type.as_str());
-            // Equal values may have several texts: a row with another text has another key in the stream.
+    let sizes: Vec<String> = table
+        .written_columns()
+        .map(|column| {
             format!(
-                "t.{} = (($1::text[])[{nth}])::{data_type} and ({}) collate pg_catalog.\"C\" = ($1::text[])[{nth}]",
-                quote_ident(name),
-                text_of(name),
-                nth = at + 1,
+                "coalesce(pg_catalog.pg_column_size(t.{}), 0)",
+                quote_ident(&column.name)
             )
         })
         .collect();
+    let places: Vec<String> = (1..=key.len())
+        .map(|nth| format!("($1::text[])[{nth}]"))
+        .collect();
     let sql = format!(
-        "select array[{}]::text[] from only {} t where {}",
+        "select case when {} <= {HELD} then array[{}]::text[] end from only {} t where {}",
+        sizes.join(" + "),
         columns.join(", "),
         table.table.sql(),
-        same.join(" and "),
+        same(table, &places),
     );
     let row = reader.query_opt(&sql, &[&key]).await.at(&what)?;
-    Ok(row.map(|row| row.get(0)))
+    Ok(match row.map(|row| row.get(0)) {
+        None => Found::Nothing,
+        Some(None) => Found::Large,
+        Some(Some(values)) => Found::Row(values),
+    })
+}
+
+/// The condition that a row of `t` has these texts for what it is found by.
+fn same(table: &MovingTable, texts: &[String]) -> String {
+    let terms = table.identity.iter().zip(texts).map(|(name, text)| {
+        let mut columns = table.columns.iter();
+        let data_type = columns.find(|column| &column.name == name);
+        let data_type = data_type.map_or("text", |column| column.data_type.as_str());
+        // Equal values may have several texts: a row with another text has another key in the stream.
+        format!(
+            "t.{} = ({text})::{data_type} and ({}) collate pg_catalog.\"C\" = {text}",
+            quote_ident(name),
+            text_of(name),
+        )
+    });
+    terms.collect::<Vec<_>>().join(" and ")
 }
 
 /// A column as text as the stream has it; a composite of nothing but NULLs is not NULL.

@@ -7,13 +7,13 @@ use tokio::sync::oneshot;
 
 use super::batch::{Batch, Taken};
 use super::feed::Feed;
-use super::recopy::Recopied;
+use super::recopy::{Found, Recopied};
 use super::visible::Visible;
 use super::{Ask, ParkAt, Shared};
 use crate::error::StepError;
 use crate::pg::apply::RowChange;
 use crate::pg::ddl;
-use crate::pg::decode::{Begin, Change, Message, OldRow, Relation, Tuple};
+use crate::pg::decode::{Begin, Change, Message, OldRow, Relation, Tuple, Value};
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::replication::StreamEvent;
@@ -187,12 +187,22 @@ impl Run {
         };
         let read = self.recopied.read(&shared.spec, at, (table, &key), xid);
         match read.await? {
-            Some(values) => {
+            Found::Row(values) => {
                 let change = self.batch.applier().insert_read(table, values)?;
                 self.push(shared, change).await
             }
-            None => Ok(()),
+            Found::Large => self.copy(shared, (table, &key)).await,
+            Found::Nothing => Ok(()),
         }
+    }
+
+    /// Writes a row that was found on the origin and is too large to be held.
+    async fn copy(&mut self, shared: &Shared, row: (usize, &str)) -> Result<(), StepError> {
+        let Some(taken) = self.taken(shared) else {
+            return Ok(());
+        };
+        let copied = &mut self.recopied;
+        self.batch.copy(&shared.spec, copied, row, taken).await
     }
 
     /// An UPDATE may take a row from a unit whose copy holds it to one whose copy does not, and back.
@@ -211,6 +221,16 @@ impl Run {
             OldRow::Key(row) | OldRow::Full(row) => self.held(relation, row)?,
         };
         let change = match (from, to) {
+            (false, false) if new.0.contains(&Value::LeftOut) => {
+                let whole = whole.into_owned();
+                let old = match old {
+                    OldRow::Absent => OldRow::Key(new),
+                    known @ (OldRow::Key(_) | OldRow::Full(_)) => known,
+                };
+                let before = applier.delete(relation, old)?;
+                self.push(shared, before).await?;
+                return self.insert(shared, relation, whole).await;
+            }
             (false, false) => applier.update(relation, old, new)?,
             (false, true) => applier.delete(relation, old)?,
             (true, false) => {
@@ -311,16 +331,21 @@ impl Run {
     }
 
     async fn push(&mut self, shared: &Shared, change: RowChange) -> Result<(), StepError> {
-        let Some(arriving) = self.arriving.as_mut() else {
-            return Ok(());
-        };
+        match self.taken(shared) {
+            Some(taken) => self.batch.push(&shared.spec, change, taken).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a change of the transaction that is arriving, and says how it came.
+    fn taken(&mut self, shared: &Shared) -> Option<Taken> {
+        let arriving = self.arriving.as_mut()?;
         arriving.rows += 1;
-        let taken = Taken {
+        Some(Taken {
             dirty: shared.orders.record_dirty.load(Ordering::SeqCst),
             behind: arriving.behind,
             commit_lsn: arriving.begin.final_lsn,
-        };
-        self.batch.push(&shared.spec, change, taken).await
+        })
     }
 
     fn message(&mut self, shared: &Shared, message: &Message) {

@@ -278,6 +278,6 @@ impl Reader<'_> {
 fn text(tuple: &Tuple, place: usize) -> Option<&str> {
     match tuple.0.get(place)? {
         Value::Text(bytes) => std::str::from_utf8(bytes).ok(),
-        Value::Null | Value::UnchangedToast | Value::Binary(_) => None,
+        Value::Null | Value::UnchangedToast | Value::LeftOut | Value::Binary(_) => None,
     }
 }

@@ -97,7 +97,7 @@ impl RowChange {
 fn size_of_value(value: &Value) -> usize {
     let bytes = match value {
         Value::Text(bytes) | Value::Binary(bytes) => bytes.len(),
-        Value::Null | Value::UnchangedToast => 0,
+        Value::Null | Value::UnchangedToast | Value::LeftOut => 0,
     };
     size_of::<Value>() + bytes
 }

@@ -72,6 +72,11 @@ impl Executor {
         &self.session
     }
 
+    /// The session for whoever needs it alone; `None` while something is under way in it.
+    pub(crate) fn session_mut(&mut self) -> Option<&mut Connected> {
+        Arc::get_mut(&mut self.session)
+    }
+
     /// Executes changes, inside the caller's transaction, to the effect that they have one after the other.
     ///
     /// # Errors

@@ -209,7 +209,7 @@ fn over<'a>(
     }
     let merged = new.0.iter().zip(&row.0).map(|(new, before)| match new {
         Value::UnchangedToast => before.clone(),
-        Value::Null | Value::Text(_) | Value::Binary(_) => new.clone(),
+        Value::Null | Value::LeftOut | Value::Text(_) | Value::Binary(_) => new.clone(),
     });
     Some(Cow::Owned(Tuple(merged.collect())))
 }
@@ -270,6 +270,8 @@ fn sets<'a>(states: HashMap<Key<'a>, State<'a>>) -> Vec<Set<'a>> {
 fn place(row: &Tuple, at: usize) -> (usize, &[u8]) {
     match row.0.get(at) {
         Some(Value::Text(bytes)) => (bytes.len(), bytes),
-        Some(Value::Null | Value::UnchangedToast | Value::Binary(_)) | None => (0, &[]),
+        Some(Value::Null | Value::UnchangedToast | Value::LeftOut | Value::Binary(_)) | None => {
+            (0, &[])
+        }
     }
 }

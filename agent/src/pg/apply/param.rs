@@ -55,6 +55,6 @@ pub(super) fn sent(value: &Value) -> Option<Param> {
             bytes: Some(bytes.clone()),
             format: Format::Binary,
         }),
-        Value::UnchangedToast => None,
+        Value::UnchangedToast | Value::LeftOut => None,
     }
 }

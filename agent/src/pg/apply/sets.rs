@@ -188,7 +188,7 @@ impl Form {
 
 fn form(value: &Value) -> Form {
     match value {
-        Value::Null | Value::UnchangedToast => Form::Null,
+        Value::Null | Value::UnchangedToast | Value::LeftOut => Form::Null,
         Value::Text(_) => Form::Text,
         Value::Binary(_) => Form::Binary,
     }
@@ -222,7 +222,9 @@ impl ToSql for ArrayOf<'_> {
                     out.put_i32(i32::try_from(bytes.len())?);
                     out.put_slice(bytes);
                 }
-                Some(Value::Null | Value::UnchangedToast) | None => out.put_i32(-1),
+                Some(Value::Null | Value::UnchangedToast | Value::LeftOut) | None => {
+                    out.put_i32(-1)
+                }
             }
         }
         Ok(IsNull::No)

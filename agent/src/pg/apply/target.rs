@@ -107,7 +107,7 @@ impl Target {
         }
         match row.0.get(*self.key.first()?)? {
             Value::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
-            Value::Null | Value::UnchangedToast | Value::Binary(_) => None,
+            Value::Null | Value::UnchangedToast | Value::LeftOut | Value::Binary(_) => None,
         }
     }
 
@@ -119,7 +119,8 @@ impl Target {
                 (Value::Text(text), None) => String::from_utf8_lossy(text).into_owned(),
                 (Value::Text(text), Some(_)) => format!("'{}'", String::from_utf8_lossy(text)),
                 (Value::Null, Some(_)) => "NULL".to_owned(),
-                (Value::Null, None) | (Value::UnchangedToast | Value::Binary(_), _) => return None,
+                (Value::Null, None)
+                | (Value::UnchangedToast | Value::LeftOut | Value::Binary(_), _) => return None,
             });
         }
         Some(serde_json::json!(key).to_string())
@@ -130,7 +131,7 @@ impl Target {
         self.key.iter().all(|index| match row.0.get(*index) {
             Some(Value::Text(_)) => true,
             Some(Value::Null) => self.whole.is_some(),
-            Some(Value::UnchangedToast | Value::Binary(_)) | None => false,
+            Some(Value::UnchangedToast | Value::LeftOut | Value::Binary(_)) | None => false,
         })
     }
 
@@ -196,9 +197,11 @@ impl Target {
                 Value::UnchangedToast if has(column.key) => {
                     before.0.get(index).unwrap_or(value).clone()
                 }
-                Value::Null | Value::UnchangedToast | Value::Text(_) | Value::Binary(_) => {
-                    value.clone()
-                }
+                Value::Null
+                | Value::UnchangedToast
+                | Value::LeftOut
+                | Value::Text(_)
+                | Value::Binary(_) => value.clone(),
             });
         Cow::Owned(Tuple(values.collect()))
     }

@@ -174,6 +174,8 @@ pub enum Value {
     Null,
     /// Stored out of line and not changed, so not sent.
     UnchangedToast,
+    /// Too large to be carried: the row is to be read where it is.
+    LeftOut,
     /// In the type's text form.
     Text(Bytes),
     /// In the type's binary form.
@@ -186,6 +188,7 @@ impl std::fmt::Debug for Value {
         match self {
             Self::Null => f.write_str("Null"),
             Self::UnchangedToast => f.write_str("UnchangedToast"),
+            Self::LeftOut => f.write_str("LeftOut"),
             Self::Text(bytes) => write!(f, "Text({} bytes)", bytes.len()),
             Self::Binary(bytes) => write!(f, "Binary({} bytes)", bytes.len()),
         }

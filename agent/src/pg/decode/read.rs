@@ -2,6 +2,7 @@
 
 use bytes::{Buf, Bytes};
 
+use super::trim::LEFT_OUT;
 use super::{DecodeError, Lsn, Tuple, Value};
 
 pub(super) struct Reader {
@@ -110,6 +111,7 @@ impl Reader {
         match self.u8("value kind")? {
             b'n' => Ok(Value::Null),
             b'u' => Ok(Value::UnchangedToast),
+            LEFT_OUT => Ok(Value::LeftOut),
             b't' => self.counted("text value").map(Value::Text),
             b'b' => self.counted("binary value").map(Value::Binary),
             _ => Err(self.invalid("value kind", offset)),

@@ -4,6 +4,7 @@ use bytes::{BufMut, BytesMut};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::trim::{LARGE, LEFT_OUT};
 use super::*;
 
 fn encode(change: &Change) -> Bytes {
@@ -101,6 +102,7 @@ fn put_tuple(out: &mut BytesMut, mark: u8, tuple: &Tuple) {
         match value {
             Value::Null => out.put_u8(b'n'),
             Value::UnchangedToast => out.put_u8(b'u'),
+            Value::LeftOut => out.put_u8(LEFT_OUT),
             Value::Text(bytes) => {
                 out.put_u8(b't');
                 put_counted(out, bytes);
@@ -139,6 +141,7 @@ fn tuple() -> impl Strategy<Value = Tuple> {
     let value = prop_oneof![
         Just(super::Value::Null),
         Just(super::Value::UnchangedToast),
+        Just(super::Value::LeftOut),
         bytes().prop_map(super::Value::Text),
         bytes().prop_map(super::Value::Binary),
     ];
@@ -241,7 +244,110 @@ fn kind_of(error: &DecodeError) -> Option<&'static str> {
     }
 }
 
+/// A row with values about as large as are left out.
+fn wide_row() -> impl Strategy<Value = Tuple> {
+    let size = prop::sample::select(vec![0, 1, LARGE, LARGE + 1, 3 * LARGE]);
+    let large = size.prop_map(|size| Bytes::from(vec![b'n'; size]));
+    let value = prop_oneof![
+        Just(super::Value::Null),
+        Just(super::Value::UnchangedToast),
+        large.clone().prop_map(super::Value::Text),
+        large.prop_map(super::Value::Binary),
+    ];
+    vec(value, 0..5).prop_map(Tuple)
+}
+
+fn wide_change() -> impl Strategy<Value = Change> {
+    let relation = 7;
+    let old = prop_oneof![
+        Just(OldRow::Absent),
+        wide_row().prop_map(OldRow::Key),
+        wide_row().prop_map(OldRow::Full)
+    ];
+    prop_oneof![
+        wide_row().prop_map(move |new| Change::Insert { relation, new }),
+        (old, wide_row()).prop_map(move |(old, new)| Change::Update { relation, old, new }),
+        wide_row().prop_map(move |old| Change::Delete {
+            relation,
+            old: OldRow::Full(old)
+        }),
+    ]
+}
+
+/// The change with its large values left out.
+fn without_large(change: Change) -> Change {
+    let row = |row: Tuple| {
+        let value = |value: Value| match value {
+            Value::Text(ref bytes) | Value::Binary(ref bytes) if bytes.len() > LARGE => {
+                Value::LeftOut
+            }
+            Value::Null
+            | Value::UnchangedToast
+            | Value::LeftOut
+            | Value::Text(_)
+            | Value::Binary(_) => value,
+        };
+        Tuple(row.0.into_iter().map(value).collect())
+    };
+    let old_row = |old| match old {
+        OldRow::Absent => OldRow::Absent,
+        OldRow::Key(old) => OldRow::Key(row(old)),
+        OldRow::Full(old) => OldRow::Full(row(old)),
+    };
+    match change {
+        Change::Insert { relation, new } => Change::Insert {
+            relation,
+            new: row(new),
+        },
+        Change::Update { relation, old, new } => Change::Update {
+            relation,
+            old: old_row(old),
+            new: row(new),
+        },
+        Change::Delete { relation, old } => Change::Delete {
+            relation,
+            old: old_row(old),
+        },
+        other @ (Change::Begin(_)
+        | Change::Commit(_)
+        | Change::Origin { .. }
+        | Change::Relation(_)
+        | Change::Type(_)
+        | Change::Truncate { .. }
+        | Change::Message(_)) => other,
+    }
+}
+
+/// What is kept of a message that comes in pieces of so many bytes.
+fn trimmed(message: &[u8], piece: usize) -> Bytes {
+    let (mut trim, mut kept) = (Trim::default(), BytesMut::new());
+    for bytes in message.chunks(piece) {
+        trim.take(bytes, &mut kept);
+    }
+    kept.freeze()
+}
+
 proptest! {
+    #[test]
+    fn of_a_trimmed_change_nothing_is_missing_but_large_values(
+        change in wide_change(),
+        piece in prop::sample::select(vec![1, 2, 3, 7, 4096, LARGE, 100 * LARGE]),
+    ) {
+        let kept = trimmed(&encode(&change), piece);
+        prop_assert_eq!(decode(kept), Ok(without_large(change)));
+    }
+
+    #[test]
+    fn what_holds_no_large_value_stays_as_it_is_when_trimmed(change in change(), piece in 1_usize..40) {
+        let message = encode(&change);
+        prop_assert_eq!(trimmed(&message, piece), message);
+    }
+
+    #[test]
+    fn random_bytes_are_trimmed_without_panic(bytes in vec(any::<u8>(), 0..64), piece in 1_usize..9) {
+        prop_assert!(trimmed(&bytes, piece).len() <= bytes.len());
+    }
+
     #[test]
     fn what_is_encoded_comes_back(change in change()) {
         prop_assert_eq!(decode(encode(&change)), Ok(change));

@@ -11,20 +11,22 @@
 //! has to be read once more for it, and where that is much all is left to a walsender.
 //! Absent: slots that standbys keep too, whose changes have to wait for those standbys.
 
+mod rows;
+
 use std::collections::VecDeque;
-use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use connect::{Connected, Session};
-use futures::TryStreamExt;
-use plans::table::Format;
+use plans::table::{Format, quote_literal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_postgres::types::ToSql;
 use tokio_util::task::AbortOnDropHandle;
 
+use self::rows::Rows;
 use super::source::Origin;
 use super::{IDENTIFY, ReplicationError, SystemIdentity};
+use crate::pg::copy_pipe::{Out, PipeError};
 use crate::pg::decode::{begins, ends};
 use crate::pg::lsn::Lsn;
 
@@ -35,7 +37,7 @@ const PIECE: (u64, u64) = (64 << 20, 1 << 30);
 const NEAR: u64 = 1 << 20;
 /// What was read and not taken yet.
 const AHEAD_BYTES: usize = 8 << 20;
-/// What is handed over at once.
+/// What is taken from the server, and handed over, at once.
 const CHUNK_BYTES: usize = 128 << 10;
 /// The slot is told of what was confirmed after so much of the log.
 const TELL_AFTER: u64 = 32 << 20;
@@ -310,48 +312,49 @@ impl Reader {
     }
 
     /// Reads what commits before `until`, or all; false when nobody wants it any more.
-    async fn piece(&self, until: Option<Lsn>) -> Result<bool, ReplicationError> {
-        const INTENT: &str = "read changes";
-        let failed = |source| self.failed(INTENT, source);
-        let read = "select lsn, data from pg_catalog.pg_logical_slot_get_binary_changes($1, $2, null, variadic $3)";
-        let statement = self.session.prepared(read).await.map_err(failed)?;
-        let options = self.options();
-        let parameters: [&(dyn ToSql + Sync); 3] = [&self.copy, &until, &options];
-        let rows = self.session.query_raw(&statement, parameters).await;
-        let mut rows = pin!(rows.map_err(failed)?);
+    async fn piece(&mut self, until: Option<Lsn>) -> Result<bool, ReplicationError> {
+        let sql = self.changes(until);
+        let (server, trims) = (self.session.server().to_owned(), self.origin.start.trims);
+        let failed = |error: PipeError| ReplicationError::Refused {
+            server: server.clone(),
+            intent: "read changes",
+            class: error.class(),
+            message: error.to_string(),
+        };
+        let mut out = Out::ask(&mut self.session, &sql).await.map_err(failed)?;
+        let (mut rows, mut buffer) = (Rows::new(trims), vec![0; CHUNK_BYTES]);
         let mut chunk = Chunk::default();
-        while let Some(row) = rows.try_next().await.map_err(failed)? {
-            let message: &[u8] = row.get(1);
-            chunk.bytes += message.len();
-            let message = Bytes::copy_from_slice(message);
-            chunk.messages.push_back((row.get(0), message));
-            if chunk.bytes >= CHUNK_BYTES && !self.hand_over(std::mem::take(&mut chunk)).await {
+        while let Some(count) = out.read(&mut buffer).await.map_err(failed)? {
+            let taken = rows.take(&buffer[..count], &mut chunk.messages);
+            chunk.bytes += taken.map_err(|error| failed(error.into()))?;
+            if chunk.bytes >= CHUNK_BYTES
+                && !hand_over(&self.room, &self.send, std::mem::take(&mut chunk)).await
+            {
                 return Ok(false);
             }
         }
-        Ok(self.hand_over(chunk).await)
+        out.end();
+        Ok(hand_over(&self.room, &self.send, chunk).await)
     }
 
-    /// As a walsender is asked.
-    fn options(&self) -> Vec<String> {
-        let binary = self.origin.start.format == Format::Binary;
-        let publication = self.origin.start.publication.clone();
-        [
-            ("proto_version", "1".to_owned()),
-            ("publication_names", publication),
-            ("messages", "true".to_owned()),
-            ("binary", binary.to_string()),
-        ]
-        .into_iter()
-        .flat_map(|(name, value)| [name.to_owned(), value])
-        .collect()
-    }
-
-    /// Waits for room; false when nobody wants it any more.
-    async fn hand_over(&self, mut chunk: Chunk) -> bool {
-        let bytes = u32::try_from(chunk.bytes.min(AHEAD_BYTES)).unwrap_or(u32::MAX);
-        chunk._room = self.room.clone().acquire_many_owned(bytes).await.ok();
-        self.send.send(Ok(chunk)).is_ok()
+    /// The statement that gives positions and messages; a walsender is asked for the same.
+    fn changes(&self, until: Option<Lsn>) -> String {
+        let start = &self.origin.start;
+        let binary = start.format == Format::Binary;
+        let options = [
+            ("proto_version", "1"),
+            ("publication_names", start.publication.as_str()),
+            ("messages", "true"),
+            ("binary", if binary { "true" } else { "false" }),
+        ];
+        let options = options.map(|(name, value)| format!("'{name}', {}", quote_literal(value)));
+        let until = until.map_or("null".to_owned(), |until| format!("'{until}'"));
+        format!(
+            "copy (select lsn, data from pg_catalog.pg_logical_slot_get_binary_changes({}, {until}, null, {})) \
+             to stdout (format binary)",
+            quote_literal(&self.copy),
+            options.join(", ")
+        )
     }
 
     async fn row(
@@ -375,4 +378,15 @@ impl Reader {
             source,
         }
     }
+}
+
+/// Waits for room; false when nobody wants it any more.
+async fn hand_over(
+    room: &Arc<Semaphore>,
+    send: &mpsc::UnboundedSender<Result<Chunk, ReplicationError>>,
+    mut chunk: Chunk,
+) -> bool {
+    let bytes = u32::try_from(chunk.bytes.min(AHEAD_BYTES)).unwrap_or(u32::MAX);
+    chunk._room = room.clone().acquire_many_owned(bytes).await.ok();
+    send.send(Ok(chunk)).is_ok()
 }

@@ -19,6 +19,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Pace;
+use super::trimming::Trimming;
 
 /// `AuthenticationOk`, then `ReadyForQuery` outside of a transaction.
 const LOGGED_IN: [u8; 15] = [
@@ -41,20 +42,28 @@ const FLOOD_BYTES: usize = 6 << 10;
 /// The port in the socket's name; there is no other socket in the folder.
 pub(super) const PORT: u16 = 5432;
 
+/// How what the server says is passed on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passage {
+    pub(super) pace: Pace,
+    /// Very large values are left out of row changes.
+    pub(super) trims: bool,
+}
+
 /// A folder with a socket that leads to one session. Dropping it removes the folder.
 #[derive(Debug)]
 pub(super) struct Door(PathBuf);
 
 impl Door {
     /// Listens, and serves the first that comes in the background.
-    pub(super) fn open(session: Walsender, pace: Pace) -> io::Result<Self> {
+    pub(super) fn open(session: Walsender, passage: Passage) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("shardwright-{}", uuid::Uuid::new_v4()));
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let door = Self(folder);
         let listener = UnixListener::bind(door.0.join(format!(".s.PGSQL.{PORT}")))?;
         tokio::spawn(async move {
             let server = session.server().to_owned();
-            if let Err(error) = serve(listener, session, pace).await {
+            if let Err(error) = serve(listener, session, passage).await {
                 tracing::debug!(server, %error, "replication session ended");
             }
         });
@@ -73,7 +82,7 @@ impl Drop for Door {
     }
 }
 
-async fn serve(listener: UnixListener, session: Walsender, pace: Pace) -> io::Result<()> {
+async fn serve(listener: UnixListener, session: Walsender, passage: Passage) -> io::Result<()> {
     let arrived = timeout(session.connect_timeout(), listener.accept()).await;
     let (mut client, _) = arrived??;
     drop(listener);
@@ -81,7 +90,7 @@ async fn serve(listener: UnixListener, session: Walsender, pace: Pace) -> io::Re
     let (unread, server) = session.into_stream();
     client.write_all(&LOGGED_IN).await?;
     client.write_all(&unread).await?;
-    pass_on(client, server, pace).await
+    pass_on(client, server, passage).await
 }
 
 /// The client's own start message says what was said already.
@@ -102,7 +111,7 @@ async fn skip_start(client: &mut UnixStream) -> io::Result<()> {
 async fn pass_on(
     client: UnixStream,
     server: impl AsyncRead + AsyncWrite,
-    pace: Pace,
+    passage: Passage,
 ) -> io::Result<()> {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = tokio::io::split(server);
@@ -111,7 +120,7 @@ async fn pass_on(
         to_server.shutdown().await
     };
     let down = async {
-        pour(&mut from_server, &mut to_client, pace).await?;
+        pour(&mut from_server, &mut to_client, passage).await?;
         to_client.shutdown().await
     };
     tokio::select! {
@@ -127,15 +136,19 @@ async fn pass_on(
 async fn pour(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
-    pace: Pace,
+    passage: Passage,
 ) -> io::Result<()> {
     let mut buffer = BytesMut::with_capacity(BUFFER_BYTES);
     let mut flow = Flow::new(Instant::now());
+    let mut trimming = passage.trims.then(Trimming::default);
     while from.read_buf(&mut buffer).await? > 0 {
         let arrived = buffer.len();
-        to.write_all_buf(&mut buffer).await?;
-        buffer.reserve(BUFFER_BYTES);
-        if pace == Pace::Easy && flow.is_flood(arrived, Instant::now()) {
+        match &mut trimming {
+            None => to.write_all(&buffer).await?,
+            Some(trimming) => to.write_all(trimming.take(&buffer)?).await?,
+        }
+        buffer.clear();
+        if passage.pace == Pace::Easy && flow.is_flood(arrived, Instant::now()) {
             sleep(PAUSE).await;
         }
     }
@@ -196,10 +209,19 @@ mod tests {
 
     #[tokio::test]
     async fn what_a_server_says_arrives_as_it_was_said() {
-        for pace in [Pace::Easy, Pace::Prompt] {
+        let passages = [
+            (Pace::Easy, true),
+            (Pace::Easy, false),
+            (Pace::Prompt, false),
+        ];
+        for (pace, trims) in passages {
+            let passage = Passage { pace, trims };
             let (mut server, mut from) = duplex(BUFFER_BYTES / 2);
             let (mut to, mut client) = duplex(BUFFER_BYTES);
-            let said: Vec<u8> = (0..=u8::MAX).cycle().take(10 * BUFFER_BYTES).collect();
+            let body: Vec<u8> = (0..=u8::MAX).cycle().take(MESSAGE_BYTES).collect();
+            let length = u32::try_from(MESSAGE_BYTES + 4).expect("short");
+            let message = [&b"d"[..], &length.to_be_bytes(), &body].concat();
+            let said = message.repeat(10 * BUFFER_BYTES / MESSAGE_BYTES);
             let say = async {
                 for message in said.chunks(MESSAGE_BYTES) {
                     server.write_all(message).await.expect("said");
@@ -207,13 +229,13 @@ mod tests {
                 drop(server);
             };
             let pass = async {
-                pour(&mut from, &mut to, pace).await.expect("passed on");
+                pour(&mut from, &mut to, passage).await.expect("passed on");
                 drop(to);
             };
             let mut heard = Vec::new();
             let ((), (), length) = tokio::join!(say, pass, client.read_to_end(&mut heard));
             length.expect("heard");
-            assert!(heard == said, "{pace:?}: {} bytes arrived", heard.len());
+            assert!(heard == said, "{passage:?}: {} bytes arrived", heard.len());
         }
     }
 }

@@ -6,6 +6,7 @@ use connect::Dsn;
 use pgwire_replication::{FeedbackObserver, PgWireError, ReplicationClient};
 use tokio::sync::watch;
 
+use super::door::Passage;
 use super::{Pace, ReplicationError, ReplicationSession, StreamStart, column, config, error};
 use crate::pg::lsn::Lsn;
 
@@ -30,7 +31,11 @@ pub(super) async fn open(
     });
     let config =
         config::stream(start, observer).with_status_interval(config::status_interval(pace));
-    let mut session = ReplicationSession::connect(dsn, application_name, config, pace).await?;
+    let passage = Passage {
+        pace,
+        trims: start.trims,
+    };
+    let mut session = ReplicationSession::connect(dsn, application_name, config, passage).await?;
     check_system(&mut session, start).await?;
     check_slot(&mut session, start).await?;
     start_streaming(&mut session, start).await?;

@@ -31,6 +31,9 @@ pub struct StreamStart {
     pub system: SystemIdentity,
     /// In which form values are sent, where their types have it.
     pub format: Format,
+    /// Whether very large values are left out of row changes ([`Value::LeftOut`](crate::pg::decode::Value::LeftOut)),
+    /// so that no row is ever whole in memory.
+    pub trims: bool,
 }
 
 /// How soon the server is told of a confirmed position.

@@ -204,7 +204,8 @@ async fn one_database_twice_is_found() {
 
 #[tokio::test]
 async fn what_another_server_lacks_is_found() {
-    let source = Database::on(server().await, "pair_here").await;
+    // Roles and tablespaces are of a whole server: other tests would see them.
+    let source = Database::on(server_of_its_own("doctor_here").await, "pair_here").await;
     let target = Database::on(server_of_its_own("doctor_there").await, "pair_there").await;
     ddl(&source, GOOD).await;
     let (here, there) = (source.dsn_text(), target.dsn_text());

@@ -74,7 +74,7 @@ fn tuple(row: [Option<&str>; 4]) -> Tuple {
 fn text(row: &Tuple, at: usize) -> Option<String> {
     match &row.0[at] {
         Value::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-        Value::Null | Value::UnchangedToast | Value::Binary(_) => None,
+        Value::Null | Value::UnchangedToast | Value::LeftOut | Value::Binary(_) => None,
     }
 }
 
