@@ -85,7 +85,7 @@ impl Shard {
 fn quick(name: &str) -> Options {
     Options::temporary(name)
         .setting("fsync", "off")
-        .setting("max_replication_slots", "100")
+        .setting("max_replication_slots", "400")
         .setting("max_wal_senders", "100")
 }
 
