@@ -66,6 +66,14 @@ pub struct ShardLimits {
     /// How long a commit may take on the source, milliseconds.
     #[schemars(range(min = 1))]
     pub commit_ms: Option<u32>,
+    /// How much of its log a shard may write, MiB a second over the last seconds; not limited by default.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wal_mib_s: Option<u32>,
+    /// How far apart the checkpoints of a shard must begin, seconds; not limited by default.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint_s: Option<u32>,
 }
 
 impl Default for ShardLimits {
@@ -75,6 +83,8 @@ impl Default for ShardLimits {
             active_sessions: Some(100),
             lock_waits: Some(20),
             commit_ms: Some(500),
+            wal_mib_s: None,
+            checkpoint_s: None,
         }
     }
 }
@@ -97,6 +107,8 @@ impl Throttle {
             ),
             ("shards.lock_waits", least(shards.lock_waits), 1, MOST),
             ("shards.commit_ms", least(shards.commit_ms), 1, MOST),
+            ("shards.wal_mib_s", least(shards.wal_mib_s), 1, MOST),
+            ("shards.checkpoint_s", least(shards.checkpoint_s), 1, MOST),
         ];
         let outside = |(name, value, least, most): (&str, Option<u64>, u64, u64)| {
             let value = value.filter(|value| !(least..=most).contains(value))?;
@@ -168,6 +180,12 @@ impl fmt::Display for Limits {
                 Some(limit) => write!(f, ", {name} {limit}{unit}")?,
                 None => write!(f, ", {name} off")?,
             }
+        }
+        if let Some(limit) = shards.wal_mib_s {
+            write!(f, ", log {limit} MiB/s")?;
+        }
+        if let Some(limit) = shards.checkpoint_s {
+            write!(f, ", checkpoints {limit} s apart")?;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use super::lock;
 use crate::error::StepError;
 use crate::owned::Context;
 use crate::pg::epoch::Token;
-use crate::pg::load::{self, Positions};
+use crate::pg::load::{self, History};
 use crate::pg::lookout::Lookout;
 use crate::pg::shard::Shard;
 
@@ -76,22 +76,22 @@ async fn look_for_ever(
 /// A shard that is looked at.
 struct Watched {
     lookout: Lookout,
-    positions: Positions,
+    history: History,
 }
 
 impl Watched {
     fn new(shard: Shard) -> Self {
         Self {
             lookout: Lookout::new(shard, "signals"),
-            positions: Positions::default(),
+            history: History::default(),
         }
     }
 
     async fn look(&mut self) -> Option<ShardLoad> {
-        let (name, positions) = (self.lookout.shard.name.clone(), &mut self.positions);
+        let (name, history) = (self.lookout.shard.name.clone(), &mut self.history);
         let look = self
             .lookout
-            .look(async |session| load::look(session, positions, &name).await);
+            .look(async |session| load::look(session, history, &name).await);
         look.await
     }
 }

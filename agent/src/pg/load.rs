@@ -1,4 +1,4 @@
-//! Signs of strain on a shard: sessions, locks, replicas, the time that a commit takes.
+//! Signs of strain on a shard: sessions, locks, replicas, its log, checkpoints, the time that a commit takes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,13 +16,19 @@ const KEEP_EVERY: Duration = Duration::from_secs(1);
 /// Positions that are kept: ten minutes.
 const MOST: usize = 600;
 
-/// Sessions of others, the position in the log, and the standbys; what a logical subscriber confirms is its own affair.
+/// The log's growth is told over so long.
+const RATE_OVER: Duration = Duration::from_secs(5);
+/// A checkpoint is told of for so long after its end was seen: it is one sign.
+const TOLD_FOR: Duration = Duration::from_secs(1);
+
+/// Sessions of others, the position in the log, the standbys, and when the last checkpoint began; what a logical subscriber confirms is its own affair.
 const LOOK: &str = "
     select (select array[count(*) filter (where state = 'active'), count(*) filter (where wait_event_type = 'Lock')]
               from pg_catalog.pg_stat_activity
              where backend_type = 'client backend' and application_name not like 'shardwright%'),
            pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), '0/0')::bigint,
-           r.names, r.replayed, r.lags
+           r.names, r.replayed, r.lags,
+           (select extract(epoch from checkpoint_time)::float8 from pg_catalog.pg_control_checkpoint())
       from (select coalesce(pg_catalog.array_agg(application_name), '{}') as names,
                    coalesce(pg_catalog.array_agg(pg_catalog.pg_wal_lsn_diff(replay_lsn, '0/0')::bigint), '{}') as replayed,
                    coalesce(pg_catalog.array_agg(coalesce(extract(epoch from replay_lag), 0)::float8), '{}') as lags
@@ -48,6 +54,13 @@ impl Positions {
         }
     }
 
+    /// Bytes a second that were written lately; `None` until there is a position of long enough ago.
+    fn rate(&self, position: i64, now: Instant) -> Option<f64> {
+        let age = |at: &Instant| now.duration_since(*at);
+        let before = self.0.iter().rev().find(|(at, _)| age(at) >= RATE_OVER);
+        before.map(|(at, known)| (position - known) as f64 / age(at).as_secs_f64())
+    }
+
     /// Seconds since the log had all that was replayed; at least what the server says of a replica that is behind.
     fn behind(&self, replayed: i64, position: i64, told_s: f64, now: Instant) -> f64 {
         if replayed >= position {
@@ -59,10 +72,37 @@ impl Positions {
     }
 }
 
+/// What was seen of a shard before.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    positions: Positions,
+    checkpoints: Checkpoints,
+}
+
+/// When the last checkpoint began, by the server's clock.
+#[derive(Debug, Default)]
+struct Checkpoints {
+    began_s: Option<f64>,
+    /// How long after the one before it, and when that was seen.
+    apart: Option<(f64, Instant)>,
+}
+
+impl Checkpoints {
+    /// How far apart the last two began, if the last one has just ended.
+    fn seen(&mut self, began_s: f64, now: Instant) -> Option<f64> {
+        let before = self.began_s.replace(began_s).unwrap_or(began_s);
+        if began_s > before {
+            self.apart = Some((began_s - before, now));
+        }
+        let (apart, at) = self.apart?;
+        (now.duration_since(at) < TOLD_FOR).then_some(apart)
+    }
+}
+
 /// Looks at the shard once; without the right to see statistics of others only sessions of our own role count.
 pub(crate) async fn look(
     session: &Connected,
-    positions: &mut Positions,
+    history: &mut History,
     shard: &str,
 ) -> Result<ShardLoad, StepError> {
     let what = format!("shard {shard}: reading signs of its load");
@@ -72,6 +112,7 @@ pub(crate) async fn look(
     };
     let now = Instant::now();
     let (sessions, position): (Vec<i64>, i64) = (row.get(0), row.get(1));
+    let positions = &mut history.positions;
     positions.keep(now, position);
     let (names, replayed, lags): (Vec<String>, Vec<i64>, Vec<f64>) =
         (row.get(2), row.get(3), row.get(4));
@@ -91,6 +132,8 @@ pub(crate) async fn look(
         active: count(0),
         waiting: count(1),
         commit_ms: None,
+        wal_bytes_s: positions.rate(position, now),
+        checkpoint_s: history.checkpoints.seen(row.get(5), now),
     })
 }
 
@@ -111,6 +154,30 @@ pub(crate) async fn probe(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_log_grows_by_what_was_written_lately() {
+        let mut positions = Positions::default();
+        let start = Instant::now();
+        let at = |second: u64| start + Duration::from_secs(second);
+        for second in 0..10 {
+            positions.keep(at(second), 0);
+        }
+        assert_eq!(Positions::default().rate(1000, at(0)), None);
+        assert_eq!(positions.rate(6000, at(10)), Some(1200.0));
+    }
+
+    #[test]
+    fn a_checkpoint_is_told_of_once() {
+        let mut checkpoints = Checkpoints::default();
+        let start = Instant::now();
+        let at = |millis: u64| start + Duration::from_millis(millis);
+        assert_eq!(checkpoints.seen(100.0, at(0)), None);
+        assert_eq!(checkpoints.seen(107.0, at(1)), Some(7.0));
+        assert_eq!(checkpoints.seen(107.0, at(1000)), Some(7.0));
+        assert_eq!(checkpoints.seen(107.0, at(1001)), None);
+        assert_eq!(checkpoints.seen(110.0, at(1500)), Some(3.0));
+    }
 
     #[test]
     fn a_replica_that_stands_still_falls_behind_by_the_clock() {

@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use super::bench::{Bench, ITEM};
 use super::shard::until;
-use crate::pg::load::{self, Positions};
+use crate::pg::load::{self, History};
 
 /// A running standby called `lagging`.
 async fn standby(primary: Arc<Cluster>) -> Arc<Cluster> {
@@ -37,9 +37,9 @@ async fn a_standby_that_stands_still_is_behind_until_it_goes_on() {
         .await
         .expect("a session");
     let session = bench.ours(&bench.source).await;
-    let positions = Mutex::new(Positions::default());
+    let history = Mutex::new(History::default());
     let behind = || async {
-        let looked = load::look(&session, &mut *positions.lock().await, "s").await;
+        let looked = load::look(&session, &mut *history.lock().await, "s").await;
         let replicas = looked.expect("seen").replicas;
         let lagging = replicas.iter().find(|replica| replica.name == "lagging");
         lagging.map(|replica| replica.behind_s)
@@ -65,10 +65,38 @@ async fn a_standby_that_stands_still_is_behind_until_it_goes_on() {
 }
 
 #[tokio::test]
+async fn a_checkpoint_and_what_is_written_are_seen() {
+    let bench = Bench::each_alone("written", ITEM).await;
+    let session = bench.ours(&bench.source).await;
+    let app = bench.source.session().await;
+    let history = Mutex::new(History::default());
+    let looked = || async {
+        let looked = load::look(&session, &mut *history.lock().await, "s").await;
+        looked.expect("seen")
+    };
+    assert_eq!(looked().await.checkpoint_s, None);
+    let write = "select pg_logical_emit_message(false, 'other', repeat('x', 100000)); checkpoint";
+    // The server keeps the whole second in which a checkpoint began.
+    until("it is seen how far apart two checkpoints began", || async {
+        app.batch_execute(write).await.expect("written");
+        looked()
+            .await
+            .checkpoint_s
+            .is_some_and(|apart| apart >= 1.0)
+    })
+    .await;
+    until("it is seen how much is written", || async {
+        app.batch_execute(write).await.expect("written");
+        looked().await.wal_bytes_s.is_some_and(|rate| rate > 1000.0)
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn sessions_of_others_count_and_our_own_do_not() {
     let bench = Bench::each_alone("strained", ITEM).await;
     let session = bench.ours(&bench.source).await;
-    let mut positions = Positions::default();
+    let mut history = History::default();
     let app = bench.source.session().await;
     let take = "select pg_advisory_lock(1)";
     app.batch_execute(take).await.expect("taken");
@@ -83,9 +111,7 @@ async fn sessions_of_others_count_and_our_own_do_not() {
         app.query_one(waiting, &[]).await.expect("read").get(0)
     })
     .await;
-    let load = load::look(&session, &mut positions, "s")
-        .await
-        .expect("seen");
+    let load = load::look(&session, &mut history, "s").await.expect("seen");
     assert_eq!((load.waiting, load.active), (Some(1), Some(1)));
     let token = &bench.token;
     load::probe(&session, token, "s").await.expect("committed");

@@ -20,13 +20,15 @@ Limits:
   active-sessions  sessions of others that may be active at one time
   lock-waits       sessions of others that may wait for a lock at one time
   commit           how long a commit may take on the source, milliseconds
+  wal              how much of its log a shard may write, MiB a second
+  checkpoint       how far apart checkpoints of a shard must begin, seconds
 The value `off` takes a limit away.";
 
 /// Set a limit of an operation or a migration.
 #[derive(Debug, Args)]
 #[command(after_help = LIMITS)]
 pub(super) struct Set {
-    /// rate, streams, latency, hours, replica-lag, active-sessions, lock-waits or commit.
+    /// rate, streams, latency, hours, replica-lag, active-sessions, lock-waits, commit, wal or checkpoint.
     #[arg(value_parser = setting)]
     limit: Setting,
     /// The operation or migration.

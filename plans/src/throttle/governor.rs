@@ -38,6 +38,10 @@ pub struct ShardLoad {
     pub waiting: Option<u32>,
     /// How long a commit took, milliseconds.
     pub commit_ms: Option<f64>,
+    /// How much of its log it wrote lately, bytes a second.
+    pub wal_bytes_s: Option<f64>,
+    /// How long after the one before it the checkpoint began that has just ended, seconds.
+    pub checkpoint_s: Option<f64>,
 }
 
 /// How far a replica is.

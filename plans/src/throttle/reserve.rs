@@ -106,5 +106,29 @@ fn of(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
         );
         found.push((took / f64::from(limit), told));
     }
+    found.extend(log(limits, load));
+    found
+}
+
+/// The same of the shard's log.
+fn log(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
+    const MIB: f64 = 1_048_576.0;
+    let shard = &load.shard;
+    let mut found = Vec::new();
+    if let Some((rate, limit)) = load.wal_bytes_s.zip(limits.wal_mib_s) {
+        let rate = rate / MIB;
+        let told = format!(
+            "shard {shard} writes {} MiB/s of log, limit {limit} MiB/s",
+            brief(rate)
+        );
+        found.push((rate / f64::from(limit), told));
+    }
+    if let Some((apart, limit)) = load.checkpoint_s.zip(limits.checkpoint_s) {
+        let told = format!(
+            "a checkpoint of {shard} began {} s after the one before, limit {limit} s",
+            brief(apart)
+        );
+        found.push((f64::from(limit) / apart.max(1.0), told));
+    }
     found
 }

@@ -26,6 +26,10 @@ pub enum Setting {
     LockWaits,
     /// How long a commit on the source may take, milliseconds.
     Commit,
+    /// How much of its log a shard may write, MiB a second.
+    Wal,
+    /// How far apart checkpoints must begin, seconds.
+    Checkpoint,
 }
 
 /// A value that a limit cannot have.
@@ -42,7 +46,7 @@ pub struct InvalidSetting {
 
 impl Setting {
     /// Every limit.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Rate,
         Self::Streams,
         Self::Latency,
@@ -51,6 +55,8 @@ impl Setting {
         Self::ActiveSessions,
         Self::LockWaits,
         Self::Commit,
+        Self::Wal,
+        Self::Checkpoint,
     ];
 
     /// The word on the command line and in the API.
@@ -65,6 +71,8 @@ impl Setting {
             Self::ActiveSessions => "active-sessions",
             Self::LockWaits => "lock-waits",
             Self::Commit => "commit",
+            Self::Wal => "wal",
+            Self::Checkpoint => "checkpoint",
         }
     }
 
@@ -106,6 +114,8 @@ impl Setting {
             Self::ActiveSessions => shards.active_sessions = number(1, u32::MAX)?,
             Self::LockWaits => shards.lock_waits = number(1, u32::MAX)?,
             Self::Commit => shards.commit_ms = number(1, u32::MAX)?,
+            Self::Wal => shards.wal_mib_s = number(1, u32::MAX)?,
+            Self::Checkpoint => shards.checkpoint_s = number(1, u32::MAX)?,
         }
         Ok(())
     }

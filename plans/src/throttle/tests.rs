@@ -158,6 +158,7 @@ fn strained(behind_s: f64) -> Signals {
             active: Some(3),
             waiting: Some(0),
             commit_ms: Some(2.0),
+            ..ShardLoad::default()
         }],
         ..Signals::default()
     }
@@ -347,6 +348,45 @@ fn a_limit_is_set_by_its_name_and_taken_away_by_off() {
     }
     assert_eq!(limits.streams, options.copy_streams);
     assert_eq!(limits.throttle.hours, None);
+}
+
+#[test]
+fn a_log_that_grows_too_fast_and_checkpoints_too_close_together_are_signs_only_where_they_are_limited()
+ {
+    let mut signals = strained(0.0);
+    signals.shards[0].wal_bytes_s = Some(f64::from(90 << 20));
+    signals.shards[0].checkpoint_s = Some(8.0);
+    let judged = |shards: ShardLimits| {
+        let limits = Throttle {
+            shards,
+            ..Throttle::default()
+        };
+        let verdict = Governor::default().observe(&limits, &signals, 0);
+        verdict.slowed().map(|slowed| slowed.sentence())
+    };
+    assert_eq!(judged(ShardLimits::default()), None);
+    let log = ShardLimits {
+        wal_mib_s: Some(60),
+        ..ShardLimits::default()
+    };
+    assert_eq!(
+        judged(log).unwrap(),
+        "slowed to 60 %: shard s1 writes 90 MiB/s of log, limit 60 MiB/s"
+    );
+    let checkpoints = ShardLimits {
+        checkpoint_s: Some(30),
+        ..ShardLimits::default()
+    };
+    assert_eq!(
+        judged(checkpoints).unwrap(),
+        "slowed to 60 %: a checkpoint of s1 began 8.0 s after the one before, limit 30 s"
+    );
+    let rare = ShardLimits {
+        wal_mib_s: Some(91),
+        checkpoint_s: Some(8),
+        ..ShardLimits::default()
+    };
+    assert_eq!(judged(rare), None);
 }
 
 fn any_float() -> impl Strategy<Value = f64> {
