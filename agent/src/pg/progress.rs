@@ -162,11 +162,11 @@ pub(crate) async fn commit(
 pub(crate) async fn mark_dirty(
     client: &Connected,
     token: &Token,
-    keys: &[(String, String)],
+    keys: &[(impl AsRef<str>, String)],
     lsn: Lsn,
     shard: &str,
 ) -> Result<(), StepError> {
-    let relations: Vec<&str> = keys.iter().map(|(relation, _)| relation.as_str()).collect();
+    let relations: Vec<&str> = keys.iter().map(|(relation, _)| relation.as_ref()).collect();
     let texts: Vec<&str> = keys.iter().map(|(_, key)| key.as_str()).collect();
     client
         .query_prepared(MARK, &[&token.migration.0, &relations, &texts, &lsn])

@@ -172,8 +172,10 @@ async fn execute(
     commit_lsn: Lsn,
 ) -> Result<Box<Executor>, StepError> {
     let planned = Planned::of(&piece.changes);
+    let relations = spec.tables.iter().map(|table| table.table.to_string());
+    let relations: Vec<String> = relations.collect();
     let dirty = if piece.dirty {
-        dirty_keys(&spec, &piece.changes)
+        dirty_keys(&spec, &relations, &piece.changes)
     } else {
         Vec::new()
     };
@@ -208,19 +210,25 @@ async fn execute(
     Ok(executor)
 }
 
-/// Tables and keys of changes, each once, in their order.
-fn dirty_keys(spec: &StreamSpec, changes: &[RowChange]) -> Vec<(String, String)> {
-    let mut keys = Vec::with_capacity(changes.len());
+/// Relations and keys of changes, each once, in the order of their tables.
+fn dirty_keys<'a>(
+    spec: &StreamSpec,
+    relations: &'a [String],
+    changes: &[RowChange],
+) -> Vec<(&'a str, String)> {
+    let mut keys = vec![Vec::new(); relations.len()];
     for change in changes {
-        let table = &spec.tables[change.table()];
+        let table = change.table();
         // Reference tables are written to all the time, also inside the cutover: they are never dirty.
-        if !table.is_reference() {
-            let relation = table.table.to_string();
-            let found = change.keys().into_iter();
-            keys.extend(found.map(|key| (relation.clone(), key)));
+        if !spec.tables[table].is_reference() {
+            keys[table].extend(change.keys());
         }
     }
-    keys.sort_unstable();
-    keys.dedup();
-    keys
+    let mut all = Vec::with_capacity(changes.len());
+    for (relation, mut keys) in relations.iter().zip(keys) {
+        keys.sort_unstable();
+        keys.dedup();
+        all.extend(keys.into_iter().map(|key| (relation.as_str(), key)));
+    }
+    all
 }

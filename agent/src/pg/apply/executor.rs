@@ -29,14 +29,29 @@ type Execution<'a> = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Err
 pub(crate) struct Planned<'a> {
     changes: &'a [RowChange],
     /// `None`: they are executed one by one.
-    net: Option<Net<'a>>,
+    sets: Option<Sets<'a>>,
+}
+
+/// What changes come to, as statements, and those that are executed behind them.
+#[derive(Debug)]
+struct Sets<'a> {
+    statements: Vec<SetStatement>,
+    rows: Vec<&'a RowChange>,
 }
 
 impl<'a> Planned<'a> {
     pub(crate) fn of(changes: &'a [RowChange]) -> Self {
         let net = (changes.len() >= FEW).then(|| Net::of(changes)).flatten();
         let net = net.filter(|net| changes.len() >= FEW * net.sets.len());
-        Self { changes, net }
+        let sets = net.and_then(|net| {
+            let statements: Option<Vec<_>> = net.sets.iter().map(sets::statement).collect();
+            let statements = statements.filter(|statements| !statements.is_empty())?;
+            Some(Sets {
+                statements,
+                rows: net.rows,
+            })
+        });
+        Self { changes, sets }
     }
 }
 
@@ -82,28 +97,16 @@ impl Executor {
     /// # Errors
     /// `apply.count` when a change touches another number of rows than one; what the server says.
     pub(crate) async fn execute(&mut self, planned: &Planned<'_>) -> Result<(), StepError> {
-        let changes = planned.changes;
-        let Some(net) = &planned.net else {
-            return self.one_by_one(changes.iter()).await;
-        };
-        let statements: Option<Vec<_>> = net.sets.iter().map(sets::statement).collect();
-        match statements {
-            Some(statements) if !statements.is_empty() => {
-                self.by_sets(changes, net, &statements).await
-            }
-            Some(_) | None => self.one_by_one(changes.iter()).await,
+        match &planned.sets {
+            Some(sets) => self.by_sets(planned.changes, sets).await,
+            None => self.one_by_one(planned.changes.iter()).await,
         }
     }
 
     /// Whatever gives reason to doubt the sets is decided by the changes one by one: it may lie in the order alone.
-    async fn by_sets(
-        &mut self,
-        changes: &[RowChange],
-        net: &Net<'_>,
-        statements: &[SetStatement<'_>],
-    ) -> Result<(), StepError> {
-        let done = match self.sets(statements).await {
-            Ok(()) => self.one_by_one(net.rows.iter().copied()).await,
+    async fn by_sets(&mut self, changes: &[RowChange], sets: &Sets<'_>) -> Result<(), StepError> {
+        let done = match self.sets(&sets.statements).await {
+            Ok(()) => self.one_by_one(sets.rows.iter().copied()).await,
             Err(error) => Err(error),
         };
         match done {
@@ -125,7 +128,7 @@ impl Executor {
     }
 
     /// Executes sets in their order behind a savepoint, pipelined.
-    async fn sets(&self, statements: &[SetStatement<'_>]) -> Result<(), StepError> {
+    async fn sets(&self, statements: &[SetStatement]) -> Result<(), StepError> {
         let client: &Client = &self.session;
         let mut begin: Pin<Box<_>> = Box::pin(client.batch_execute("savepoint sets"));
         let begun = futures::poll!(begin.as_mut());

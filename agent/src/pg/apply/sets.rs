@@ -14,18 +14,18 @@ use super::net::{Set, Verb};
 use super::target::Target;
 use crate::pg::decode::{Tuple, Value};
 
-/// A set as a statement.
+/// A set as a statement, with its parameters as they are sent: the server need not wait for them.
 #[derive(Debug)]
-pub(super) struct SetStatement<'a> {
+pub(super) struct SetStatement {
     pub(super) sql: String,
-    columns: Vec<ArrayOf<'a>>,
+    columns: Vec<Array>,
     /// How many rows it must touch.
     pub(super) expected: u64,
     /// For messages.
     pub(super) what: String,
 }
 
-impl SetStatement<'_> {
+impl SetStatement {
     pub(super) fn params(&self) -> Vec<(&(dyn ToSql + Sync), Type)> {
         let columns = self.columns.iter();
         columns
@@ -35,7 +35,7 @@ impl SetStatement<'_> {
 }
 
 /// The statement of a set; `None` when its values do not fit into arrays.
-pub(super) fn statement<'a>(set: &'a Set<'a>) -> Option<SetStatement<'a>> {
+pub(super) fn statement(set: &Set<'_>) -> Option<SetStatement> {
     let target = set.target;
     let mut made = Columns {
         target,
@@ -74,7 +74,7 @@ pub(super) fn statement<'a>(set: &'a Set<'a>) -> Option<SetStatement<'a>> {
 struct Columns<'a> {
     target: &'a Target,
     rows: &'a [Cow<'a, Tuple>],
-    arrays: Vec<ArrayOf<'a>>,
+    arrays: Vec<Array>,
 }
 
 impl Columns<'_> {
@@ -92,11 +92,7 @@ impl Columns<'_> {
             }
             Form::Binary => (known.array.clone()?, format!("u.c{number}")),
         };
-        self.arrays.push(ArrayOf {
-            rows: self.rows,
-            index,
-            kind,
-        });
+        self.arrays.push(Array::of(self.rows, index, kind)?);
         Some(value)
     }
 
@@ -196,37 +192,53 @@ fn form(value: &Value) -> Form {
 
 /// One column of a set's rows as an array in binary form.
 #[derive(Debug)]
-struct ArrayOf<'a> {
-    rows: &'a [Cow<'a, Tuple>],
-    index: usize,
+struct Array {
     kind: Type,
+    bytes: BytesMut,
 }
 
-impl ToSql for ArrayOf<'_> {
-    fn to_sql(
-        &self,
-        ty: &Type,
-        out: &mut BytesMut,
-    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        let Kind::Array(member) = ty.kind() else {
-            return Err(format!("{ty} is no array").into());
+impl Array {
+    /// `None` when it is larger than an array can be.
+    fn of(rows: &[Cow<'_, Tuple>], index: usize, kind: Type) -> Option<Self> {
+        let Kind::Array(member) = kind.kind() else {
+            return None;
         };
-        out.put_i32(1); // dimensions
-        out.put_i32(1); // there may be nulls
-        out.put_u32(member.oid());
-        out.put_i32(i32::try_from(self.rows.len())?);
-        out.put_i32(1); // number of the first
-        for row in self.rows {
-            match row.0.get(self.index) {
-                Some(Value::Text(bytes) | Value::Binary(bytes)) => {
-                    out.put_i32(i32::try_from(bytes.len())?);
-                    out.put_slice(bytes);
+        let values = || rows.iter().map(|row| row.0.get(index).and_then(sent));
+        let size: usize = values()
+            .map(|value| LENGTH + value.map_or(0, <[u8]>::len))
+            .sum();
+        let mut bytes = BytesMut::with_capacity(5 * LENGTH + size);
+        bytes.put_i32(1); // dimensions
+        bytes.put_i32(1); // there may be nulls
+        bytes.put_u32(member.oid());
+        bytes.put_i32(i32::try_from(rows.len()).ok()?);
+        bytes.put_i32(1); // number of the first
+        for value in values() {
+            match value {
+                Some(value) => {
+                    bytes.put_i32(i32::try_from(value.len()).ok()?);
+                    bytes.put_slice(value);
                 }
-                Some(Value::Null | Value::UnchangedToast | Value::LeftOut) | None => {
-                    out.put_i32(-1)
-                }
+                None => bytes.put_i32(-1),
             }
         }
+        Some(Self { kind, bytes })
+    }
+}
+
+/// Bytes of a length.
+const LENGTH: usize = 4;
+
+fn sent(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::Text(bytes) | Value::Binary(bytes) => Some(bytes),
+        Value::Null | Value::UnchangedToast | Value::LeftOut => None,
+    }
+}
+
+impl ToSql for Array {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        out.put_slice(&self.bytes);
         Ok(IsNull::No)
     }
 
