@@ -40,6 +40,7 @@ pub(crate) fn measure(
         value: report.samples.ratio("agents.in_turn", "agents.together"),
         goal: Goal::AtLeast(1.0),
         about: "time of two moves one after the other / side by side on two agents",
+        parts: &["agents.together"],
     };
     report.figures.push(figure);
     Ok(())
@@ -74,6 +75,7 @@ fn one_after_the_other(ground: &Ground, samples: &mut Samples) -> anyhow::Result
 /// Until each agent has one of the moves: whichever asks first may have both.
 fn side_by_side(ground: &Ground, samples: &mut Samples) -> anyhow::Result<()> {
     for _ in 0..TRIES {
+        let from = samples.watch.look();
         let began = Instant::now();
         let ids = [
             ground.submit(&request(MAPS[0]))?,
@@ -90,11 +92,13 @@ fn side_by_side(ground: &Ground, samples: &mut Samples) -> anyhow::Result<()> {
             );
         }
         let took = began.elapsed().as_secs_f64();
+        let to = samples.watch.look();
         for id in &ids {
             ours::take_back(ground, id)?;
         }
         if agents[0] != agents[1] {
             samples.add("agents.together", took);
+            samples.profile("agents.together", (from, to));
             return Ok(());
         }
         samples.add("agents.together_on_one", took);

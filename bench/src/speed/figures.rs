@@ -1,46 +1,74 @@
 //! What was measured, round by round, and what is said of it.
 
+use super::busy::{Profile, Watch};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Instant;
 
-/// Values by name, one for each round.
+/// Values by name, one for each round; and how busy the cores were meanwhile.
 #[derive(Debug, Default)]
-pub(crate) struct Samples(BTreeMap<String, Vec<f64>>);
+pub(crate) struct Samples {
+    values: BTreeMap<String, Vec<f64>>,
+    profiles: BTreeMap<String, Vec<Profile>>,
+    pub(crate) watch: Watch,
+}
 
 impl Samples {
     pub(crate) fn add(&mut self, name: &str, value: f64) {
         eprintln!("  {name}: {value:.3}");
-        self.0.entry(name.to_owned()).or_default().push(value);
+        self.values.entry(name.to_owned()).or_default().push(value);
     }
 
-    /// Runs something and keeps how many seconds it took.
+    /// Keeps how busy the cores were from one moment to another, microseconds since 1970, as a round of `name`.
+    pub(crate) fn profile(&mut self, name: &str, (from, to): (u128, u128)) {
+        if let Some(profile) = self.watch.between(from, to) {
+            eprintln!("  {name}: {}", profile.text());
+            self.profiles
+                .entry(name.to_owned())
+                .or_default()
+                .push(profile);
+        }
+    }
+
+    /// Runs something and keeps how many seconds it took, and how busy the cores were.
     pub(crate) fn time<T>(
         &mut self,
         name: &str,
         work: impl FnOnce() -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
+        let from = self.watch.look();
         let began = Instant::now();
         let done = work()?;
         self.add(name, began.elapsed().as_secs_f64());
+        self.profile(name, (from, self.watch.look()));
         Ok(done)
     }
 
     /// The middle of the values; of an even number of them the mean of both.
     pub(crate) fn median(&self, name: &str) -> Option<f64> {
-        self.0.get(name).and_then(|values| median(values))
+        self.values.get(name).and_then(|values| median(values))
     }
 
     /// The median of the quotients of two values of the same round.
     pub(crate) fn ratio(&self, above: &str, below: &str) -> Option<f64> {
-        let (above, below) = (self.0.get(above)?, self.0.get(below)?);
+        let (above, below) = (self.values.get(above)?, self.values.get(below)?);
         let quotients: Vec<f64> = above.iter().zip(below).map(|(a, b)| a / b).collect();
         median(&quotients)
     }
 
-    fn json(&self) -> Value {
-        json!(self.0)
+    /// How busy the cores were in all rounds of all these parts together.
+    fn bound(&self, parts: &[&str]) -> Option<String> {
+        let rounds = parts.iter().filter_map(|part| self.profiles.get(*part));
+        let rounds: Vec<&Profile> = rounds.flatten().collect();
+        (!rounds.is_empty()).then(|| Profile::sum(rounds).text())
+    }
+
+    /// The profiles, of all rounds of a part together.
+    fn profiles(&self) -> Value {
+        let parts = self.profiles.iter();
+        let parts = parts.map(|(name, rounds)| (name.clone(), Profile::sum(rounds).json()));
+        Value::Object(parts.collect())
     }
 }
 
@@ -64,6 +92,8 @@ pub(crate) struct Figure {
     pub(crate) goal: Goal,
     /// What is held against what.
     pub(crate) about: &'static str,
+    /// Parts whose profiles say what bounds it on this machine.
+    pub(crate) parts: &'static [&'static str],
 }
 
 /// What a figure should be.
@@ -104,7 +134,7 @@ impl Report {
     /// A table for people.
     pub(crate) fn text(&self) -> String {
         let mut text = String::from(
-            "| figure | value | goal | met | about |\n| --- | --- | --- | --- | --- |\n",
+            "| figure | value | goal | met | about | bound |\n| --- | --- | --- | --- | --- | --- |\n",
         );
         for figure in &self.figures {
             let value = figure
@@ -116,7 +146,12 @@ impl Report {
                 None => "not measured",
             };
             let (key, goal, about) = (figure.key, figure.goal, figure.about);
-            let _ = writeln!(text, "| {key} | {value} | {goal} | {met} | {about} |");
+            let bound = self.samples.bound(figure.parts);
+            let bound = bound.as_deref().unwrap_or("-");
+            let _ = writeln!(
+                text,
+                "| {key} | {value} | {goal} | {met} | {about} | {bound} |"
+            );
         }
         text
     }
@@ -135,7 +170,8 @@ impl Report {
                 }
             }
         }
-        all.insert("samples".to_owned(), self.samples.json());
+        all.insert("samples".to_owned(), json!(self.samples.values));
+        all.insert("profiles".to_owned(), self.samples.profiles());
         Value::Object(all)
     }
 }
@@ -164,6 +200,7 @@ mod tests {
             value,
             goal: Goal::AtMost(1.1),
             about: "",
+            parts: &[],
         };
         let report = Report {
             figures: vec![

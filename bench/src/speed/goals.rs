@@ -38,6 +38,7 @@ fn copies(samples: &Samples) -> Vec<Figure> {
             value: samples.ratio("raw.copy", "ours.copy"),
             goal: Goal::AtLeast(0.95),
             about: "rows a second / raw pipes",
+            parts: &["ours.copy"],
         },
         Figure {
             key: "copy_index_verify_ratio",
@@ -47,18 +48,21 @@ fn copies(samples: &Samples) -> Vec<Figure> {
             ),
             goal: Goal::AtMost(1.15),
             about: "copy, indexes, keys and full verification / raw pipes and indexes",
+            parts: &["ours.copy", "ours.build", "ours.verify"],
         },
         Figure {
             key: "verify_ratio",
             value: samples.ratio("raw.digest", "ours.verify"),
             goal: Goal::AtLeast(0.85),
             about: "rows a second / digest of all rows on both servers",
+            parts: &["ours.verify"],
         },
         Figure {
             key: "whole_database_ratio",
             value: samples.ratio("ours.whole", "pgcopydb.whole"),
             goal: Goal::AtMost(1.0),
             about: "whole database with indexes and foreign keys / pgcopydb with 4 jobs",
+            parts: &["ours.whole"],
         },
     ]
 }
@@ -71,18 +75,21 @@ fn backlogs(samples: &Samples) -> Vec<Figure> {
             value: samples.ratio("apply.mixed.native", "apply.mixed.ours"),
             goal: Goal::AtLeast(1.5),
             about: "changes a second, decoding included / a subscription, mixed changes",
+            parts: &["apply.mixed.ours"],
         },
         Figure {
             key: "apply_ratio_native_skewed",
             value: samples.ratio("apply.skewed.native", "apply.skewed.ours"),
             goal: Goal::AtLeast(5.0),
             about: "the same where most updates meet few rows",
+            parts: &["apply.skewed.ours"],
         },
         Figure {
             key: "apply_ratio_decode",
             value: samples.ratio("apply.mixed.decode", "apply.mixed.ours"),
             goal: Goal::AtLeast(0.9),
             about: "changes a second / those of a walsender that sends the same to nobody",
+            parts: &["apply.mixed.ours"],
         },
     ]
 }
@@ -95,18 +102,21 @@ fn impact(samples: &Samples) -> Vec<Figure> {
             value: samples.median("impact.goodput_loss"),
             goal: Goal::AtMost(0.005),
             about: "share of transactions at half load that were not done in time",
+            parts: &["impact.beside"],
         },
         Figure {
             key: "impact.p99_ratio",
             value: samples.ratio("impact.p99_beside_ms", "impact.p99_alone_ms"),
             goal: Goal::AtMost(1.10),
             about: "99th percentile of latency beside a migration / alone",
+            parts: &["impact.beside"],
         },
         Figure {
             key: "impact.p999_ratio",
             value: samples.ratio("impact.p999_beside_ms", "impact.p999_alone_ms"),
             goal: Goal::AtMost(1.25),
             about: "99.9th percentile of latency beside a migration / alone",
+            parts: &["impact.beside"],
         },
     ]
 }
@@ -118,6 +128,7 @@ fn throttle(samples: &Samples) -> Vec<Figure> {
         value: samples.median(name),
         goal: Goal::AtMost(0.2),
         about,
+        parts: &["throttle.copy"],
     };
     vec![
         figure(

@@ -1,8 +1,9 @@
 //! What an application on keys that stay feels of a migration that holds its latency.
 
+use super::busy::now;
 use super::figures::Samples;
 use super::ground::Ground;
-use super::load::{Load, now, quantile, tell_until};
+use super::load::{Load, quantile, tell_until};
 use super::ours;
 use std::time::Duration;
 
@@ -46,6 +47,7 @@ pub(crate) fn round(
     let mut beside = load.logged("beside", pid)?;
     beside.retain(|transaction| transaction.at >= from);
     let to = beside.last().map_or(from, |last| last.at);
+    samples.profile("impact.beside", (from, to));
     let span = Duration::from_micros(u64::try_from(to - from)?).as_secs_f64();
     samples.add("impact.seconds", span);
     let before = alone.len() as f64 / f64::from(seconds);

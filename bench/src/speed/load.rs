@@ -1,6 +1,7 @@
 //! An application on keys that stay: an open-loop load at a fixed rate, whose latencies count from the moment at which
 //! a transaction was due, and which tells the controller what they are.
 
+use super::busy::now;
 use super::ground::Ground;
 use super::ours;
 use super::place::Place;
@@ -8,7 +9,7 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Connections of the application's pool.
 const CLIENTS: &str = "16";
@@ -173,12 +174,6 @@ pub(crate) fn tell_until(
         }
     }
     Ok(false)
-}
-
-/// Microseconds since 1970.
-pub(crate) fn now() -> u128 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.unwrap_or_default().as_micros()
 }
 
 /// The latency that so large a share does not exceed, microseconds.

@@ -44,6 +44,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<
             value: report.samples.median(key),
             goal: Goal::AtMost(128.0),
             about,
+            parts: &[],
         });
     }
     Ok(())

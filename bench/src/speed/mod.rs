@@ -5,6 +5,7 @@
 
 mod agents;
 mod apply;
+mod busy;
 mod figures;
 mod fleet;
 mod goals;
@@ -16,6 +17,7 @@ mod native;
 mod ours;
 mod pgcopydb;
 mod place;
+mod processes;
 mod raw;
 mod resident;
 mod throttle;
@@ -129,6 +131,7 @@ impl Options {
 /// The parts that failed, each of which was told when it did; or a file that cannot be written.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut report = Report::default();
+    let _looking = report.samples.watch.keep_looking();
     let mut failed = Vec::new();
     let mut part = |name, work: &dyn Fn(&mut Report) -> anyhow::Result<()>| {
         if let Err(error) = work(&mut report) {
@@ -245,6 +248,10 @@ fn half(
     samples.add("ours.copy", took.copy);
     samples.add("ours.build", took.database - took.copy);
     samples.add("ours.verify", took.verify);
+    samples.watch.look();
+    samples.profile("ours.copy", took.copied);
+    samples.profile("ours.build", took.built);
+    samples.profile("ours.verify", took.verified);
     samples.time("raw.digest", || raw::digest([source, ours], &predicate))?;
     ours::take_back(ground, &id)
 }
@@ -262,5 +269,7 @@ fn whole(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Resu
     let (id, took) = ours::copy_and_verify(ground, &ours::whole())?;
     samples.add("ours.whole", took.database);
     samples.add("ours.whole_verify", took.verify);
+    samples.watch.look();
+    samples.profile("ours.whole", took.whole());
     ours::take_back(ground, &id)
 }

@@ -9,7 +9,10 @@ use serde_json::Value;
 /// Rows of this key and below move when half of the database does.
 pub(crate) const LAST_MOVING: u32 = 500;
 
-/// How long the parts of a migration took, seconds.
+/// Two moments, microseconds since 1970.
+pub(crate) type Span = (u128, u128);
+
+/// How long the parts of a migration took, seconds, and when.
 #[derive(Debug)]
 pub(crate) struct Took {
     /// Rows over the wire, without any index.
@@ -18,6 +21,16 @@ pub(crate) struct Took {
     pub(crate) database: f64,
     /// Every row compared on both sides.
     pub(crate) verify: f64,
+    pub(crate) copied: Span,
+    pub(crate) built: Span,
+    pub(crate) verified: Span,
+}
+
+impl Took {
+    /// From the first table to the last key.
+    pub(crate) fn whole(&self) -> Span {
+        (self.copied.0, self.built.1)
+    }
 }
 
 /// Tells the controller of both shards and a map whose keys all live on `a`.
@@ -81,6 +94,9 @@ pub(crate) fn copy_and_verify(ground: &Ground, request: &str) -> anyhow::Result<
             + seconds(&shown, "copy")?
             + seconds(&shown, "build_indexes")?,
         verify: seconds(&shown, "verify")?,
+        copied: span(&shown, "copy")?,
+        built: span(&shown, "build_indexes")?,
+        verified: span(&shown, "verify")?,
     };
     Ok((id, took))
 }
@@ -111,11 +127,20 @@ pub(crate) fn pace(shown: &Value) -> String {
 }
 
 /// From when to when the rows of a migration were copied, or are being copied still, microseconds since 1970.
-pub(crate) fn copied_between(shown: &Value, now: u128) -> anyhow::Result<(u128, u128)> {
+pub(crate) fn copied_between(shown: &Value, now: u128) -> anyhow::Result<Span> {
     let step = step(shown, "copy")?;
-    let micros = |at: DateTime<FixedOffset>| u128::try_from(at.timestamp_micros());
     let to = at(step, "finished_at").map_or(Ok(now), micros)?;
     Ok((micros(at(step, "started_at")?)?, to))
+}
+
+fn span(shown: &Value, kind: &str) -> anyhow::Result<Span> {
+    let step = step(shown, kind)?;
+    let (from, to) = (at(step, "started_at")?, at(step, "finished_at")?);
+    Ok((micros(from)?, micros(to)?))
+}
+
+fn micros(at: DateTime<FixedOffset>) -> anyhow::Result<u128> {
+    Ok(u128::try_from(at.timestamp_micros())?)
 }
 
 fn step<'a>(shown: &'a Value, kind: &str) -> anyhow::Result<&'a Value> {

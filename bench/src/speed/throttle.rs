@@ -1,8 +1,9 @@
 //! An application that tells its latency, and a migration that holds it at a set point while the load steps.
 
+use super::busy::now;
 use super::figures::Samples;
 use super::ground::Ground;
-use super::load::{Load, OF_THE_LAST, Transaction, now, quantile, tell_until};
+use super::load::{Load, OF_THE_LAST, Transaction, quantile, tell_until};
 use super::ours;
 use std::time::Duration;
 
@@ -42,6 +43,7 @@ pub(crate) fn round(
         .retain(|done| (from..to).contains(&done.at));
     let span = Duration::from_micros(u64::try_from(to - from)?);
     samples.add("throttle.copy_seconds", span.as_secs_f64());
+    samples.profile("throttle.copy", (from, to));
     ours::take_back(ground, &id)?;
     for name in ["low", "high"] {
         let told = seen.told.iter().filter(|(step, _)| *step == name);

@@ -19,6 +19,7 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
     };
     let runtime = tokio::runtime::Runtime::new()?;
     let stops = runtime.block_on(demo::write_stops(&options, cutovers))?;
+    report.samples.profile("window", stops.between);
     judge(&stops, report);
     Ok(())
 }
@@ -32,6 +33,7 @@ fn judge(stops: &WriteStops, report: &mut Report) {
         value,
         goal: Goal::AtMost(limit),
         about,
+        parts: &["window"],
     };
     report.figures.extend([
         figure(

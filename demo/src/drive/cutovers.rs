@@ -16,7 +16,7 @@ use plans::step::StepKind;
 use plans::step::cutover::{CutOver, Window};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// So long the application writes undisturbed between two cutovers.
 const BETWEEN: Duration = Duration::from_millis(500);
@@ -30,6 +30,8 @@ pub struct WriteStops {
     pub given_up: i64,
     /// Transactions that the application had acknowledged.
     pub acknowledged: u64,
+    /// When the first cutover was ordered, and when the last was over, microseconds since 1970.
+    pub between: (u128, u128),
 }
 
 /// Milliseconds.
@@ -139,6 +141,7 @@ impl Run<'_> {
         let gate = |m: &Migration| m.state == MigrationState::Waiting;
         follower.until("the gate", gate).await?;
         let mut measured = WriteStops::default();
+        let begun = now();
         for number in 0..cutovers {
             tokio::time::sleep(BETWEEN).await;
             let (verb, made, held) = match number % 2 {
@@ -159,9 +162,15 @@ impl Run<'_> {
             measured.given_up = cut.attempt - i64::from(number) - 1;
             measured.windows.push(cut.window);
         }
+        measured.between = (begun, now());
         measured.acknowledged = self.ledger.tally().acknowledged;
         Ok(measured)
     }
+}
+
+fn now() -> u128 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_micros()
 }
 
 #[cfg(test)]

@@ -57,24 +57,29 @@ pub(crate) fn measure(programs: &Path, quick: bool, report: &mut Report) -> anyh
     let options = cluster::Options::temporary("bench-fleet").setting("shared_buffers", "1GB");
     let server = Arc::new(Cluster::launch(options)?);
     let runtime = tokio::runtime::Runtime::new()?;
+    let samples = &mut report.samples;
     for &part in parts {
         let place = Place::new(&server, &format!("fleet{part}"))?;
         place.remake()?;
         let size = Size::part(part);
         eprintln!("{size:?}");
-        let samples = &mut report.samples;
-        runtime.block_on(one(programs, &place, (part, size), samples))?;
+        let from = runtime.block_on(one(programs, &place, (part, size), samples))?;
+        if parts.last() == Some(&part) {
+            samples.profile("fleet", (from, samples.watch.look()));
+        }
     }
     judge(report, parts);
     Ok(())
 }
 
+/// Measures one size; from when on the agents spoke, microseconds since 1970.
 async fn one(
     programs: &Path,
     place: &Place,
     (part, size): (u32, Size),
     samples: &mut Samples,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<u128> {
+    let watch = samples.watch.clone();
     let mut add = |name: &str, value: f64| samples.add(&key(part, name), value);
     stock::fill(&place.dsn(), size).await?;
     place.run(&["vacuum analyze"])?;
@@ -83,6 +88,7 @@ async fn one(
     add("start_s", started);
     let idle = resident(serving.id())?;
     add("rss_started_mib", idle.now);
+    let from = watch.look();
     let crowd = Crowd::new(serving.url(), size)?;
     let claims = crowd.take_up(size.migrations).await?;
     add("claim_p50_ms", claims.percentile(50));
@@ -96,7 +102,7 @@ async fn one(
     let memory = resident(serving.id())?;
     add("rss_mib", memory.now);
     add("hwm_mib", memory.most);
-    Ok(())
+    Ok(from)
 }
 
 /// `parts`: those that were measured, the smallest first.
@@ -109,6 +115,7 @@ fn judge(report: &mut Report, parts: &[u32]) {
         value,
         goal: Goal::AtMost(limit),
         about,
+        parts: &["fleet"],
     };
     let growth = |name: &str| {
         let small = samples.median(&key(least, name))?;
