@@ -11,10 +11,15 @@ pub(crate) fn judge(report: &mut Report, options: &Options) {
     report.figures.extend(backlogs(samples));
     report.figures.extend(impact(samples));
     report.figures.extend(throttle(samples));
+    let rate = |name| samples.median(name).map(|seconds| apply::CHANGES / seconds);
     let peers = json!({
         "native": {
             "copy_s": samples.median("native.copy"), "build_s": samples.median("native.build"),
-            "changes_per_second": samples.median("apply.mixed.native").map(|seconds| apply::CHANGES / seconds),
+            "changes_per_second": rate("apply.mixed.native"), "skewed_changes_per_second": rate("apply.skewed.native"),
+        },
+        "pglogical": {
+            "changes_per_second": rate("apply.mixed.pglogical"),
+            "skewed_changes_per_second": rate("apply.skewed.pglogical"),
         },
         "pgcopydb": {"whole_s": samples.median("pgcopydb.whole")},
     });
@@ -58,6 +63,13 @@ fn copies(samples: &Samples) -> Vec<Figure> {
             parts: &["ours.verify"],
         },
         Figure {
+            key: "verify_added_ratio",
+            value: samples.ratio("ours.verify", "ours.copy"),
+            goal: Goal::AtMost(0.05),
+            about: "what verification adds up to the approval / the copy of the rows",
+            parts: &["ours.verify"],
+        },
+        Figure {
             key: "whole_database_ratio",
             value: samples.ratio("ours.whole", "pgcopydb.whole"),
             goal: Goal::AtMost(1.0),
@@ -74,7 +86,8 @@ fn backlogs(samples: &Samples) -> Vec<Figure> {
             key: "apply_ratio_native",
             value: samples.ratio("apply.mixed.native", "apply.mixed.ours"),
             goal: Goal::AtLeast(1.5),
-            about: "changes a second, decoding included / a subscription, mixed changes",
+            about: "changes a second by one connection to the target, decoding included / a subscription, mixed changes; \
+                    wanted with two: >= 2",
             parts: &["apply.mixed.ours"],
         },
         Figure {

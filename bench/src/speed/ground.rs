@@ -57,9 +57,9 @@ impl Ground {
             .port();
         let mut ground = Self {
             programs: Programs::default(),
-            source: launch("source")?,
-            target: launch("target")?,
-            _store: launch("store")?,
+            source: launch(settings("source"))?,
+            target: launch(settings("target"))?,
+            _store: launch(settings("store"))?,
             folder,
             url: format!("http://127.0.0.1:{port}"),
             binaries: binaries.to_owned(),
@@ -172,12 +172,16 @@ impl Ground {
     }
 }
 
-fn launch(name: &str) -> anyhow::Result<Arc<Cluster>> {
-    let options = cluster::Options::temporary(&format!("bench-{name}"))
+/// What each server is set to, whoever is measured on it.
+pub(crate) fn settings(name: &str) -> cluster::Options {
+    cluster::Options::temporary(&format!("bench-{name}"))
         .setting("shared_buffers", "1GB")
         .setting("max_wal_size", "8GB")
         .setting("checkpoint_timeout", "30min")
         .setting("max_logical_replication_workers", "8")
-        .setting("maintenance_work_mem", "256MB");
+        .setting("maintenance_work_mem", "256MB")
+}
+
+pub(crate) fn launch(options: cluster::Options) -> anyhow::Result<Arc<Cluster>> {
     Ok(Arc::new(Cluster::launch(options)?))
 }

@@ -6,6 +6,7 @@
 mod agents;
 mod apply;
 mod busy;
+mod cutovers;
 mod figures;
 mod fleet;
 mod goals;
@@ -14,116 +15,22 @@ mod impact;
 mod load;
 mod memory;
 mod native;
+mod options;
 mod ours;
 mod pgcopydb;
+mod pglogical;
 mod place;
 mod processes;
 mod raw;
 mod resident;
 mod throttle;
 mod window;
+mod writers;
 
-use clap::{Parser, ValueEnum};
 use figures::{Report, Samples};
 use ground::Ground;
+pub use options::{Options, Part};
 use place::Place;
-use std::path::PathBuf;
-
-/// Measures Shardwright beside the limits of the machine
-#[derive(Debug, Clone, Parser)]
-#[command(name = "bench")]
-pub struct Options {
-    /// A form of a few minutes
-    #[arg(long)]
-    pub quick: bool,
-    /// Writes every figure and sample to this file
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Rows of the largest table, in steps of 20,000; of all tables 1.41 times as many [default: 4000000, quick:
-    /// 600000]
-    #[arg(long)]
-    pub items: Option<u64>,
-    /// Interleaved rounds [default: 5, quick: 1]
-    #[arg(long)]
-    pub rounds: Option<u32>,
-    /// Seconds of load in a round, with and again without a migration [default: 60, quick: 15]
-    #[arg(long)]
-    pub load_seconds: Option<u32>,
-    /// Cutovers, forward and back [default: 1000, quick: 20]
-    #[arg(long)]
-    pub cutovers: Option<u32>,
-    /// Rows of the table of narrow rows [default: 10000000, quick: 1000000]
-    #[arg(long)]
-    pub narrow_rows: Option<u64>,
-    /// Only this part
-    #[arg(long, value_enum)]
-    pub only: Option<Part>,
-    /// Where shardwright and shardwright-agent are
-    #[arg(long, default_value = "target/release")]
-    pub programs: PathBuf,
-}
-
-/// A part of the measurements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Part {
-    /// Copies, indexes and verification beside raw PostgreSQL and peers
-    Copy,
-    /// A backlog of changes beside a subscription
-    Apply,
-    /// An application beside a migration
-    Impact,
-    /// The same with a set point, under a load that steps
-    Throttle,
-    /// The write stop over many cutovers
-    Window,
-    /// A controller of many shards, keys and migrations
-    Fleet,
-    /// Two moves on two agents
-    Agents,
-    /// What an agent has in memory at most
-    Memory,
-}
-
-impl Part {
-    /// True when it is measured in rounds on one data set.
-    fn has_rounds(self) -> bool {
-        match self {
-            Self::Copy | Self::Apply | Self::Impact | Self::Throttle => true,
-            Self::Window | Self::Fleet | Self::Agents | Self::Memory => false,
-        }
-    }
-}
-
-impl Options {
-    fn wants(&self, part: Part) -> bool {
-        self.only.is_none_or(|only| only == part)
-    }
-
-    fn items(&self) -> u64 {
-        let items = self
-            .items
-            .unwrap_or(if self.quick { 600_000 } else { 4_000_000 });
-        items.max(20_000) / 20_000 * 20_000
-    }
-
-    fn rounds(&self) -> u32 {
-        self.rounds.unwrap_or(if self.quick { 1 } else { 5 })
-    }
-
-    fn cutovers(&self) -> u32 {
-        self.cutovers.unwrap_or(if self.quick { 20 } else { 1000 })
-    }
-
-    fn narrow_rows(&self) -> u64 {
-        let rows = if self.quick { 1_000_000 } else { 10_000_000 };
-        self.narrow_rows.unwrap_or(rows)
-    }
-
-    fn load_seconds(&self) -> u32 {
-        self.load_seconds
-            .unwrap_or(if self.quick { 15 } else { 60 })
-    }
-}
 
 /// Runs everything, prints the table, writes the file; a part that fails leaves the others alone.
 ///
@@ -151,6 +58,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         eprintln!("{} cutovers", options.cutovers());
         part("window", &|report| {
             window::measure(&options.programs, options.cutovers(), report)
+        })?;
+    }
+    if options.wants(Part::Writers) {
+        part("writers", &|report| {
+            writers::measure(&options.programs, options.cutovers_beside(), report)
         })?;
     }
     if options.wants(Part::Fleet) {
@@ -209,6 +121,9 @@ fn beside_peers(options: &Options, samples: &mut Samples) -> anyhow::Result<()> 
         eprintln!("round {round} of {backlogs}: a backlog of changes");
         apply::round(&ground, (&source, &ours), options.items(), samples)?;
     }
+    if backlogs > 0 {
+        by_pglogical(options, samples)?;
+    }
     if options.wants(Part::Impact) || options.wants(Part::Throttle) {
         let load = load::Load::new(&source, ground.folder(), options.items())?;
         let (seconds, loads) = (options.load_seconds(), rounds(Part::Impact));
@@ -221,6 +136,20 @@ fn beside_peers(options: &Options, samples: &mut Samples) -> anyhow::Result<()> 
             eprintln!("round {round} of {holds}: an application whose latency is held");
             throttle::round(&ground, &load, seconds, samples)?;
         }
+    }
+    Ok(())
+}
+
+/// The same backlogs by pglogical, on servers that are there for no longer than that.
+fn by_pglogical(options: &Options, samples: &mut Samples) -> anyhow::Result<()> {
+    let (items, rounds) = (options.items(), options.rounds());
+    let Some(pair) = pglogical::Pair::start(items)? else {
+        eprintln!("pglogical is not installed");
+        return Ok(());
+    };
+    for round in 1..=rounds {
+        eprintln!("round {round} of {rounds}: a backlog of changes, by pglogical");
+        apply::by_pglogical(&pair, items, samples)?;
     }
     Ok(())
 }

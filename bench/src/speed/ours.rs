@@ -143,7 +143,8 @@ fn micros(at: DateTime<FixedOffset>) -> anyhow::Result<u128> {
     Ok(u128::try_from(at.timestamp_micros())?)
 }
 
-fn step<'a>(shown: &'a Value, kind: &str) -> anyhow::Result<&'a Value> {
+/// A step of a migration.
+pub(crate) fn step<'a>(shown: &'a Value, kind: &str) -> anyhow::Result<&'a Value> {
     let steps = shown["steps"].as_array().context("no steps")?;
     let step = steps.iter().find(|step| step["kind"] == kind);
     step.with_context(|| format!("no step {kind}"))

@@ -1,0 +1,107 @@
+//! What is measured, and how much of it.
+
+use clap::{Parser, ValueEnum};
+use std::path::PathBuf;
+
+/// Measures Shardwright beside the limits of the machine
+#[derive(Debug, Clone, Parser)]
+#[command(name = "bench")]
+pub struct Options {
+    /// A form of a few minutes
+    #[arg(long)]
+    pub quick: bool,
+    /// Writes every figure and sample to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Rows of the largest table, in steps of 20,000; of all tables 1.41 times as many [default: 4000000, quick:
+    /// 600000]
+    #[arg(long)]
+    pub items: Option<u64>,
+    /// Interleaved rounds [default: 5, quick: 1]
+    #[arg(long)]
+    pub rounds: Option<u32>,
+    /// Seconds of load in a round, with and again without a migration [default: 60, quick: 15]
+    #[arg(long)]
+    pub load_seconds: Option<u32>,
+    /// Cutovers, forward and back [default: 1000, quick: 20]
+    #[arg(long)]
+    pub cutovers: Option<u32>,
+    /// Rows of the table of narrow rows [default: 10000000, quick: 1000000]
+    #[arg(long)]
+    pub narrow_rows: Option<u64>,
+    /// Only this part
+    #[arg(long, value_enum)]
+    pub only: Option<Part>,
+    /// Where shardwright and shardwright-agent are
+    #[arg(long, default_value = "target/release")]
+    pub programs: PathBuf,
+}
+
+/// A part of the measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// Copies, indexes and verification beside raw PostgreSQL and peers
+    Copy,
+    /// A backlog of changes beside a subscription
+    Apply,
+    /// An application beside a migration
+    Impact,
+    /// The same with a set point, under a load that steps
+    Throttle,
+    /// The write stop over many cutovers
+    Window,
+    /// The write stop beside writers of many keys, and beside long ones
+    Writers,
+    /// A controller of many shards, keys and migrations
+    Fleet,
+    /// Two moves on two agents
+    Agents,
+    /// What an agent has in memory at most
+    Memory,
+}
+
+impl Part {
+    /// True when it is measured in rounds on one data set.
+    pub(super) fn has_rounds(self) -> bool {
+        match self {
+            Self::Copy | Self::Apply | Self::Impact | Self::Throttle => true,
+            Self::Window | Self::Writers | Self::Fleet | Self::Agents | Self::Memory => false,
+        }
+    }
+}
+
+impl Options {
+    pub(super) fn wants(&self, part: Part) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
+
+    pub(super) fn items(&self) -> u64 {
+        let items = self
+            .items
+            .unwrap_or(if self.quick { 600_000 } else { 4_000_000 });
+        items.max(20_000) / 20_000 * 20_000
+    }
+
+    pub(super) fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 1 } else { 5 })
+    }
+
+    pub(super) fn cutovers(&self) -> u32 {
+        self.cutovers.unwrap_or(if self.quick { 20 } else { 1000 })
+    }
+
+    /// Cutovers beside each kind of writers.
+    pub(super) fn cutovers_beside(&self) -> u32 {
+        if self.quick { 3 } else { 10 }
+    }
+
+    pub(super) fn narrow_rows(&self) -> u64 {
+        let rows = if self.quick { 1_000_000 } else { 10_000_000 };
+        self.narrow_rows.unwrap_or(rows)
+    }
+
+    pub(super) fn load_seconds(&self) -> u32 {
+        self.load_seconds
+            .unwrap_or(if self.quick { 15 } else { 60 })
+    }
+}

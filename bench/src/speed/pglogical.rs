@@ -1,0 +1,89 @@
+//! pglogical, where it is installed: backlogs of changes, applied by its subscription.
+//!
+//! It has servers of its own, with the same data: one that loads its library takes minutes to drop a database.
+
+use super::place::Place;
+use super::{ground, ours, raw};
+use anyhow::bail;
+use cluster::Binaries;
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Both ends of a subscription.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    pub(crate) source: Place,
+    pub(crate) target: Place,
+}
+
+impl Pair {
+    /// Starts both servers and lets the target, which has half of the rows, follow the source; none where pglogical is
+    /// not installed.
+    pub(crate) fn start(items: u64) -> anyhow::Result<Option<Self>> {
+        let binaries = Binaries::find(None)?;
+        if !is_installed(&binaries) {
+            return Ok(None);
+        }
+        let place = |name| {
+            let settings = ground::settings(name)
+                .binaries(binaries.clone())
+                .setting("shared_preload_libraries", "pglogical");
+            let place = Place::new(&ground::launch(settings)?, "bench")?;
+            place.remake()?;
+            anyhow::Ok(place)
+        };
+        let pair = Self {
+            source: place("provider")?,
+            target: place("subscriber")?,
+        };
+        let (source, target, half) = (&pair.source, &pair.target, ours::moving());
+        source.script(include_str!("data.sql"), &[("items", items)])?;
+        raw::make_tables(source, target)?;
+        raw::copy(source, target, &half)?;
+        raw::build(source, target)?;
+        pair.follow(&half)?;
+        Ok(Some(pair))
+    }
+
+    /// Subscribes to the rows that match, from now on.
+    fn follow(&self, predicate: &str) -> anyhow::Result<()> {
+        let (source, target) = (&self.source, &self.target);
+        make_node(source, "provider")?;
+        for table in raw::TABLES {
+            source.run(&[&format!(
+                "select pglogical.replication_set_add_table('default', '{table}', row_filter := '{predicate}')"
+            )])?;
+        }
+        make_node(target, "subscriber")?;
+        target.run(&[&format!(
+            "select pglogical.create_subscription(subscription_name := 'bench', provider_dsn := '{}', \
+               synchronize_structure := false, synchronize_data := false)",
+            source.uri()
+        )])?;
+        let begun = Instant::now();
+        let follows = "select status = 'replicating' from pglogical.show_subscription_status()";
+        while target.run(&[follows])? != "t" {
+            if begun.elapsed() > LIMIT {
+                bail!("pglogical does not replicate after {LIMIT:?}");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a server finds its library.
+fn is_installed(server: &Binaries) -> bool {
+    server.dir().join("../lib/pglogical.so").exists()
+}
+
+fn make_node(place: &Place, name: &str) -> anyhow::Result<()> {
+    let create = format!(
+        "select pglogical.create_node(node_name := '{name}', dsn := '{}')",
+        place.uri()
+    );
+    place
+        .run(&["create extension pglogical", &create])
+        .map(|_| ())
+}
