@@ -17,6 +17,7 @@ mod memory;
 mod native;
 mod options;
 mod ours;
+mod parts;
 mod pgcopydb;
 mod pglogical;
 mod place;
@@ -64,6 +65,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         part("writers", &|report| {
             writers::measure(&options.programs, options.cutovers_beside(), report)
         })?;
+    }
+    if options.wants(Part::Parts) {
+        part("parts", &|report| parts::measure(options, report))?;
     }
     if options.wants(Part::Fleet) {
         part("fleet", &|report| {

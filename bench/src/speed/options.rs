@@ -52,6 +52,8 @@ pub enum Part {
     Window,
     /// The write stop beside writers of many keys, and beside long ones
     Writers,
+    /// A split into three new shards
+    Parts,
     /// A controller of many shards, keys and migrations
     Fleet,
     /// Two moves on two agents
@@ -65,7 +67,12 @@ impl Part {
     pub(super) fn has_rounds(self) -> bool {
         match self {
             Self::Copy | Self::Apply | Self::Impact | Self::Throttle => true,
-            Self::Window | Self::Writers | Self::Fleet | Self::Agents | Self::Memory => false,
+            Self::Window
+            | Self::Writers
+            | Self::Parts
+            | Self::Fleet
+            | Self::Agents
+            | Self::Memory => false,
         }
     }
 }

@@ -1,0 +1,106 @@
+//! A split into several new shards: how often the source's blocks are read for it.
+//!
+//! Three quarters of the tenants leave in three equal parts, which are copied side by side. Blocks count from the
+//! submission until every row is copied and the sessions have told what they read, a good second later: where indexes
+//! are built more quickly than that, the beginning of a comparison is among them.
+
+use super::figures::{Figure, Goal, Report, Samples};
+use super::ground::Ground;
+use super::place::Place;
+use super::{Options, ours};
+use anyhow::{Context, bail};
+use std::time::{Duration, Instant};
+
+/// The shards, new ones first, and the keys of each.
+const PARTS: [(&str, &str); 4] = [
+    ("b", "{to: 251}"),
+    ("c", "{from: 251, to: 501}"),
+    ("d", "{from: 501, to: 751}"),
+    ("a", "{from: 751}"),
+];
+const LIMIT: Duration = Duration::from_secs(1800);
+const PAUSE: Duration = Duration::from_millis(200);
+/// A session tells what it has read once a second.
+const TOLD: Duration = Duration::from_millis(1200);
+
+const READ: &str =
+    "select coalesce(sum(heap_blks_read + heap_blks_hit), 0) from pg_statio_user_tables";
+const BLOCKS: &str = "select sum(pg_relation_size(relid) / current_setting('block_size')::int) from pg_statio_user_tables";
+
+/// Measures so many rounds and adds what they say.
+pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<()> {
+    let ground = Ground::start(&options.programs)?;
+    let source = Place::new(&ground.source, "bench")?;
+    source.remake()?;
+    source.script(include_str!("data.sql"), &[("items", options.items())])?;
+    let place = |name| {
+        let place = Place::new(&ground.target, name)?;
+        place.remake()?;
+        anyhow::Ok(place)
+    };
+    let parts = [place("part_b")?, place("part_c")?, place("part_d")?];
+    ours::register(&ground, &source, &parts[0])?;
+    for ((name, _), part) in PARTS.iter().zip(&parts).skip(1) {
+        ground.shardwright(&["shard", "add", name, "--dsn", &part.dsn()])?;
+    }
+    for round in 1..=options.rounds() {
+        eprintln!(
+            "round {round} of {}: a split into three new shards",
+            options.rounds()
+        );
+        self::round(&ground, &source, &mut report.samples)?;
+    }
+    report.figures.push(Figure {
+        key: "read_amplification",
+        value: report.samples.median("parts.read_amplification"),
+        goal: Goal::AtMost(1.05),
+        about: "blocks read on the source while three new shards are copied / blocks of its tables",
+        parts: &["parts.copy"],
+    });
+    Ok(())
+}
+
+fn round(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Result<()> {
+    let before = source.number(READ)?;
+    let (from, begun) = (samples.watch.look(), Instant::now());
+    let id = ground.submit(&request())?;
+    let moves = until_copied(ground, &id)?;
+    samples.add("parts.copy", begun.elapsed().as_secs_f64());
+    samples.profile("parts.copy", (from, samples.watch.look()));
+    std::thread::sleep(TOLD);
+    let read = source.number(READ)? - before;
+    samples.add("parts.read_amplification", read / source.number(BLOCKS)?);
+    for one in moves {
+        ours::take_back(ground, &one)?;
+    }
+    Ok(())
+}
+
+/// The request, with every part under way at once.
+fn request() -> String {
+    let mut request = "operation: split\nmap: bench\nsource: a\ninto:\n".to_owned();
+    for (shard, keys) in PARTS {
+        request += &format!("- {{shard: {shard}, keys: {keys}}}\n");
+    }
+    request + "options: {moves_at_once: 3, moves_per_shard: 3}\n"
+}
+
+/// Waits until the rows of all moves are copied; their ids.
+fn until_copied(ground: &Ground, id: &str) -> anyhow::Result<Vec<String>> {
+    let begun = Instant::now();
+    let shown = ground.show(id)?;
+    let moves = shown["moves"].as_array().context("no moves")?;
+    let ids = moves
+        .iter()
+        .map(|one| one["id"].as_str().map(str::to_owned));
+    let ids: Vec<String> = ids.collect::<Option<_>>().context("a move without an id")?;
+    for one in &ids {
+        while !ours::is_copied(&ground.show(one)?) {
+            if begun.elapsed() > LIMIT {
+                bail!("{one} is not copied after {LIMIT:?}");
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+    Ok(ids)
+}
