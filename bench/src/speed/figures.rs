@@ -101,14 +101,20 @@ pub(crate) struct Figure {
 pub(crate) enum Goal {
     AtLeast(f64),
     AtMost(f64),
+    /// None: it is told beside another figure.
+    Told,
 }
 
 impl Goal {
-    fn is_met(self, value: f64) -> bool {
-        match self {
-            Self::AtLeast(limit) => value >= limit,
-            Self::AtMost(limit) => value <= limit,
-        }
+    /// Whether it is met, in a word.
+    fn met(self, value: Option<f64>) -> &'static str {
+        let met = match (self, value) {
+            (_, None) => return "not measured",
+            (Self::Told, _) => return "-",
+            (Self::AtLeast(limit), Some(value)) => value >= limit,
+            (Self::AtMost(limit), Some(value)) => value <= limit,
+        };
+        if met { "yes" } else { "no" }
     }
 }
 
@@ -117,6 +123,7 @@ impl std::fmt::Display for Goal {
         match self {
             Self::AtLeast(limit) => write!(f, ">= {limit}"),
             Self::AtMost(limit) => write!(f, "<= {limit}"),
+            Self::Told => f.write_str("-"),
         }
     }
 }
@@ -140,11 +147,7 @@ impl Report {
             let value = figure
                 .value
                 .map_or("-".to_owned(), |value| format!("{value:.3}"));
-            let met = match figure.value {
-                Some(value) if figure.goal.is_met(value) => "yes",
-                Some(_) => "no",
-                None => "not measured",
-            };
+            let met = figure.goal.met(figure.value);
             let (key, goal, about) = (figure.key, figure.goal, figure.about);
             let bound = self.samples.bound(figure.parts);
             let bound = bound.as_deref().unwrap_or("-");

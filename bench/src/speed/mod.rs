@@ -24,6 +24,7 @@ mod place;
 mod processes;
 mod raw;
 mod resident;
+mod routed;
 mod throttle;
 mod window;
 mod writers;

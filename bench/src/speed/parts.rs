@@ -7,7 +7,7 @@
 use super::figures::{Figure, Goal, Report, Samples};
 use super::ground::Ground;
 use super::place::Place;
-use super::{Options, ours};
+use super::{Options, ours, raw, routed};
 use anyhow::{Context, bail};
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<
             options.rounds()
         );
         self::round(&ground, &source, &mut report.samples)?;
+        piped(&source, &parts, &mut report.samples)?;
     }
     report.figures.push(Figure {
         key: "read_amplification",
@@ -56,6 +57,13 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<
         goal: Goal::AtMost(1.05),
         about: "blocks read on the source while three new shards are copied / blocks of its tables",
         parts: &["parts.copy"],
+    });
+    report.figures.push(Figure {
+        key: "raw_parts_ratio",
+        value: report.samples.ratio("raw.parts_each", "raw.parts_once"),
+        goal: Goal::Told,
+        about: "raw pipes: reading the source for each of three parts / reading it once",
+        parts: &["raw.parts_once"],
     });
     Ok(())
 }
@@ -74,6 +82,29 @@ fn round(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Resu
         ours::take_back(ground, &one)?;
     }
     Ok(())
+}
+
+/// The same parts by raw pipes: the source read for each of them, and once for all.
+fn piped(source: &Place, parts: &[Place; 3], samples: &mut Samples) -> anyhow::Result<()> {
+    let empty = || {
+        parts.iter().try_for_each(|part| {
+            part.remake()?;
+            raw::make_tables(source, part)
+        })
+    };
+    empty()?;
+    samples.time("raw.parts_each", || {
+        let mut ranges = parts
+            .iter()
+            .zip(["1 and 250", "251 and 500", "501 and 750"]);
+        ranges.try_for_each(|(part, keys)| {
+            raw::copy(source, part, &format!("tenant_id between {keys}"))
+        })
+    })?;
+    empty()?;
+    let number = "case when tenant_id <= 750 then ((tenant_id - 1) / 250)::int end";
+    samples.time("raw.parts_once", || routed::copy(source, parts, number))?;
+    parts.iter().try_for_each(Place::remake)
 }
 
 /// The request, with every part under way at once.

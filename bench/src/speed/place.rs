@@ -107,6 +107,16 @@ impl Place {
         Ok(command.spawn()?)
     }
 
+    /// Starts a statement that takes what is written to it.
+    pub(crate) fn accept(&self, statement: &str) -> anyhow::Result<Child> {
+        let mut command = self.psql();
+        command
+            .args(["-c", statement])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null());
+        Ok(command.spawn()?)
+    }
+
     /// Runs a statement that takes another one's output.
     pub(crate) fn consume(&self, statement: &str, producer: Child) -> anyhow::Result<()> {
         let mut producer = producer;

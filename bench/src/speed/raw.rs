@@ -79,7 +79,7 @@ pub(crate) fn digest(places: [&Place; 2], predicate: &str) -> anyhow::Result<()>
 }
 
 /// Works through a queue on as many threads as there are streams.
-fn side_by_side(
+pub(crate) fn side_by_side(
     queue: VecDeque<String>,
     work: impl Fn(String) -> anyhow::Result<()> + Sync,
 ) -> anyhow::Result<()> {

@@ -7,7 +7,6 @@ use super::ours;
 use super::place::Place;
 use plans::request::Options as Usual;
 use plans::step::cutover::CutOver;
-use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,8 +84,7 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
     drop(writer);
     samples.profile("long_writers", (from, samples.watch.look()));
     keep("long_writers", &cuts, samples);
-    let about = json!({"n": cuts.len(), "given_up": given_up});
-    report.more.insert("long_writers".to_owned(), about);
+    samples.add("long_writers.given_up", given_up as f64);
     judge(&cuts, budget, report);
     Ok(())
 }
@@ -150,6 +148,13 @@ fn judge(long: &[CutOver], budget: f64, report: &mut Report) {
             value: longest,
             goal: Goal::AtMost(budget),
             about: "the longest write stop beside transactions that stay open for longer than the budget",
+            parts: &["long_writers"],
+        },
+        Figure {
+            key: "window_ms.with_long_writers_given_up",
+            value: samples.median("long_writers.given_up"),
+            goal: Goal::Told,
+            about: "attempts of these cutovers that were given up after as long, and made again",
             parts: &["long_writers"],
         },
     ]);
