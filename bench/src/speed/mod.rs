@@ -1,7 +1,8 @@
 //! Speed beside its limits: raw PostgreSQL, its own replication, peers and Shardwright in turn, on one machine.
 //!
 //! Order: servers and programs ([`ground`]), the data set (`data.sql`), then rounds in which every contender does the
-//! same work once, and at the end medians and ratios ([`figures`]).
+//! same work once, and at the end medians and ratios ([`figures`]). Meanwhile a thread looks at who uses the cores
+//! ([`busy`]), so that each figure says what bounds it.
 
 mod agents;
 mod apply;
