@@ -72,7 +72,8 @@ fn round(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Resu
     let before = source.number(READ)?;
     let (from, begun) = (samples.watch.look(), Instant::now());
     let id = ground.submit(&request())?;
-    let moves = until_copied(ground, &id)?;
+    let (moves, longest) = until_copied(ground, &id)?;
+    samples.add("parts.copy_longest", longest);
     samples.add("parts.copy", begun.elapsed().as_secs_f64());
     samples.profile("parts.copy", (from, samples.watch.look()));
     std::thread::sleep(TOLD);
@@ -116,8 +117,8 @@ fn request() -> String {
     request + "options: {moves_at_once: 3, moves_per_shard: 3}\n"
 }
 
-/// Waits until the rows of all moves are copied; their ids.
-fn until_copied(ground: &Ground, id: &str) -> anyhow::Result<Vec<String>> {
+/// Waits until the rows of all moves are copied; their ids, and the seconds of the copy that took longest.
+fn until_copied(ground: &Ground, id: &str) -> anyhow::Result<(Vec<String>, f64)> {
     let begun = Instant::now();
     let shown = ground.show(id)?;
     let moves = shown["moves"].as_array().context("no moves")?;
@@ -125,13 +126,18 @@ fn until_copied(ground: &Ground, id: &str) -> anyhow::Result<Vec<String>> {
         .iter()
         .map(|one| one["id"].as_str().map(str::to_owned));
     let ids: Vec<String> = ids.collect::<Option<_>>().context("a move without an id")?;
+    let mut longest = 0.0_f64;
     for one in &ids {
-        while !ours::is_copied(&ground.show(one)?) {
+        let mut shown = ground.show(one)?;
+        while !ours::is_copied(&shown) {
             if begun.elapsed() > LIMIT {
                 bail!("{one} is not copied after {LIMIT:?}");
             }
             std::thread::sleep(PAUSE);
+            shown = ground.show(one)?;
         }
+        let copy = &ours::step(&shown, "copy")?["output"];
+        longest = longest.max(copy["seconds"].as_f64().context("no seconds")?);
     }
-    Ok(ids)
+    Ok((ids, longest))
 }
