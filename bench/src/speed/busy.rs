@@ -83,6 +83,10 @@ fn estimate(seen: &BTreeMap<u128, Used>, moment: u128) -> Option<Used> {
     let (Some((from, before)), Some((to, after))) = (before, after) else {
         return before.or(after).map(|(_, used)| used.clone());
     };
+    // Who has ended since then counts for its parent now, from its beginning on.
+    if before.by.keys().any(|who| !after.by.contains_key(who)) {
+        return Some(before.clone());
+    }
     let share = match to - from {
         0 => 0.0,
         span => (moment - from) as f64 / span as f64,
@@ -191,6 +195,16 @@ mod tests {
         assert_eq!(estimate(&seen, 100), Some(used(1.0, 0.0, 0.0)));
         assert_eq!(estimate(&seen, 900), Some(used(3.0, 4.0, 1.0)));
         assert_eq!(estimate(&BTreeMap::new(), 1), None);
+    }
+
+    #[test]
+    fn what_has_ended_is_known_as_of_before() {
+        let ended = Used {
+            by: BTreeMap::new(),
+            ..used(3.0, 4.0, 0.0)
+        };
+        let seen = BTreeMap::from([(100, used(1.0, 0.0, 1.0)), (200, ended)]);
+        assert_eq!(estimate(&seen, 150), Some(used(1.0, 0.0, 1.0)));
     }
 
     #[test]

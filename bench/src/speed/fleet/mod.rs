@@ -63,22 +63,22 @@ pub(crate) fn measure(programs: &Path, quick: bool, report: &mut Report) -> anyh
         place.remake()?;
         let size = Size::part(part);
         eprintln!("{size:?}");
-        let from = runtime.block_on(one(programs, &place, (part, size), samples))?;
+        let spoken = runtime.block_on(one(programs, &place, (part, size), samples))?;
         if parts.last() == Some(&part) {
-            samples.profile("fleet", (from, samples.watch.look()));
+            samples.profile("fleet", spoken);
         }
     }
     judge(report, parts);
     Ok(())
 }
 
-/// Measures one size; from when on the agents spoke, microseconds since 1970.
+/// Measures one size; from when to when the agents spoke, microseconds since 1970.
 async fn one(
     programs: &Path,
     place: &Place,
     (part, size): (u32, Size),
     samples: &mut Samples,
-) -> anyhow::Result<u128> {
+) -> anyhow::Result<(u128, u128)> {
     let watch = samples.watch.clone();
     let mut add = |name: &str, value: f64| samples.add(&key(part, name), value);
     stock::fill(&place.dsn(), size).await?;
@@ -102,7 +102,7 @@ async fn one(
     let memory = resident(serving.id())?;
     add("rss_mib", memory.now);
     add("hwm_mib", memory.most);
-    Ok(from)
+    Ok((from, watch.look()))
 }
 
 /// `parts`: those that were measured, the smallest first.
