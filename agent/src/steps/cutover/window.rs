@@ -58,6 +58,8 @@ impl Sessions {
 const DIRTY_AT_MOST: usize = 50;
 /// A permission to seal that is older is asked for again: who granted it may be gone, and sealed keys stay closed then.
 const FRESH: Duration = Duration::from_millis(50);
+/// Of a budget, at most so much is kept for what comes once the losing shard is closed for good.
+const FOR_OPENING: Duration = Duration::from_millis(100);
 /// Comparisons right before the fence; keys that change faster than this are compared inside.
 const RECHECKS: usize = 8;
 
@@ -99,7 +101,7 @@ pub(super) async fn attempt(
         seen,
         sessions,
         fenced: 0,
-        deadline: started + budget(context),
+        deadline: started + closing_within(budget(context)),
         applied_at_fence: 0,
         permitted: started,
         former: None,
@@ -154,6 +156,12 @@ fn budget(context: &Context) -> Duration {
     Duration::from_millis(u64::from(context.dispatch.options.write_stop_budget_ms))
 }
 
+/// The part of a budget in which the losing shard has to be closed for good: what is left of it is for the flip and the
+/// opening, which are not given up any more.
+fn closing_within(budget: Duration) -> Duration {
+    budget - (budget / 20).min(FOR_OPENING)
+}
+
 struct Attempt<'a> {
     context: &'a Context,
     parties: &'a Parties,
@@ -164,6 +172,7 @@ struct Attempt<'a> {
     sessions: Sessions,
     /// The losing shard's count while this attempt holds it.
     fenced: i64,
+    /// The losing shard is closed for good by then, or the attempt is given up.
     deadline: Instant,
     /// Row changes that were applied before the first marker.
     applied_at_fence: u64,
@@ -450,4 +459,15 @@ pub(super) async fn carry_sequences(
     let share = destination.share(context.dispatch.sequences);
     let token = &parties.sides.token;
     sequences::advance(gaining, token, &values, share, shard).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_budget_something_is_left_for_flip_and_opening() {
+        let millis = |budget| closing_within(Duration::from_millis(budget)).as_millis();
+        assert_eq!([100, 2000, 60_000].map(millis), [95, 1900, 59_900]);
+    }
 }
