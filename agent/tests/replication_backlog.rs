@@ -221,6 +221,17 @@ async fn a_walsender_reads_the_backlog_where_a_role_may_not_copy_the_slot() {
 }
 
 #[tokio::test]
+async fn a_walsender_reads_the_backlog_where_somebody_waits() {
+    let shard = Shard::new("backlog_stays").await;
+    let (sql, _, mut stream) = backlog(&shard, &shard.dsn(), "backlog_stays_s").await;
+    stream.stay();
+    for transaction in 0..TRANSACTIONS {
+        assert_eq!(keys(&mut stream).await.0, rows_of(transaction));
+        assert_eq!(readers(&sql).await, (0, true));
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_lost_with_the_session_that_reads_a_backlog() {
     let shard = Shard::with_settings("backlog_lost", &[]).await;
     let dsn = shard.dsn();

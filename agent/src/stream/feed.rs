@@ -36,6 +36,14 @@ impl Feed {
         }
     }
 
+    /// Somebody waits for what comes next.
+    pub(super) fn stay(&mut self) {
+        match self {
+            Self::Live(stream) => stream.stay(),
+            Self::Spool(_) => {}
+        }
+    }
+
     pub(super) fn confirm(&mut self, lsn: Lsn) {
         match self {
             Self::Live(stream) => stream.confirm(lsn),

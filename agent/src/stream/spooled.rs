@@ -243,7 +243,11 @@ async fn live(
     let mut waits_since: Option<Instant> = None;
     loop {
         run.settle(shared);
-        feed.wrote(shared.publish.borrow().written);
+        if shared.is_prompt() {
+            feed.stay();
+        } else {
+            feed.wrote(shared.publish.borrow().written);
+        }
         let patience = linger(shared.is_prompt(), run.batch.due());
         tokio::select! {
             biased;

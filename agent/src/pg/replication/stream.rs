@@ -183,6 +183,12 @@ impl ChangeStream {
         self.place.wrote(end);
     }
 
+    /// No backlog is gone over to: that ends the walsender, and to open another takes time.
+    pub fn stay(&mut self) {
+        self.coming = None;
+        self.place.leave_to_sender();
+    }
+
     async fn receive(&mut self) -> Result<ReplicationEvent, ReplicationError> {
         loop {
             self.look_back();
