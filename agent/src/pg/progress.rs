@@ -1,9 +1,13 @@
 //! Durable progress of a change stream: it commits with the data that it speaks of (I3).
 
+use std::task::Poll;
+
 use connect::Connected;
+use futures::future::{Either, ready};
 use plans::names::Direction;
 use plans::table::quote_literal;
 use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
 
 use super::epoch::{self, Proof, Token};
 use super::lsn::Lsn;
@@ -23,12 +27,12 @@ fn write_sql(values: &str) -> String {
 /// The values where the statement is prepared.
 const PARAMETERS: &str = "$1, $2, $3, $4, $5, $6";
 
-/// A thousand keys an entry: an index of keys would cost more than the changes themselves.
+/// Keys of an entry at most: an index of keys would cost more than the changes themselves.
+const ENTRY: usize = 1000;
+/// An entry is made here: the server would take a tenth of the time of a set to divide its keys.
 const MARK: &str = "
     insert into shardwright.dirty (migration, relation, lsn, size, keys)
-    select $1, relation, $4, pg_catalog.count(*), pg_catalog.array_agg(key)
-    from unnest($2::text[], $3::text[]) with ordinality as changed (relation, key, place)
-    group by relation, place / 1000";
+    values ($1, $2, $3, pg_catalog.cardinality($4::text[]), $4)";
 
 /// Where a stream stands on the shard that it writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,11 +170,38 @@ pub(crate) async fn mark_dirty(
     lsn: Lsn,
     shard: &str,
 ) -> Result<(), StepError> {
-    let relations: Vec<&str> = keys.iter().map(|(relation, _)| relation.as_ref()).collect();
-    let texts: Vec<&str> = keys.iter().map(|(_, key)| key.as_str()).collect();
-    client
-        .query_prepared(MARK, &[&token.migration.0, &relations, &texts, &lsn])
-        .await
-        .at(format_args!("shard {shard}: recording changed keys"))?;
+    let of_one_table = |(one, _): &(_, String), (other, _): &(_, String)| {
+        let (one, other): (&str, &str) = (AsRef::as_ref(one), AsRef::as_ref(other));
+        one == other
+    };
+    let entries = keys
+        .chunk_by(of_one_table)
+        .flat_map(|keys| keys.chunks(ENTRY));
+    let mut marks = Vec::new();
+    for keys in entries {
+        let mut mark = Box::pin(mark(client, token, keys, lsn));
+        // The first look hands it to the connection: all of them go out before whatever is asked next.
+        marks.push(match futures::poll!(mark.as_mut()) {
+            Poll::Ready(done) => Either::Left(ready(done)),
+            Poll::Pending => Either::Right(mark),
+        });
+    }
+    for mark in marks {
+        let marked = mark.await;
+        marked.at(format_args!("shard {shard}: recording changed keys"))?;
+    }
     Ok(())
+}
+
+/// Makes one entry, of keys of one relation.
+async fn mark(
+    client: &Connected,
+    token: &Token,
+    keys: &[(impl AsRef<str>, String)],
+    lsn: Lsn,
+) -> Result<(), tokio_postgres::Error> {
+    let relation = keys.first().map_or("", |(relation, _)| relation.as_ref());
+    let texts: Vec<&str> = keys.iter().map(|(_, key)| key.as_str()).collect();
+    let parameters: [&(dyn ToSql + Sync); 4] = [&token.migration.0, &relation, &lsn, &texts];
+    client.query_prepared(MARK, &parameters).await.map(drop)
 }

@@ -38,6 +38,15 @@ const OLD: Duration = Duration::from_millis(200);
 /// The same where many more are behind it.
 const OLD_BEHIND: Duration = Duration::from_secs(1);
 
+/// Changes of a batch, at which it is closed at the next commit.
+fn most(spec: &StreamSpec) -> u64 {
+    if spec.dual_write.is_some() {
+        FULL_PROMPT
+    } else {
+        FULL
+    }
+}
+
 /// The destination's side of a stream.
 pub(super) struct Batch {
     lane: Lane,
@@ -117,13 +126,8 @@ impl Batch {
 
     /// It should be closed at the next commit.
     pub(super) fn is_full(&self, spec: &StreamSpec, behind: bool) -> bool {
-        let full = if spec.dual_write.is_some() {
-            FULL_PROMPT
-        } else {
-            FULL
-        };
         let old = if behind { OLD_BEHIND } else { OLD };
-        self.rows >= full || self.since.is_some_and(|since| since.elapsed() >= old)
+        self.rows >= most(spec) || self.since.is_some_and(|since| since.elapsed() >= old)
     }
 
     /// When it is to be committed if nothing more comes.
@@ -160,9 +164,17 @@ impl Batch {
         self.pending.bytes += change.size();
         self.pending.changes.push(change);
         let gathered = self.pending.changes.len();
-        let much = gathered >= LARGEST_PIECE || self.pending.bytes >= HEAVIEST_PIECE;
+        // What is gathered last is sent with the commit: a piece without changes would take the place of the next.
+        let is_last = self.rows >= most(spec);
+        let largest = if is_last {
+            2 * LARGEST_PIECE
+        } else {
+            LARGEST_PIECE
+        };
+        let much = gathered >= largest || self.pending.bytes >= HEAVIEST_PIECE;
         let smallest = if taken.behind { LARGEST_PIECE } else { PIECE };
-        if much || (gathered.is_multiple_of(smallest) && self.lane.has_room().await?) {
+        let handy = !is_last && gathered.is_multiple_of(smallest);
+        if much || (handy && self.lane.has_room().await?) {
             self.send(spec, taken.commit_lsn).await?;
         }
         Ok(())
