@@ -29,7 +29,7 @@ const PARAMETERS: &str = "$1, $2, $3, $4, $5, $6";
 
 /// Keys of an entry at most: an index of keys would cost more than the changes themselves.
 const ENTRY: usize = 1000;
-/// An entry is made here: the server would take a tenth of the time of a set to divide its keys.
+/// An entry, which is made here and not by the server: its session is what applying waits for.
 const MARK: &str = "
     insert into shardwright.dirty (migration, relation, lsn, size, keys)
     values ($1, $2, $3, pg_catalog.cardinality($4::text[]), $4)";
