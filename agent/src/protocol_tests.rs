@@ -31,6 +31,7 @@ mod guard;
 mod holders;
 mod identity;
 mod interrupted;
+mod lanes;
 mod large;
 mod load;
 mod long_writers;

@@ -8,7 +8,8 @@
 mod batch;
 mod capture;
 mod feed;
-mod lane;
+mod lanes;
+mod pieces;
 mod recopy;
 mod retained;
 mod run;

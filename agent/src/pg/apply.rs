@@ -9,9 +9,11 @@
 mod change;
 mod executor;
 mod known;
+mod lane;
 mod legible;
 mod net;
 mod param;
+mod planned;
 mod rows;
 mod sets;
 mod target;
@@ -27,8 +29,10 @@ use super::decode::{Change, Column, OldRow, Relation, Tuple, Value};
 use crate::error::StepError;
 pub(crate) use change::RowChange;
 use change::{Kind, key_differs};
-pub(crate) use executor::{Executor, Planned};
+pub(crate) use executor::{Executor, IMPATIENT};
 use known::Known;
+pub(crate) use lane::{DIVISION, Lane};
+pub(crate) use planned::Planned;
 use target::Target;
 
 /// Turns what the stream carries into changes of one shard's rows.

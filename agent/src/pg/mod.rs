@@ -30,6 +30,7 @@ pub(crate) mod publication;
 pub(crate) mod register;
 pub mod replication;
 pub(crate) mod schema;
+pub(crate) mod second_lane;
 pub(crate) mod sequences;
 pub(crate) mod shard;
 pub(crate) mod snapshot;

@@ -115,12 +115,23 @@ pub(crate) async fn write(
     progress: Progress,
     shard: &str,
 ) -> Result<(), StepError> {
+    write_as(client, token, &direction.to_string(), progress, shard).await
+}
+
+/// As [`write`], under another name than that of a direction.
+pub(super) async fn write_as(
+    client: &Connected,
+    token: &Token,
+    name: &str,
+    progress: Progress,
+    shard: &str,
+) -> Result<(), StepError> {
     client
         .query_prepared(
             &write_sql(PARAMETERS),
             &[
                 &token.migration.0,
-                &direction.to_string(),
+                &name,
                 &progress.lsn,
                 &progress.opened,
                 &progress.transactions,

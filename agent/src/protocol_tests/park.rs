@@ -66,7 +66,7 @@ async fn until_more_than(bench: &Bench, compared: usize) {
     .await;
 }
 
-async fn mark(bench: &Bench) {
+pub(super) async fn mark(bench: &Bench) {
     let session = bench.ours(&bench.source).await;
     let marker = Marker::new(&bench.token, 0, Kind::Park);
     marker

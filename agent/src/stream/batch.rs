@@ -11,10 +11,10 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::StreamSpec;
-use super::lane::{Lane, Piece};
+use super::pieces::{Piece, Pieces};
 use super::recopy::Recopied;
 use crate::error::StepError;
-use crate::pg::apply::{Applier, Executor, RowChange};
+use crate::pg::apply::{Applier, Executor, Lane, RowChange};
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::Marker;
 use crate::pg::progress::{self, Progress};
@@ -27,6 +27,8 @@ const LARGEST_PIECE: usize = 30_000;
 const HEAVIEST_PIECE: usize = 8 << 20;
 /// Changes after which a batch is closed at the next commit.
 const FULL: u64 = 60_000;
+/// The same where many more are behind it: it is one piece then, which two sessions may share.
+const FULL_BEHIND: u64 = 30_000;
 /// The same while commits wait for it.
 const FULL_PROMPT: u64 = 2000;
 /// How long a batch waits for more before it commits: each costs both servers the same, however little it holds.
@@ -38,18 +40,21 @@ const OLD: Duration = Duration::from_millis(200);
 /// The same where many more are behind it.
 const OLD_BEHIND: Duration = Duration::from_secs(1);
 
+/// Changes of a batch that are worth a second session and its commit.
+const SHARED: usize = 2000;
+
 /// Changes of a batch, at which it is closed at the next commit.
-fn most(spec: &StreamSpec) -> u64 {
-    if spec.dual_write.is_some() {
-        FULL_PROMPT
-    } else {
-        FULL
+fn most(spec: &StreamSpec, behind: bool) -> u64 {
+    match (spec.dual_write.is_some(), behind) {
+        (true, _) => FULL_PROMPT,
+        (false, true) => FULL_BEHIND,
+        (false, false) => FULL,
     }
 }
 
 /// The destination's side of a stream.
 pub(super) struct Batch {
-    lane: Lane,
+    pieces: Pieces,
     applier: Applier,
     /// Durable progress.
     pub(super) progress: Progress,
@@ -60,6 +65,12 @@ pub(super) struct Batch {
     /// Whether a transaction is open on the destination.
     open: bool,
     pending: Piece,
+    /// All of it is in `pending`, and its changes say all of it: two sessions may share it.
+    whole: bool,
+    /// How its last change came.
+    behind: bool,
+    /// What the second lane has applied before this run: its rows of all that commits before this position.
+    second: Option<Lsn>,
     /// What the progress will be once this batch commits.
     next: Progress,
     rows: u64,
@@ -89,15 +100,24 @@ struct Sealed {
 }
 
 impl Batch {
-    pub(super) fn new(executor: Executor, applier: Applier, progress: Progress) -> Self {
+    /// Goes on from the progress; `second`: where the second lane is, if that is further.
+    pub(super) fn new(
+        executor: Executor,
+        applier: Applier,
+        progress: Progress,
+        second: Option<Lsn>,
+    ) -> Self {
         Self {
-            lane: Lane::new(executor),
+            pieces: Pieces::new(executor),
             applier,
             progress,
             sealed: VecDeque::new(),
             untold: 0,
             open: false,
             pending: Piece::default(),
+            whole: true,
+            behind: false,
+            second,
             next: progress,
             rows: 0,
             since: None,
@@ -127,7 +147,10 @@ impl Batch {
     /// It should be closed at the next commit.
     pub(super) fn is_full(&self, spec: &StreamSpec, behind: bool) -> bool {
         let old = if behind { OLD_BEHIND } else { OLD };
-        self.rows >= most(spec) || self.since.is_some_and(|since| since.elapsed() >= old)
+        let heavy = behind && self.pending.bytes >= HEAVIEST_PIECE / 8 * 7;
+        heavy
+            || self.rows >= most(spec, behind)
+            || self.since.is_some_and(|since| since.elapsed() >= old)
     }
 
     /// When it is to be committed if nothing more comes.
@@ -155,17 +178,21 @@ impl Batch {
         change: RowChange,
         taken: Taken,
     ) -> Result<(), StepError> {
-        // Its other changes may be marked along with this one: they are compared once more then.
-        self.pending.dirty |= taken.dirty;
-        self.begin(spec).await?;
-        self.since.get_or_insert_with(Instant::now);
         self.rows += 1;
         self.moving += u64::from(!spec.tables[change.table()].is_reference());
+        if self.is_applied(&change, taken.commit_lsn) {
+            return Ok(());
+        }
+        // Its other changes may be marked along with this one: they are compared once more then.
+        self.pending.dirty |= taken.dirty;
+        self.behind = taken.behind;
+        self.begin(spec).await?;
+        self.since.get_or_insert_with(Instant::now);
         self.pending.bytes += change.size();
         self.pending.changes.push(change);
         let gathered = self.pending.changes.len();
         // What is gathered last is sent with the commit: a piece without changes would take the place of the next.
-        let is_last = self.rows >= most(spec);
+        let is_last = self.rows >= most(spec, taken.behind);
         let largest = if is_last {
             2 * LARGEST_PIECE
         } else {
@@ -174,10 +201,20 @@ impl Batch {
         let much = gathered >= largest || self.pending.bytes >= HEAVIEST_PIECE;
         let smallest = if taken.behind { LARGEST_PIECE } else { PIECE };
         let handy = !is_last && gathered.is_multiple_of(smallest);
-        if much || (handy && self.lane.has_room().await?) {
+        if much || (handy && self.pieces.has_room().await?) {
             self.send(spec, taken.commit_lsn).await?;
         }
         Ok(())
+    }
+
+    /// Whether the second lane has applied the change in an earlier run.
+    fn is_applied(&self, change: &RowChange, commit_lsn: Lsn) -> bool {
+        self.second.is_some_and(|second| commit_lsn < second) && change.lane() == Lane::Second
+    }
+
+    /// One of its changes depends on when a row was read: no session may have it without the other.
+    pub(super) fn keep_together(&mut self) {
+        self.whole = false;
     }
 
     /// Copies a row that is too large to be held, behind everything that was taken before.
@@ -189,11 +226,12 @@ impl Batch {
         taken: Taken,
     ) -> Result<(), StepError> {
         self.begin(spec).await?;
+        self.keep_together();
         if !self.pending.changes.is_empty() {
             self.send(spec, taken.commit_lsn).await?;
         }
         let (shard, moved) = (spec.destination.name.as_str(), &spec.tables[table]);
-        let session = self.lane.session().await?;
+        let session = self.pieces.session().await?;
         rows.copy(spec, (table, key), session).await?;
         if taken.dirty && !moved.is_reference() {
             let keys = [(moved.table.to_string(), key.to_owned())];
@@ -207,6 +245,10 @@ impl Batch {
 
     /// The source transaction is complete.
     pub(super) fn end_transaction(&mut self, end: Lsn, rows: u64, opened: bool) {
+        if self.second.is_some_and(|second| end <= second) {
+            // It has been shared before.
+            self.whole = false;
+        }
         self.next.lsn = end;
         self.next.opened |= opened;
         self.next.transactions += 1;
@@ -224,8 +266,8 @@ impl Batch {
         if !self.open {
             return self.commit(spec).await;
         }
-        let piece = self.close();
-        self.lane.start(spec, piece, self.next.lsn).await?;
+        let piece = self.close(spec);
+        self.pieces.start(spec, piece, self.next.lsn).await?;
         self.settle_sealed(1).await
     }
 
@@ -236,37 +278,49 @@ impl Batch {
             return Ok(());
         }
         if self.open {
-            let piece = self.close();
-            self.lane.finish(spec, piece, self.next.lsn).await?;
+            let piece = self.close(spec);
+            self.pieces.finish(spec, piece, self.next.lsn).await?;
             return self.settle_sealed(0).await;
         }
         // No row has come: a marker, or log that holds nothing for this stream.
         let shard = spec.destination.name.as_str();
-        let session = self.lane.settle().await?.session();
+        let session = self.pieces.settle().await?.session();
         if spec.direction == Direction::Forward {
             fail_point::hit("catch_up.batch_applied").await?;
         }
         progress::commit(session, &spec.token, spec.direction, self.next, shard).await?;
         self.progress = self.next;
-        self.since = None;
+        self.untold += std::mem::take(&mut self.moving);
+        self.start_over();
         Ok(())
     }
 
     /// The last piece of this batch; what comes from now on is of the next.
-    fn close(&mut self) -> Piece {
+    fn close(&mut self, spec: &StreamSpec) -> Piece {
         let (done, committed) = oneshot::channel();
+        let shared = self.whole
+            && self.behind
+            && self.pending.changes.len() >= SHARED
+            && spec.direction == Direction::Forward
+            && spec.dual_write.is_none();
         self.sealed.push_back(Sealed {
             progress: self.next,
             moving: std::mem::take(&mut self.moving),
             committed,
         });
         self.open = false;
-        self.rows = 0;
-        self.since = None;
+        self.start_over();
         Piece {
             ends: Some((self.next, done)),
+            shared,
             ..std::mem::take(&mut self.pending)
         }
+    }
+
+    fn start_over(&mut self) {
+        self.rows = 0;
+        self.since = None;
+        self.whole = true;
     }
 
     /// Waits until all batches that commit are durable, but for the last `but` of them.
@@ -276,7 +330,7 @@ impl Batch {
         {
             if (&mut sealed.committed).await.is_err() {
                 // It has failed, and says why.
-                self.lane.settle().await?;
+                self.pieces.settle().await?;
             }
             self.progress = sealed.progress;
             self.untold += sealed.moving;
@@ -288,14 +342,15 @@ impl Batch {
     /// Has what was gathered executed, after what was sent before.
     async fn send(&mut self, spec: &StreamSpec, commit_lsn: Lsn) -> Result<(), StepError> {
         self.begin(spec).await?;
+        self.whole = false;
         let piece = std::mem::take(&mut self.pending);
-        self.lane.start(spec, piece, commit_lsn).await
+        self.pieces.start(spec, piece, commit_lsn).await
     }
 
     /// Opens the transaction; nobody waits for the answer.
     async fn begin(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
         if !self.open {
-            self.lane.begin(spec).await?;
+            self.pieces.begin(spec).await?;
             self.open = true;
         }
         Ok(())

@@ -180,6 +180,7 @@ impl Run {
             return self.push(shared, change).await;
         }
         let (table, key) = applier.key(relation, &new)?;
+        self.batch.keep_together();
         let xid = self.arriving.as_ref().map_or(0, |tx| tx.begin.xid);
         let at = match &shared.halt {
             Some(Halt::Before(at, _)) => Some(at),

@@ -21,6 +21,7 @@ use crate::pg::lsn::Lsn;
 use crate::pg::progress;
 use crate::pg::replication::Pace;
 use crate::pg::replication::SLOT_GAP;
+use crate::pg::second_lane;
 use crate::spool::{Place, Spool};
 use plans::names::Direction;
 
@@ -90,13 +91,19 @@ async fn open(spec: &StreamSpec) -> Result<Run, StepError> {
             "abort the migration and plan it again",
         )
     })?;
-    let visible = match spec.direction {
-        Direction::Forward => Visible::load(&session, &spec.token, &spec.tables, shard).await?,
-        Direction::Reverse => None,
+    let (token, direction) = (&spec.token, spec.direction);
+    let (visible, second) = match direction {
+        Direction::Forward => (
+            Visible::load(&session, token, &spec.tables, shard).await?,
+            second_lane::read_settled(&session, token, direction, progress.lsn, shard).await?,
+        ),
+        // Its destination is read by whoever has an old map, and so written by one session.
+        Direction::Reverse => (None, None),
     };
     let applier = Applier::prepare(&session, &spec.tables, shard).await?;
     let executor = Executor::new(session, shard).await?;
-    Ok(Run::new(Batch::new(executor, applier, progress), visible))
+    let batch = Batch::new(executor, applier, progress, second);
+    Ok(Run::new(batch, visible))
 }
 
 fn is_passing(error: &StepError) -> bool {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::lane::Lane;
 use super::target::Target;
 use crate::pg::decode::{OldRow, Tuple, Value};
 
@@ -34,6 +35,11 @@ impl RowChange {
     /// Index of the table among the move's tables.
     pub(crate) fn table(&self) -> usize {
         self.target.table
+    }
+
+    /// The session that has its row, where two of them apply; a row that it gives another key has that of the old one.
+    pub(crate) fn lane(&self) -> Lane {
+        Lane::of(&self.target, self.found_by())
     }
 
     /// What the row is found by, before and after, as JSON arrays of text: what is dirty now.

@@ -11,49 +11,23 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Statement};
 
 use super::change::RowChange;
-use super::net::Net;
+use super::lane::Lane;
+use super::planned::{Planned, Sets};
 use super::rows;
-use super::sets::{self, SetStatement};
+use super::sets::SetStatement;
 use crate::error::{At, StepError};
 
-/// Sets of fewer changes than this are not worth their planning.
-const FEW: usize = 8;
 /// A change that touches another number of rows than one.
 const MISCOUNTED: &str = "apply.count";
+/// What rows are taken back to.
+const SAVEPOINT: &str = "savepoint sets";
+/// A setting of sessions that apply together: one may wait for the other, through the lock of somebody else, which no
+/// server sees. So neither waits for long.
+pub(crate) const IMPATIENT: &str = "lock_timeout = '500ms'";
+const TAKE_BACK: &str = "rollback to savepoint sets; release savepoint sets";
 
 /// A statement on its way; its output is the number of rows it touched.
 type Execution<'a> = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'a>>;
-
-/// Changes with what they come to, worked out before the session is there for them.
-#[derive(Debug)]
-pub(crate) struct Planned<'a> {
-    changes: &'a [RowChange],
-    /// `None`: they are executed one by one.
-    sets: Option<Sets<'a>>,
-}
-
-/// What changes come to, as statements, and those that are executed behind them.
-#[derive(Debug)]
-struct Sets<'a> {
-    statements: Vec<SetStatement>,
-    rows: Vec<&'a RowChange>,
-}
-
-impl<'a> Planned<'a> {
-    pub(crate) fn of(changes: &'a [RowChange]) -> Self {
-        let net = (changes.len() >= FEW).then(|| Net::of(changes)).flatten();
-        let net = net.filter(|net| changes.len() >= FEW * net.sets.len());
-        let sets = net.and_then(|net| {
-            let statements: Option<Vec<_>> = net.sets.iter().map(sets::statement).collect();
-            let statements = statements.filter(|statements| !statements.is_empty())?;
-            Some(Sets {
-                statements,
-                rows: net.rows,
-            })
-        });
-        Self { changes, sets }
-    }
-}
 
 /// The session in which changes are applied.
 #[derive(Debug)]
@@ -105,35 +79,71 @@ impl Executor {
 
     /// Whatever gives reason to doubt the sets is decided by the changes one by one: it may lie in the order alone.
     async fn by_sets(&mut self, changes: &[RowChange], sets: &Sets<'_>) -> Result<(), StepError> {
-        let done = match self.sets(&sets.statements).await {
+        let done = match self.sets(SAVEPOINT, &sets.all()).await {
             Ok(()) => self.one_by_one(sets.rows.iter().copied()).await,
             Err(error) => Err(error),
         };
         match done {
-            Ok(()) => self.savepoint("release savepoint sets").await,
+            Ok(()) => self.batch("release savepoint sets").await,
             Err(error) if is_of_data(&error) => {
                 let code = error.failure().map(|failure| failure.code.as_str());
                 tracing::debug!(code, "changes are applied one by one");
-                self.savepoint("rollback to savepoint sets; release savepoint sets")
-                    .await?;
+                self.batch(TAKE_BACK).await?;
                 self.one_by_one(changes.iter()).await
             }
             Err(error) => Err(error),
         }
     }
 
-    async fn savepoint(&self, sql: &str) -> Result<(), StepError> {
+    /// Executes the sets of one lane beside those of the other, inside the caller's transaction. False: they are in
+    /// doubt, or wait for somebody; the transaction is then good for [`Executor::take_back`], or to be rolled back.
+    ///
+    /// # Errors
+    /// What the server says of anything else.
+    pub(crate) async fn try_lane(
+        &self,
+        planned: &Planned<'_>,
+        lane: Lane,
+    ) -> Result<bool, StepError> {
+        let statements = planned.sets.as_ref().map(|sets| sets.of(lane));
+        let savepoint = format!("set local {IMPATIENT}; {SAVEPOINT}");
+        match self.sets(&savepoint, &statements.unwrap_or_default()).await {
+            Ok(()) => Ok(true),
+            Err(error) if is_of_data(&error) || Self::waits(&error) => {
+                let code = error.failure().map(|failure| failure.code.as_str());
+                tracing::debug!(code, ?lane, "changes are applied in one lane");
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes back what [`Executor::try_lane`] has done; the session waits as long as it takes again.
+    pub(crate) async fn take_back(&self) -> Result<(), StepError> {
+        self.batch(&format!("{TAKE_BACK}; set local lock_timeout = 0"))
+            .await
+    }
+
+    /// Whether another session has what this one needs, and keeps it.
+    pub(crate) fn waits(error: &StepError) -> bool {
+        let code = error.failure().map_or("", |failure| failure.code.as_str());
+        ["sql.55P03", "sql.40P01"].contains(&code)
+    }
+
+    async fn batch(&self, sql: &str) -> Result<(), StepError> {
         let what = format!("shard {}: applying changes", self.shard);
         self.session.batch_execute(sql).await.at(what)
     }
 
     /// Executes sets in their order behind a savepoint, pipelined.
-    async fn sets(&self, statements: &[SetStatement]) -> Result<(), StepError> {
+    async fn sets(&self, savepoint: &str, statements: &[&SetStatement]) -> Result<(), StepError> {
         let client: &Client = &self.session;
-        let mut begin: Pin<Box<_>> = Box::pin(client.batch_execute("savepoint sets"));
+        let mut begin: Pin<Box<_>> = Box::pin(client.batch_execute(savepoint));
         let begun = futures::poll!(begin.as_mut());
-        let params: Vec<Vec<(&(dyn ToSql + Sync), Type)>> =
-            statements.iter().map(SetStatement::params).collect();
+        let params: Vec<Vec<(&(dyn ToSql + Sync), Type)>> = statements
+            .iter()
+            .map(|statement| statement.params())
+            .collect();
         let mut running: Vec<Execution<'_>> = Vec::with_capacity(statements.len());
         for (statement, params) in statements.iter().zip(&params) {
             running.push(sent(Box::pin(client.execute_typed(&statement.sql, params))).await);

@@ -6,7 +6,7 @@
 //! Each set says how many rows it must touch, from which it follows that each change would have touched one.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -15,6 +15,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::change::{Kind, RowChange};
+use super::lane::Lane;
 use super::target::Target;
 use crate::pg::decode::{Tuple, Value};
 
@@ -35,6 +36,16 @@ pub(super) struct Set<'a> {
     pub(super) verb: Verb,
     /// In the order of their keys.
     pub(super) rows: Vec<Cow<'a, Tuple>>,
+}
+
+impl Set<'_> {
+    /// Its rows by their lanes, in their order.
+    pub(super) fn divided(self) -> [Self; 2] {
+        let (target, verb) = (self.target, self.verb);
+        let is_first = |row: &Cow<'_, Tuple>| Lane::of(target, row) == Lane::First;
+        let (first, second) = self.rows.into_iter().partition(is_first);
+        [first, second].map(|rows| Self { target, verb, rows })
+    }
 }
 
 /// What changes come to.

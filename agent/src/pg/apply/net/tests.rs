@@ -17,7 +17,7 @@ use crate::pg::decode::{Column, OldRow, Relation};
 /// `k` finds a row, `a` is one that no UPDATE may set, `big` may be left out where it did not change.
 const COLUMNS: [&str; 4] = ["k", "a", "v", "big"];
 
-fn target(has_fixed: bool) -> Arc<Target> {
+pub(in crate::pg::apply) fn target(has_fixed: bool) -> Arc<Target> {
     let planned = COLUMNS.map(|name| Planned {
         name: name.to_owned(),
         data_type: "text".to_owned(),

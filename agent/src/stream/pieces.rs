@@ -1,20 +1,20 @@
-//! The session on the destination, and the pieces of a batch that are executed in it one after the other.
+//! The pieces of a batch, which are executed on the destination one after the other.
 
 use std::sync::Arc;
 use std::task::Poll;
 
 use connect::Connected;
-use futures::future::{BoxFuture, try_join3};
-use plans::names::Direction;
+use futures::future::BoxFuture;
 use tokio::sync::{Semaphore, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::StreamSpec;
+use super::lanes::{Lanes, Ready};
 use crate::error::StepError;
-use crate::pg::apply::{Executor, Planned, RowChange};
+use crate::pg::apply::{Executor, RowChange};
 use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
-use crate::pg::progress::{self, Progress};
+use crate::pg::progress::Progress;
 
 /// Pieces under way at once: while the server works on one, the next is made ready.
 const UNDER_WAY: usize = 2;
@@ -29,27 +29,29 @@ pub(super) struct Piece {
     pub(super) bytes: usize,
     /// If it ends a batch: what the progress is with it, and who waits for the commit.
     pub(super) ends: Option<(Progress, oneshot::Sender<()>)>,
+    /// It is a whole batch that two sessions may share.
+    pub(super) shared: bool,
 }
 
-type Work = BoxFuture<'static, Result<Box<Executor>, StepError>>;
+type Work = BoxFuture<'static, Result<Box<Lanes>, StepError>>;
 
 /// Executes pieces in their order, while the next ones are gathered.
-pub(super) struct Lane {
+pub(super) struct Pieces {
     state: State,
     room: Arc<Semaphore>,
 }
 
 enum State {
-    Idle(Box<Executor>),
+    Idle(Box<Lanes>),
     Busy(Work),
     /// A piece has failed, and its transaction with it.
     Lost,
 }
 
-impl Lane {
+impl Pieces {
     pub(super) fn new(executor: Executor) -> Self {
         Self {
-            state: State::Idle(Box::new(executor)),
+            state: State::Idle(Box::new(Lanes::new(executor))),
             room: Arc::new(Semaphore::new(UNDER_WAY)),
         }
     }
@@ -59,9 +61,9 @@ impl Lane {
         let before = self.take()?;
         let (token, shard) = (spec.token.clone(), spec.destination.name.clone());
         self.state = State::Busy(Box::pin(async move {
-            let executor = before.await?;
-            epoch::begin(executor.session(), &token, &shard).await?;
-            Ok(executor)
+            let lanes = before.await?;
+            epoch::begin(lanes.first().session(), &token, &shard).await?;
+            Ok(lanes)
         }));
         // The first look hands the statement to the connection.
         self.has_room().await.map(drop)
@@ -86,7 +88,7 @@ impl Lane {
         Ok(())
     }
 
-    /// As [`Lane::start`], and waits for it.
+    /// As [`Pieces::start`], and waits for it.
     pub(super) async fn finish(
         &mut self,
         spec: &StreamSpec,
@@ -126,7 +128,7 @@ impl Lane {
             self.end(done)?;
         }
         match &self.state {
-            State::Idle(executor) => Ok(executor),
+            State::Idle(lanes) => Ok(lanes.first()),
             State::Busy(_) | State::Lost => Err(lost()),
         }
     }
@@ -138,21 +140,21 @@ impl Lane {
     pub(super) async fn session(&mut self) -> Result<&mut Connected, StepError> {
         self.settle().await?;
         match &mut self.state {
-            State::Idle(executor) => executor.session_mut().ok_or_else(lost),
+            State::Idle(lanes) => lanes.first_mut().session_mut().ok_or_else(lost),
             State::Busy(_) | State::Lost => Err(lost()),
         }
     }
 
-    /// What gives the session once everything before is done.
+    /// What gives the sessions once everything before is done.
     fn take(&mut self) -> Result<Work, StepError> {
         match std::mem::replace(&mut self.state, State::Lost) {
-            State::Idle(executor) => Ok(Box::pin(std::future::ready(Ok(executor)))),
+            State::Idle(lanes) => Ok(Box::pin(std::future::ready(Ok(lanes)))),
             State::Busy(work) => Ok(work),
             State::Lost => Err(lost()),
         }
     }
 
-    fn end(&mut self, done: Result<Box<Executor>, StepError>) -> Result<(), StepError> {
+    fn end(&mut self, done: Result<Box<Lanes>, StepError>) -> Result<(), StepError> {
         self.state = State::Lost;
         self.state = State::Idle(done?);
         Ok(())
@@ -163,72 +165,19 @@ fn lost() -> StepError {
     StepError::passing("apply.lost", "the session that applies changes is lost")
 }
 
-/// Has a piece executed, with what is to be recorded of it, in one round trip where its statements are known, and
-/// committed where it ends a batch.
+/// Has a piece executed behind what was given before, and committed where it ends a batch.
 async fn execute(
     before: Work,
     spec: StreamSpec,
     piece: Piece,
     commit_lsn: Lsn,
-) -> Result<Box<Executor>, StepError> {
-    let planned = Planned::of(&piece.changes);
-    let relations = spec.tables.iter().map(|table| table.table.to_string());
-    let relations: Vec<String> = relations.collect();
-    let dirty = if piece.dirty {
-        dirty_keys(&spec, &relations, &piece.changes)
-    } else {
-        Vec::new()
-    };
-    let mut executor = before.await?;
-    let shard = spec.destination.name.as_str();
-    let session = executor.session().clone();
-    progress::prepare(&session, shard).await?;
-    // What is recorded goes first: a savepoint of the rows that is rolled back must not take it along.
-    let recorded = async {
-        if dirty.is_empty() {
-            return Ok(());
-        }
-        progress::mark_dirty(&session, &spec.token, &dirty, commit_lsn, shard).await
-    };
-    let written = async {
-        match &piece.ends {
-            Some((reached, _)) => {
-                progress::write(&session, &spec.token, spec.direction, *reached, shard).await
-            }
-            None => Ok(()),
-        }
-    };
-    try_join3(recorded, written, executor.execute(&planned)).await?;
+) -> Result<Box<Lanes>, StepError> {
+    let ready = Ready::new(&spec, &piece, commit_lsn);
+    let mut lanes = before.await?;
+    lanes.execute(&spec, &ready).await?;
     if let Some((_, committed)) = piece.ends {
-        if spec.direction == Direction::Forward {
-            fail_point::hit("catch_up.batch_applied").await?;
-        }
-        let what = format!("shard {shard}: committing applied changes");
-        epoch::commit(&session, &what).await?;
+        lanes.commit(&spec).await?;
         let _ = committed.send(());
     }
-    Ok(executor)
-}
-
-/// Relations and keys of changes, each once, in the order of their tables.
-fn dirty_keys<'a>(
-    spec: &StreamSpec,
-    relations: &'a [String],
-    changes: &[RowChange],
-) -> Vec<(&'a str, String)> {
-    let mut keys = vec![Vec::new(); relations.len()];
-    for change in changes {
-        let table = change.table();
-        // Reference tables are written to all the time, also inside the cutover: they are never dirty.
-        if !spec.tables[table].is_reference() {
-            keys[table].extend(change.keys());
-        }
-    }
-    let mut all = Vec::with_capacity(changes.len());
-    for (relation, mut keys) in relations.iter().zip(keys) {
-        keys.sort_unstable();
-        keys.dedup();
-        all.extend(keys.into_iter().map(|key| (relation.as_str(), key)));
-    }
-    all
+    Ok(lanes)
 }

@@ -1,0 +1,62 @@
+//! Which of two sessions has a row: decided by what the row is found by, so that it is always the same one.
+
+use super::target::Target;
+use crate::pg::decode::{Tuple, Value};
+
+/// How rows are divided, as it is recorded beside what the second lane has done: whoever divides in another way must
+/// not go on from there.
+pub(crate) const DIVISION: &str = "crc32 of the key";
+
+/// One of the two sessions that apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    First,
+    Second,
+}
+
+impl Lane {
+    /// The lane of a row of the table, by the texts of what it is found by.
+    pub(super) fn of(target: &Target, row: &Tuple) -> Self {
+        let mut hash = crc32fast::Hasher::new();
+        for index in &target.key {
+            if let Some(Value::Text(text)) = row.0.get(*index) {
+                hash.update(text);
+            }
+            // Two values are not one longer value.
+            hash.update(&[0]);
+        }
+        if hash.finalize() & 1 == 0 {
+            Self::First
+        } else {
+            Self::Second
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::net::tests::target;
+    use super::*;
+
+    fn lane(key: &str) -> Lane {
+        let target: Arc<Target> = target(false);
+        let text = |text: &str| Value::Text(text.to_owned().into());
+        Lane::of(
+            &target,
+            &Tuple(vec![text(key), text("other"), Value::Null, Value::Null]),
+        )
+    }
+
+    /// What the name of the division promises; another division needs another name.
+    #[test]
+    fn keys_have_the_lanes_that_they_always_had() {
+        let keys = ["1", "2", "3", "4", "5", "6", "a", "b", ""];
+        let second: Vec<_> = keys
+            .into_iter()
+            .filter(|key| lane(key) == Lane::Second)
+            .collect();
+        assert_eq!(second, ["1", "3", "5", "a", ""]);
+    }
+}

@@ -1,0 +1,256 @@
+//! A backlog is shared by two sessions: whatever happens between their commits, each change is applied once (ADR 39).
+
+use std::time::{Duration, Instant};
+
+use plans::names::Direction;
+use tokio_postgres::Client;
+
+use super::bench::{Bench, pid};
+use super::shard::{LIMIT, until};
+use crate::pg::epoch;
+use crate::pg::lsn::Lsn;
+use crate::stream::{Stream, failure_of};
+
+const FORWARD: Direction = Direction::Forward;
+
+/// Rows with a large value, of two tables.
+const TABLES: &str = "
+    create table public.item (tenant_id bigint, id bigint, v text, big text, primary key (tenant_id, id));
+    alter table public.item alter column big set storage external;
+    create table public.note (tenant_id bigint, id bigint, v text, primary key (tenant_id, id))";
+
+/// Six thousand changes and more, ten in a transaction: rows come, change, go and come again. Of the moves of rows to
+/// other keys, which are not shared, `moves` per cent of the transactions have one.
+const WORK: &str = "
+    create procedure public.work(seed float, moves int) language plpgsql as $$
+    declare owner bigint; number bigint;
+    begin
+      perform setseed(seed);
+      for t in 1..900 loop
+        for n in 1..10 loop
+          owner := 100 + (random() * 3)::int; number := (random() * 300)::int;
+          case (random() * 4)::int
+            when 0, 1 then insert into public.item values (owner, number, 'n', repeat(md5(n::text), 100)) on conflict do nothing;
+            when 2 then update public.item set v = v || n where (tenant_id, id) = (owner, number);
+            when 3 then delete from public.item where (tenant_id, id) = (owner, number);
+            else insert into public.note values (owner, number, n) on conflict (tenant_id, id) do update set v = note.v || n;
+          end case;
+        end loop;
+        if random() * 100 < moves then
+          update public.note set id = 1000 + t, tenant_id = 199 where (tenant_id, id) = (owner, number);
+        end if;
+        commit;
+      end loop;
+    end $$";
+
+/// On the target, commits of the first session fail as `public.fails` says: of three the first so many.
+const FAILS: &str = "
+    create table public.fails (most int); insert into public.fails values (0); create sequence public.commits;
+    create function public.fail() returns trigger language plpgsql as $$
+      begin
+        if nextval('public.commits') % 3 < (select most from public.fails) then
+          raise exception using errcode = '40001', message = 'not this time';
+        end if;
+        return null;
+      end $$;
+    create constraint trigger fails after insert or update on shardwright.progress deferrable initially deferred
+      for each row when (new.direction = 'forward') execute function public.fail();
+    alter table shardwright.progress enable always trigger fails";
+
+/// A move whose changes wait for the stream.
+async fn captured(name: &str) -> (Bench, connect::Connected, connect::Connected) {
+    let bench = Bench::new(name, TABLES).await;
+    bench.capture(FORWARD).await;
+    let (app, there) = (bench.source.session().await, bench.target.session().await);
+    app.batch_execute(WORK).await.expect("work");
+    there.batch_execute(FAILS).await.expect("a trigger");
+    (bench, app, there)
+}
+
+async fn fails(there: &Client, most: i32) {
+    let set = "update public.fails set most = $1";
+    there.execute(set, &[&most]).await.expect("set");
+}
+
+/// Writes a backlog that is old enough to be one.
+async fn work(app: &Client, seed: f64, moves: i32) {
+    let call = format!("call public.work({seed}, {moves})");
+    app.batch_execute(&call).await.expect("worked");
+    let written = Instant::now();
+    until("the backlog is old", || async {
+        written.elapsed() > Duration::from_millis(600)
+    })
+    .await;
+}
+
+/// Where the lanes are: that of the progress, and the second one.
+async fn lanes(there: &Client) -> (Lsn, Lsn) {
+    let read = "select coalesce(max(lsn) filter (where direction = 'forward'), '0/0'),
+                       coalesce(max(lsn) filter (where direction <> 'forward'), '0/0') from shardwright.progress";
+    let row = there.query_one(read, &[]).await.expect("read");
+    (row.get(0), row.get(1))
+}
+
+async fn until_second_is_ahead(there: &Client) {
+    until("the second session is ahead", || async {
+        let (first, second) = lanes(there).await;
+        second > first
+    })
+    .await;
+}
+
+async fn drained(bench: &Bench, stream: &Stream) {
+    bench.drain(stream).await.expect("drained");
+    assert!(bench.assert_equal().await > 100);
+}
+
+#[tokio::test]
+async fn a_backlog_is_applied_by_two_sessions() {
+    let (bench, app, there) = captured("lanes").await;
+    work(&app, 0.1, 0).await;
+    let stream = bench.stream(FORWARD).await;
+    drained(&bench, &stream).await;
+    let (first, second) = lanes(&there).await;
+    assert!(second > Lsn(0) && second <= first, "{second} {first}");
+    // What comes one by one afterwards needs no second session, and leaves its place where it was.
+    app.batch_execute("insert into public.note values (150, 1, 'x')")
+        .await
+        .expect("written");
+    drained(&bench, &stream).await;
+    assert_eq!(lanes(&there).await.1, second);
+}
+
+#[tokio::test]
+async fn what_the_second_session_has_committed_is_not_applied_again() {
+    let (bench, app, there) = captured("lanes_ahead").await;
+    fails(&there, 3).await;
+    work(&app, 0.2, 0).await;
+    let stream = Stream::start(bench.spec(FORWARD).await, true, true);
+    until_second_is_ahead(&there).await;
+    // Its rows can be seen, so they are known to have changed.
+    let read = "select coalesce(sum(size), 0)::bigint from shardwright.dirty";
+    let known: i64 = there.query_one(read, &[]).await.expect("read").get(0);
+    assert!(known > 0);
+    // Another agent goes on from there.
+    stream.stop().await;
+    fails(&there, 0).await;
+    let stream = bench.stream(FORWARD).await;
+    drained(&bench, &stream).await;
+    let (first, second) = lanes(&there).await;
+    assert!(second <= first);
+}
+
+#[tokio::test]
+async fn commits_that_fail_between_the_sessions_lose_and_double_nothing() {
+    let (bench, app, there) = captured("lanes_fuzz").await;
+    let mut shared = std::collections::BTreeSet::new();
+    for round in 0..6 {
+        fails(&there, round % 3).await;
+        // In every other round some batches hold rows that get other keys.
+        let moves = if round % 2 == 0 { 0 } else { 1 };
+        work(&app, 0.3 + f64::from(round) / 100.0, moves).await;
+        let stream = bench.stream(FORWARD).await;
+        drained(&bench, &stream).await;
+        stream.stop().await;
+        shared.insert(lanes(&there).await.1);
+    }
+    assert!(shared.len() >= 3, "{shared:?}");
+}
+
+/// A comparison must not meet the rows of one session without those of the other.
+#[tokio::test]
+async fn a_stream_that_is_parked_has_what_both_sessions_have() {
+    let (bench, app, there) = captured("lanes_park").await;
+    fails(&there, 3).await;
+    work(&app, 0.4, 0).await;
+    let stream = bench.stream(FORWARD).await;
+    until_second_is_ahead(&there).await;
+    let letting = async {
+        fails(&there, 0).await;
+    };
+    let (held, ()) = tokio::join!(stream.hold(), letting);
+    let held = held.expect("held");
+    let (at, source, _slot) = super::park::point(&bench, 1).await;
+    let (parked, ()) = tokio::join!(held.park(at), super::park::mark(&bench));
+    parked.expect("parked");
+    let target = bench.ours(&bench.target).await;
+    assert_eq!(bench.rows(&source).await, bench.rows(&target).await);
+}
+
+/// Who holds a row of the one session, and waits for those of the other, waits for both: no server sees that circle.
+#[tokio::test]
+async fn sessions_that_wait_for_each_other_through_somebody_else_go_on_alone() {
+    let (bench, app, there) = captured("lanes_wait").await;
+    let fill = "insert into public.item select 100 + g % 4, g, 'v' from generate_series(1, 400) g";
+    app.batch_execute(fill).await.expect("filled");
+    let stream = bench.stream(FORWARD).await;
+    drained(&bench, &stream).await;
+    stream.stop().await;
+    let update = "do $$ begin
+        for n in 1..10 loop update public.item set v = v || n; commit; end loop; end $$";
+    app.batch_execute(update).await.expect("updated");
+    work(&app, 0.5, 0).await;
+    let other = bench.target.session().await;
+    let hold = "begin; select from public.item where (tenant_id, id) = (103, 399) for update";
+    other.batch_execute(hold).await.expect("held");
+    let stream = bench.stream(FORWARD).await;
+    let holder = pid(&other).await;
+    let circle = async {
+        until("a session waits for the row", || async {
+            let read = "select 1 from pg_stat_activity where $1 = any(pg_blocking_pids(pid))";
+            there
+                .query_opt(read, &[&holder])
+                .await
+                .expect("read")
+                .is_some()
+        })
+        .await;
+        let all = "select from public.item order by tenant_id, id for update";
+        let done = other.batch_execute(all).await;
+        // The server may choose it to go back, once it sees the first session wait for it.
+        let end = if done.is_ok() { "commit" } else { "rollback" };
+        other.batch_execute(end).await.expect("ended");
+    };
+    let (done, ()) = tokio::join!(bench.drain(&stream), circle);
+    done.expect("drained");
+    assert!(bench.assert_equal().await > 100);
+}
+
+/// A register write of ours waits until nobody works; nobody may then wait for one who waits behind it.
+#[tokio::test]
+async fn a_register_write_that_waits_for_the_one_session_does_not_stop_the_other() {
+    let (bench, app, _there) = captured("lanes_register").await;
+    work(&app, 0.6, 0).await;
+    let ours = bench.ours(&bench.target).await;
+    let stream = bench.stream(FORWARD).await;
+    let mut drained = std::pin::pin!(bench.drain(&stream));
+    let mut writes = 0;
+    loop {
+        tokio::select! {
+            done = &mut drained => { done.expect("drained"); break }
+            begun = epoch::begin_next(&ours, &bench.token, 1, "s") => {
+                begun.expect("alone");
+                epoch::rollback(&ours).await;
+                writes += 1;
+            }
+        }
+    }
+    assert!(bench.assert_equal().await > 100);
+    assert!(writes > 0);
+}
+
+#[tokio::test]
+async fn rows_that_were_divided_in_another_way_are_not_gone_on_with() {
+    let (bench, app, there) = captured("lanes_other").await;
+    let other = "insert into shardwright.progress (migration, direction, lsn)
+                 select migration, 'forward, second lane by something else', '7FFFFFFF/0' from shardwright.progress";
+    there.batch_execute(other).await.expect("written");
+    app.batch_execute("insert into public.note values (150, 1, 'x')")
+        .await
+        .expect("written");
+    let stream = bench.stream(FORWARD).await;
+    let failed = tokio::time::timeout(LIMIT, failure_of(stream.watch()));
+    let failure = failed.await.expect("in time");
+    let code = failure.failure().map(|failure| failure.code.clone());
+    assert_eq!(code.as_deref(), Some("stream.division"));
+}
