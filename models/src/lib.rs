@@ -1,4 +1,4 @@
-//! The protocol of a move as four small models, explored exhaustively within bounds.
+//! The protocol of a move as five small models, explored exhaustively within bounds.
 //!
 //! Each model states invariants of ARCHITECTURE.md as properties. Each also has mutants: the same
 //! model with one rule bent. A mutant that breaks no property shows that the model is too weak.
@@ -8,6 +8,7 @@ mod check;
 mod control;
 mod copy;
 mod cutover;
+mod lanes;
 pub mod report;
 mod reverse;
 
@@ -24,6 +25,7 @@ pub fn run(size: Size, threads: usize) -> Report {
             check::check::<cutover::Cutover>(size, threads),
             check::check::<control::Control>(size, threads),
             check::check::<reverse::Reverse>(size, threads),
+            check::check::<lanes::Lanes>(size, threads),
         ],
     }
 }

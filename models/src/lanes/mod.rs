@@ -1,0 +1,126 @@
+//! M5: two lanes. Of a batch that is shared the second commits right before the first, and either may be cut off.
+//!
+//! Absent: what changes do to each other (a row has one lane, so its changes are in one order), sessions that wait for
+//! each other, and what M1 has (the copy, the spool, a source that crashes).
+
+mod state;
+mod step;
+
+use stateright::{Model, Property};
+
+use crate::check::{Mutant, Protocol, Size, mutant};
+use state::State;
+use step::Action;
+
+/// The rules that can be bent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    NothingIsLeftOut,
+    SecondTellsNothing,
+    SharesWhileAhead,
+    SharesWhatIsReadAgain,
+    NotSettled,
+    ConfirmsTheSecond,
+    FirstGoesFirst,
+}
+
+/// Bounds and the bent rule, if any.
+pub(crate) struct Lanes {
+    bent: Option<Rule>,
+    writes: u8,
+    crashes: u8,
+}
+
+const ONCE: &str = "I2 each change is applied once";
+const EVERYTHING: &str = "I2 in the end every change is applied";
+const CONFIRMED: &str = "I3 the confirmed position never passes what both lanes have made durable";
+const DRAINED: &str = "R18 what the progress has passed is applied by both lanes";
+
+impl Lanes {
+    fn is(&self, rule: Rule) -> bool {
+        self.bent == Some(rule)
+    }
+}
+
+impl Protocol for Lanes {
+    const NAME: &'static str = "M5 two lanes";
+    type Rule = Rule;
+
+    fn new(size: Size, bent: Option<Rule>) -> Self {
+        let (writes, crashes) = match size {
+            Size::Short => (4, 2),
+            Size::Full => (5, 3),
+        };
+        Self {
+            bent,
+            writes,
+            crashes,
+        }
+    }
+
+    fn bounds(&self) -> String {
+        let Self {
+            writes, crashes, ..
+        } = self;
+        format!("{writes} transactions, {crashes} crashes of the agent or commits of one that is gone")
+    }
+
+    fn mutants() -> Vec<Mutant<Rule>> {
+        vec![
+            mutant(Rule::NothingIsLeftOut, "nothing is left out after a crash", ONCE),
+            mutant(Rule::SecondTellsNothing, "the second lane does not tell what it has reached", ONCE),
+            mutant(Rule::SharesWhileAhead, "a batch is shared while the second lane is ahead", ONCE),
+            mutant(Rule::SharesWhatIsReadAgain, "rows that are read again are shared", ONCE),
+            mutant(Rule::NotSettled, "a run begins while a commit is under way", ONCE),
+            mutant(Rule::ConfirmsTheSecond, "the slot is told what the second lane has reached", CONFIRMED),
+            mutant(Rule::FirstGoesFirst, "the first lane commits before the second", DRAINED),
+        ]
+    }
+}
+
+impl Model for Lanes {
+    type State = State;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<State> {
+        vec![State {
+            log: Vec::new(),
+            applied: Vec::new(),
+            progress: 0,
+            second: 0,
+            confirmed: 0,
+            run: None,
+            hung: None,
+            crashes: 0,
+            doubled: false,
+        }]
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+        self.possible(state, actions);
+    }
+
+    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+        let mut state = last.clone();
+        self.perform(&mut state, action);
+        Some(state)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(ONCE, |_, s: &State| !s.doubled),
+            Property::always(DRAINED, |_, s: &State| s.has_all_before(s.progress)),
+            Property::always(CONFIRMED, |_, s: &State| s.has_all_before(s.confirmed)),
+            Property::always(EVERYTHING, |m: &Self, s: &State| {
+                s.has_all_before(m.writes) || !m.possible_actions(s).is_empty()
+            }),
+            Property::sometimes("a run begins with the second lane ahead", |_, s: &State| {
+                s.run.is_some_and(|run| run.ahead > run.at)
+            }),
+            Property::sometimes("a batch is shared after a crash between the commits", |_, s: &State| {
+                let shared = |run: state::Run| run.batch.is_some_and(|batch| batch.shared);
+                s.run.is_some_and(|run| run.ahead > 0 && shared(run)) && s.crashes > 0
+            }),
+        ]
+    }
+}
