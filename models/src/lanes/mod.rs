@@ -62,18 +62,48 @@ impl Protocol for Lanes {
         let Self {
             writes, crashes, ..
         } = self;
-        format!("{writes} transactions, {crashes} crashes of the agent or commits of one that is gone")
+        format!(
+            "{writes} transactions, {crashes} crashes of the agent or commits of one that is gone"
+        )
     }
 
     fn mutants() -> Vec<Mutant<Rule>> {
         vec![
-            mutant(Rule::NothingIsLeftOut, "nothing is left out after a crash", ONCE),
-            mutant(Rule::SecondTellsNothing, "the second lane does not tell what it has reached", ONCE),
-            mutant(Rule::SharesWhileAhead, "a batch is shared while the second lane is ahead", ONCE),
-            mutant(Rule::SharesWhatIsReadAgain, "rows that are read again are shared", ONCE),
-            mutant(Rule::NotSettled, "a run begins while a commit is under way", ONCE),
-            mutant(Rule::ConfirmsTheSecond, "the slot is told what the second lane has reached", CONFIRMED),
-            mutant(Rule::FirstGoesFirst, "the first lane commits before the second", DRAINED),
+            mutant(
+                Rule::NothingIsLeftOut,
+                "nothing is left out after a crash",
+                ONCE,
+            ),
+            mutant(
+                Rule::SecondTellsNothing,
+                "the second lane does not tell what it has reached",
+                ONCE,
+            ),
+            mutant(
+                Rule::SharesWhileAhead,
+                "a batch is shared while the second lane is ahead",
+                ONCE,
+            ),
+            mutant(
+                Rule::SharesWhatIsReadAgain,
+                "rows that are read again are shared",
+                ONCE,
+            ),
+            mutant(
+                Rule::NotSettled,
+                "a run begins while a commit is under way",
+                ONCE,
+            ),
+            mutant(
+                Rule::ConfirmsTheSecond,
+                "the slot is told what the second lane has reached",
+                CONFIRMED,
+            ),
+            mutant(
+                Rule::FirstGoesFirst,
+                "the first lane commits before the second",
+                DRAINED,
+            ),
         ]
     }
 }
@@ -117,10 +147,13 @@ impl Model for Lanes {
             Property::sometimes("a run begins with the second lane ahead", |_, s: &State| {
                 s.run.is_some_and(|run| run.ahead > run.at)
             }),
-            Property::sometimes("a batch is shared after a crash between the commits", |_, s: &State| {
-                let shared = |run: state::Run| run.batch.is_some_and(|batch| batch.shared);
-                s.run.is_some_and(|run| run.ahead > 0 && shared(run)) && s.crashes > 0
-            }),
+            Property::sometimes(
+                "a batch is shared after a crash between the commits",
+                |_, s: &State| {
+                    let shared = |run: state::Run| run.batch.is_some_and(|batch| batch.shared);
+                    s.run.is_some_and(|run| run.ahead > 0 && shared(run)) && s.crashes > 0
+                },
+            ),
         ]
     }
 }

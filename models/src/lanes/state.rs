@@ -2,14 +2,14 @@
 
 /// One of two sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Lane {
+pub(crate) enum Lane {
     First,
     Second,
 }
 
 /// What a transaction of the source does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Write {
+pub(crate) enum Write {
     /// Changes a row of this lane.
     Row(Lane),
     /// Changes one of each.
@@ -20,7 +20,7 @@ pub(super) enum Write {
 
 /// What a lane commits together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Batch {
+pub(crate) struct Batch {
     /// Transactions by their number, as in a range.
     pub(super) from: u8,
     pub(super) to: u8,
@@ -30,7 +30,7 @@ pub(super) struct Batch {
 
 /// An agent that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Run {
+pub(crate) struct Run {
     /// Transactions before this one are applied.
     pub(super) at: u8,
     /// Of those before this one the second lane had applied its rows when the run began.
@@ -40,14 +40,14 @@ pub(super) struct Run {
 
 /// A commit that was sent by an agent that is gone; it may arrive, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Hung {
+pub(crate) struct Hung {
     pub(super) lane: Lane,
     pub(super) run: Run,
     pub(super) batch: Batch,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct State {
+pub(crate) struct State {
     pub(super) log: Vec<Write>,
     /// Of each transaction, whether its row of the first lane and that of the second one are on the target.
     pub(super) applied: Vec<[bool; 2]>,

@@ -163,7 +163,8 @@ impl Lanes {
     /// What a lane's transaction leaves: its rows, and where it is.
     fn commit(&self, state: &mut State, lane: Lane, run: Run, batch: Batch) {
         // Of a batch that is not shared the first lane does all.
-        let half = batch.shared || (self.is(Rule::FirstGoesFirst) && self.may_share(state, &run, batch));
+        let half =
+            batch.shared || (self.is(Rule::FirstGoesFirst) && self.may_share(state, &run, batch));
         for at in batch.from..batch.to {
             for row in rows(state, at) {
                 let second = row == Lane::Second;

@@ -9,6 +9,7 @@
 pub(super) mod tests;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
@@ -262,19 +263,38 @@ fn sets<'a>(states: HashMap<Key<'a>, State<'a>>) -> Vec<Set<'a>> {
     let mut sets: Vec<_> = kinds.into_values().collect();
     sets.sort_by_key(|set| (set.verb, set.target.table));
     for set in &mut sets {
-        let target = set.target;
-        set.rows.sort_unstable_by(|one, other| {
-            let places = target
-                .key
-                .iter()
-                .map(|at| (place(one, *at), place(other, *at)));
-            let mut orders = places.map(|(one, other)| one.cmp(&other));
-            orders
-                .find(|order| order.is_ne())
-                .unwrap_or(std::cmp::Ordering::Equal)
-        });
+        in_order(set);
     }
     sets
+}
+
+/// Puts the rows of a set into the order of their keys.
+fn in_order(set: &mut Set<'_>) {
+    let target = set.target;
+    let rank = |row: &Tuple| [0, 1].map(|nth| target.key.get(nth).map(|at| rank(row, *at)));
+    let rows = std::mem::take(&mut set.rows).into_iter();
+    let mut ranked: Vec<_> = rows.map(|row| (rank(&row), row)).collect();
+    ranked.sort_unstable_by(|(one_rank, one), (other_rank, other)| {
+        let exact = || {
+            let places = target.key.iter();
+            let mut orders = places.map(|at| place(one, *at).cmp(&place(other, *at)));
+            let order = orders.find(|order| order.is_ne());
+            order.unwrap_or(Ordering::Equal)
+        };
+        one_rank.cmp(other_rank).then_with(exact)
+    });
+    set.rows = ranked.into_iter().map(|(_, row)| row).collect();
+}
+
+/// The beginning of what [`place`] compares, as a number that lies beside the row: for most rows it decides.
+fn rank(row: &Tuple, at: usize) -> u64 {
+    let (length, bytes) = place(row, at);
+    let mut first = [0; 8];
+    for (to, from) in first[1..].iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    first[0] = u8::try_from(length).unwrap_or(u8::MAX);
+    u64::from_be_bytes(first)
 }
 
 /// Neighbours in an index are neighbours in the order of this, for whole numbers above zero and most others.
