@@ -194,7 +194,7 @@ fn rows(state: &State, at: u8) -> Vec<Lane> {
     match state.log[usize::from(at)] {
         Write::Row(lane) => vec![lane],
         Write::Both => vec![Lane::First, Lane::Second],
-        Write::ReadAgain if state.log.len() % 2 == 0 => vec![Lane::First],
+        Write::ReadAgain if state.log.len().is_multiple_of(2) => vec![Lane::First],
         Write::ReadAgain => vec![Lane::Second],
     }
 }
