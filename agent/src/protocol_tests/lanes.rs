@@ -14,11 +14,12 @@ use crate::stream::Stream;
 
 const FORWARD: Direction = Direction::Forward;
 
-/// Rows with a large value, of two tables.
+/// Rows with a large value, others, and some that are changed one by one in a binary stream.
 const TABLES: &str = "
     create table public.item (tenant_id bigint, id bigint, v text, big text, primary key (tenant_id, id));
     alter table public.item alter column big set storage external;
-    create table public.note (tenant_id bigint, id bigint, v text, primary key (tenant_id, id))";
+    create table public.note (tenant_id bigint, id bigint, v text, primary key (tenant_id, id));
+    create table public.list (tenant_id bigint, id bigint, v bigint[], primary key (tenant_id, id))";
 
 /// Six thousand changes and more, ten in a transaction: rows come, change, go and come again. Of the moves of rows to
 /// other keys, which are not shared, `moves` per cent of the transactions have one.
@@ -37,6 +38,7 @@ const WORK: &str = "
             else insert into public.note values (owner, number, n) on conflict (tenant_id, id) do update set v = note.v || n;
           end case;
         end loop;
+        insert into public.list values (owner, number, array[t]) on conflict (tenant_id, id) do update set v = list.v || t::bigint;
         if random() * 100 < moves then
           update public.note set id = 1000 + t, tenant_id = 199 where (tenant_id, id) = (owner, number);
         end if;

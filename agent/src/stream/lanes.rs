@@ -119,10 +119,11 @@ impl Lanes {
     /// Executes a batch in both sessions. False: of its rows nothing is done, of the first session's own keys and of
     /// the progress all is recorded.
     async fn share(&mut self, spec: &StreamSpec, ready: &Ready<'_>) -> Result<bool, StepError> {
-        let (Some(second), Some(reached)) = (&self.second, ready.reached) else {
+        let (Some(second), Some(reached)) = (&mut self.second, ready.reached) else {
             return Ok(false);
         };
-        let (one, other) = (self.first.session(), second.session());
+        let sessions = (self.first.session().clone(), second.session().clone());
+        let (one, other) = (&*sessions.0, &*sessions.1);
         let shard = spec.destination.name.as_str();
         let [first_keys, second_keys] = &ready.dirty;
         let first_half = try_join3(

@@ -101,13 +101,11 @@ impl Executor {
     /// # Errors
     /// What the server says of anything else.
     pub(crate) async fn try_lane(
-        &self,
+        &mut self,
         planned: &Planned<'_>,
         lane: Lane,
     ) -> Result<bool, StepError> {
-        let statements = planned.sets.as_ref().map(|sets| sets.of(lane));
-        let savepoint = format!("set local {IMPATIENT}; {SAVEPOINT}");
-        match self.sets(&savepoint, &statements.unwrap_or_default()).await {
+        match self.lane(planned, lane).await {
             Ok(()) => Ok(true),
             Err(error) if is_of_data(&error) || Self::waits(&error) => {
                 let code = error.failure().map(|failure| failure.code.as_str());
@@ -115,6 +113,18 @@ impl Executor {
                 Ok(false)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    async fn lane(&mut self, planned: &Planned<'_>, lane: Lane) -> Result<(), StepError> {
+        let Some(sets) = &planned.sets else {
+            return Ok(());
+        };
+        let savepoint = format!("set local {IMPATIENT}; {SAVEPOINT}");
+        self.sets(&savepoint, &sets.of(lane)).await?;
+        match lane {
+            Lane::First => self.one_by_one(sets.rows.iter().copied()).await,
+            Lane::Second => Ok(()),
         }
     }
 

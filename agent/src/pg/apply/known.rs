@@ -35,6 +35,11 @@ impl Known {
         }
     }
 
+    /// Whether no number of values in this form is ever one parameter, whatever somebody has said of its type.
+    pub(super) fn never_fits(&self, format: Format) -> bool {
+        format == Format::Binary && self.array.is_none()
+    }
+
     /// Whether values of the column are values of the other one; the user's own types are known by their names only.
     pub(super) fn is_of_type(&self, found: &Column) -> bool {
         let users = self.type_oid >= FIRST_USER_OID && found.type_oid >= FIRST_USER_OID;

@@ -22,6 +22,7 @@ pub(super) struct Sets<'a> {
     first: Vec<SetStatement>,
     /// Those of the other lane; they may as well be executed behind the first, for they are of other rows.
     second: Vec<SetStatement>,
+    /// Of the first lane.
     pub(super) rows: Vec<&'a RowChange>,
 }
 
@@ -52,9 +53,10 @@ impl<'a> Planned<'a> {
         Self { changes, sets }
     }
 
-    /// For two sessions, if each change is one of a set.
+    /// For two sessions, if each change is one of a set, or always the first one's.
     pub(crate) fn of_two_lanes(changes: &'a [RowChange]) -> Self {
-        let Some(net) = net(changes).filter(|net| net.rows.is_empty()) else {
+        let apart = |net: &Net<'_>| net.rows.iter().all(|change| change.target.one_by_one);
+        let Some(net) = net(changes).filter(apart) else {
             return Self::of(changes);
         };
         let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -69,7 +71,7 @@ impl<'a> Planned<'a> {
         let sets = all(first).zip(all(second)).map(|(first, second)| Sets {
             first,
             second,
-            rows: Vec::new(),
+            rows: net.rows,
         });
         Self { changes, sets }
     }

@@ -32,6 +32,8 @@ pub(super) struct Target {
     pub(super) known: Vec<Option<Known>>,
     /// Its changes may be executed by sets.
     pub(super) by_sets: bool,
+    /// They never are, by its definition alone: where two sessions share changes the first one has all of them.
+    pub(super) one_by_one: bool,
     pub(super) relation: Relation,
 }
 
@@ -80,9 +82,14 @@ impl Target {
             let fits = known.as_ref().is_some_and(|known| known.fits(format));
             !carried || fits
         });
+        let never_fits = known.iter().zip(&carried).any(|(known, carried)| {
+            let known = known.as_ref().filter(|_| *carried);
+            known.is_some_and(|known| known.never_fits(format))
+        });
         Ok(Self {
             table,
             name: plan.table.clone(),
+            one_by_one: whole || never_fits,
             settable,
             fixed,
             by_sets: by_sets && !whole,
