@@ -51,6 +51,7 @@ mod survey;
 mod survey_crossings;
 mod survey_identity;
 mod survey_live;
+mod together;
 mod units;
 mod verify;
 mod versions;
