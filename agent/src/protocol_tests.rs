@@ -38,6 +38,7 @@ mod looked_at;
 mod park;
 mod partitions;
 mod publication;
+mod receivers;
 mod recovery;
 mod register;
 mod reverse;

@@ -22,6 +22,7 @@ use super::interrupted::again;
 use super::shard::{Shard as Database, until};
 use crate::error::StepError;
 use crate::owned::{Context, Owned};
+use crate::pg::lsn::Lsn;
 use crate::pg::publication;
 use crate::pg::replication::{ReplicationSession, SlotOptions};
 use crate::steps::{self, Coming, Siblings};
@@ -320,29 +321,36 @@ async fn a_snapshot_that_is_older_than_a_moves_slot_is_not_copied_with() {
 async fn a_barrier_of_each_move_stands_behind_the_snapshot_of_all() {
     let (source, moves) = parts("barriers").await;
     let app = source.session().await;
-    // Behind the slots, ahead of the snapshot.
-    let write = "insert into public.item values (81, 1, 'seen')";
-    app.batch_execute(write).await.expect("written");
-    let at = "select pg_current_wal_lsn()";
-    let at: crate::pg::lsn::Lsn = app.query_one(at, &[]).await.expect("read").get(0);
+    let watch = "select pg_create_logical_replication_slot('barriers_watch', 'pgoutput')::text";
+    app.query_one(watch, &[]).await.expect("a slot");
+    let at: Lsn = {
+        let read = "select pg_current_wal_lsn()";
+        app.query_one(read, &[]).await.expect("read").get(0)
+    };
     for one in copy_all(&moves).await {
         one.expect("copied");
     }
     let mut texts = Vec::new();
-    let mut barriers = Vec::new();
     for one in &moves {
         let target = one.bench.target.session().await;
         let read = "select snapshot, barrier from shardwright.snapshot where number = 1";
         let row = target.query_one(read, &[]).await.expect("read");
         texts.push(row.get::<_, String>(0));
-        let barrier: crate::pg::lsn::Lsn = row.get(1);
-        assert!(barrier > at, "{barrier} lies before {at}");
-        barriers.push(barrier);
-        one.level().await;
+        assert!(row.get::<_, Lsn>(1) > at);
     }
     texts.dedup();
     assert_eq!(texts.len(), 1, "one snapshot");
-    barriers.sort();
-    barriers.dedup();
-    assert_eq!(barriers.len(), 3, "a barrier each");
+    let publication = moves[0].bench.token.migration.publication(FORWARD);
+    let read = format!(
+        "select count(distinct data) from pg_logical_slot_peek_binary_changes('barriers_watch', null, null,
+             'proto_version', '1', 'publication_names', '{publication}', 'messages', 'true')
+         where pg_catalog.get_byte(data, 0) = pg_catalog.ascii('M')"
+    );
+    let barriers: i64 = app.query_one(&read, &[]).await.expect("read").get(0);
+    assert_eq!(barriers, 3, "a barrier each");
+    let end = "select pg_drop_replication_slot('barriers_watch')";
+    app.execute(end, &[]).await.expect("dropped");
+    for one in &moves {
+        one.level().await;
+    }
 }
