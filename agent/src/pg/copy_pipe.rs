@@ -14,7 +14,7 @@ use std::io;
 use connect::{Class, Connected, Lent, Refusal, classify, classify_io, classify_sqlstate};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub(crate) use fan::{Given, Receivers, fan_out, take_in};
+pub(crate) use fan::{Given, Received, Receivers, fan_out, take_in};
 use side::{Side, Taken};
 
 /// What is taken from the source at most before it is sent on.

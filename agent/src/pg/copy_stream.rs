@@ -5,7 +5,7 @@ use plans::table::{MovingTable, quote_ident, quote_literal};
 use tokio::sync::mpsc::Receiver;
 
 use super::copy_pipe::{self, Failed};
-pub(crate) use super::copy_pipe::{Given, Receivers};
+pub(crate) use super::copy_pipe::{Given, Received, Receivers};
 use crate::error::{At, StepError};
 
 /// Rows by where they lie.
@@ -137,15 +137,15 @@ pub(crate) async fn read_for_all(
     read.at(reading(table, from))
 }
 
-/// Writes the rows that a reader gives, in its transaction; `None` when the reader has gone. Then, and after an error,
-/// the session is over.
+/// Writes the rows that a reader gives, in its transaction. Where these were not all, and after an error, the session is
+/// over. `came` is told that a piece has come, `moved` as in [`copy_chunk`].
 pub(crate) async fn write_given<F: Future<Output = ()>>(
     (target, to): (&mut Connected, &str),
     table: &MovingTable,
     given: Receiver<Given>,
-    moved: impl Fn(u64, u64) -> F,
-) -> Result<Option<(u64, u64)>, StepError> {
-    let written = copy_pipe::take_in((target, &into(table)), given, moved).await;
+    (came, moved): (impl Fn(), impl Fn(u64, u64) -> F),
+) -> Result<Received, StepError> {
+    let written = copy_pipe::take_in((target, &into(table)), given, (came, moved)).await;
     written.at(writing(table, to))
 }
 

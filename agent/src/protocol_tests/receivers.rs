@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::bench::Bench;
 use super::shard::Shard as Database;
-use crate::pg::copy_stream::{BlockRange, Extent, Receivers, read_for_all, write_given};
+use crate::pg::copy_stream::{BlockRange, Extent, Received, Receivers, read_for_all, write_given};
 
 const ALL: Extent = Extent::Blocks(BlockRange { from: 0, to: None });
 const ROWS: i64 = 300;
@@ -68,8 +68,8 @@ async fn routed(bench: &Bench, other: &Database, table: &MovingTable, sets: &[Ke
     };
     let ((), one, two) = tokio::join!(
         reading,
-        write_given((first, "t"), table, one.1, |_, _| ready(())),
-        write_given((second, "t"), table, two.1, |_, _| ready(())),
+        write_given((first, "t"), table, one.1, (|| (), |_, _| ready(()))),
+        write_given((second, "t"), table, two.1, (|| (), |_, _| ready(()))),
     );
     let name = table.table.sql();
     for ((written, target), predicate) in [one, two].into_iter().zip(&targets).zip(&predicates) {
@@ -79,7 +79,9 @@ async fn routed(bench: &Bench, other: &Database, table: &MovingTable, sets: &[Ke
         let ours = list(&source, &format!("{rows} where {predicate} {order}")).await;
         assert!(!ours.is_empty(), "{predicate} has rows");
         assert_eq!(theirs, ours, "{predicate}");
-        let (rows, _) = written.expect("written").expect("all of it");
+        let Received::All(rows, _) = written.expect("written") else {
+            panic!("not all of it");
+        };
         assert_eq!(rows, ours.len() as u64);
         target.batch_execute("rollback").await.expect("again");
     }

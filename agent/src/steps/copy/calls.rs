@@ -172,6 +172,11 @@ impl Membership {
         self.siblings.with_board(|board| change(board, &self.own))
     }
 
+    /// From now on it copies alone.
+    pub(super) fn withdraw(&self) {
+        self.with_board(|board, own| board.leave(own));
+    }
+
     /// The call with this number, of this move.
     pub(super) fn called(&self, number: u64) -> Called {
         Called {

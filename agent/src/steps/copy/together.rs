@@ -20,7 +20,7 @@ use super::units::Chunk;
 use super::{Queue, Shared};
 use crate::error::StepError;
 use crate::owned::Context;
-use crate::pg::copy_stream::{Extent, Given, Receivers, into, read_for_all, write_given};
+use crate::pg::copy_stream::{Extent, Given, Received, Receivers, into, read_for_all, write_given};
 use crate::pg::epoch;
 
 /// How a chunk is to be copied.
@@ -137,7 +137,6 @@ async fn read_for(
     let from = (&mut reader.session, source.as_str());
     read_for_all(from, table, &chunk.extent, &predicates, &mut receivers).await?;
     reader.check(context, chunk).await?;
-    fail_point::hit("copy.chunk_read").await?;
     receivers.end().await;
     Ok(())
 }
@@ -156,7 +155,8 @@ pub(super) async fn write(
         epoch::rollback(target).await;
         return Ok(Outcome::Done);
     }
-    // No place among the streams is kept: those that wait for each other's rows would wait for each other's places.
+    // No place among the streams is kept: those that wait for each other's rows would wait for each other's places. Nor is
+    // a wait for rows work to rest for: each would rest for the rests of the others.
     let turn = context.owned.pace.turn();
     let spent = AtomicU64::new(0);
     let moved = |rows, bytes| {
@@ -165,8 +165,17 @@ pub(super) async fn write(
         turn.spend(bytes - spent.swap(bytes, Ordering::Relaxed))
     };
     let to = (&mut *target, context.dispatch.target.name.0.as_str());
-    let Some(copied) = write_given(to, table, given, moved).await? else {
-        return Ok(Outcome::Left);
+    let copied = match write_given(to, table, given, (|| turn.resume(), moved)).await? {
+        Received::All(rows, bytes) => (rows, bytes),
+        Received::Left => return Ok(Outcome::Left),
+        Received::TooSlow => {
+            // Whoever reads for it would wait for it again.
+            let membership = shared.membership.as_ref();
+            if let Some(membership) = membership {
+                membership.withdraw();
+            }
+            return Ok(Outcome::Left);
+        }
     };
     fail_point::hit("copy.chunk_copied").await?;
     chunk::commit(context, chunk, (number, copied), target).await?;
