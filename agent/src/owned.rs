@@ -32,6 +32,7 @@ use crate::pg::replication::SystemIdentity;
 use crate::pg::shard::Shard;
 use crate::pg::snapshot::Holders;
 use crate::spool::Place;
+use crate::steps::Coming;
 use crate::stream::{Stream, StreamSpec};
 
 /// What lives as long as this process owns the migration under one epoch.
@@ -47,6 +48,8 @@ pub(crate) struct Owned {
     pub(crate) holders: tokio::sync::Mutex<Option<Holders>>,
     /// How fast heavy work may go.
     pub(crate) pace: Pace,
+    /// Moves of its operation wait for its copy to begin.
+    coming: Mutex<Option<Coming>>,
     /// Where this agent keeps spools.
     spools: PathBuf,
     /// The controller wants the `hold` step to end.
@@ -61,6 +64,7 @@ impl Owned {
     pub(crate) fn new(migration: MigrationId, epoch: Epoch, spools: &Path) -> Self {
         Self {
             pace: Pace::default(),
+            coming: Mutex::default(),
             spools: spools.to_owned(),
             migration,
             epoch,
@@ -81,6 +85,13 @@ impl Owned {
         let left = ends.map(|ends| ends.saturating_duration_since(Instant::now()));
         progress.eta_seconds = left.map(|left| left.as_secs_f64());
         progress
+    }
+
+    /// The migration is on its way to its copy, or it is not any more.
+    pub(crate) fn comes(&self, coming: Option<Coming>) {
+        if let Ok(mut known) = self.coming.lock() {
+            *known = coming;
+        }
     }
 
     /// Forgets the figures of the step before.

@@ -265,6 +265,11 @@ struct Piece<'a> {
 }
 
 impl Turn<'_> {
+    /// The next piece begins now: what came before it was a wait for others, who rest for what they do.
+    pub(crate) fn resume(&self) {
+        lock(&self.piece).since = Instant::now();
+    }
+
     /// A piece of `bytes` is done; rests as long as the pace asks for, and hands the place on to whoever waits for one.
     pub(crate) async fn spend(&self, bytes: u64) {
         let (work, has_place) = {

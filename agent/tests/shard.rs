@@ -13,6 +13,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
 
 /// A database of its own on a server.
+#[derive(Clone)]
 pub(crate) struct Shard {
     pub(crate) cluster: Arc<Cluster>,
     database: String,

@@ -79,6 +79,10 @@ pub enum Work {
 pub struct Dispatch {
     /// The migration.
     pub migration: MigrationId,
+    /// The operation that it is one move of: moves of one operation may be copied by one reader. `None`: it is copied
+    /// alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<MigrationId>,
     /// Ownership token; higher than any that another process was given.
     pub epoch: Epoch,
     /// The step's node; `None`: no step is due, own the migration and keep its stream going.

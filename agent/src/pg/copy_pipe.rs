@@ -4,6 +4,8 @@
 //! source has said that it was all, the target is told so, and says how many rows it has. A session that was not
 //! brought to its end is closed with what it had under way, so that neither server goes on by itself.
 
+mod fan;
+mod route;
 mod side;
 
 use std::future::poll_fn;
@@ -12,6 +14,7 @@ use std::io;
 use connect::{Class, Connected, Lent, Refusal, classify, classify_io, classify_sqlstate};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub(crate) use fan::{Given, Received, Receivers, fan_out, take_in};
 use side::{Side, Taken};
 
 /// What is taken from the source at most before it is sent on.

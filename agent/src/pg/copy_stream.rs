@@ -2,12 +2,14 @@
 
 use connect::Connected;
 use plans::table::{MovingTable, quote_ident, quote_literal};
+use tokio::sync::mpsc::Receiver;
 
 use super::copy_pipe::{self, Failed};
+pub(crate) use super::copy_pipe::{Given, Received, Receivers};
 use crate::error::{At, StepError};
 
 /// Rows by where they lie.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BlockRange {
     pub(crate) from: i64,
     /// Missing: to the end of the table.
@@ -94,22 +96,75 @@ pub(crate) async fn copy_rows<F: Future<Output = ()>>(
     condition: &str,
     moved: impl Fn(u64, u64) -> F,
 ) -> Result<(u64, u64), StepError> {
-    let reading = format!("shard {from}: copying {}: reading", table.table);
-    let writing = format!("shard {to}: copying {}: writing", table.table);
-    let columns: Vec<String> = table
-        .written_columns()
-        .map(|c| quote_ident(&c.name))
-        .collect();
-    let columns = columns.join(", ");
+    let columns = columns(table);
     let format = table.format.name();
     let name = table.table.sql();
     let out = format!(
         "copy (select {columns} from only {name} t where {condition}) to stdout (format {format})"
     );
-    let into = format!("copy {name} ({columns}) from stdin (format {format})");
-    let copied = copy_pipe::pipe((source, &out), (target, &into), moved).await;
+    let copied = copy_pipe::pipe((source, &out), (target, &into(table)), moved).await;
     copied.or_else(|failed| match failed {
-        Failed::Reading(error) => Err(error).at(reading),
-        Failed::Writing(error) => Err(error).at(writing),
+        Failed::Reading(error) => Err(error).at(reading(table, from)),
+        Failed::Writing(error) => Err(error).at(writing(table, to)),
     })
+}
+
+/// Reads the rows of one extent once for several receivers, those that match a predicate for each; the session is in
+/// its transaction, and after an error over. Receivers are not told yet that these were all.
+///
+/// The server itself says by the predicates which row is whose.
+pub(crate) async fn read_for_all(
+    (source, from): (&mut Connected, &str),
+    table: &MovingTable,
+    extent: &Extent,
+    predicates: &[String],
+    receivers: &mut Receivers,
+) -> Result<(), StepError> {
+    let numbered: Vec<String> = predicates
+        .iter()
+        .enumerate()
+        .map(|(number, predicate)| format!("when {predicate} then {number}"))
+        .collect();
+    let out = format!(
+        "copy (select (case {} end)::pg_catalog.int2, {} from only {} t where {} and ({})) to stdout (format binary)",
+        numbered.join(" "),
+        columns(table),
+        table.table.sql(),
+        extent.condition(),
+        predicates.join(" or ")
+    );
+    let read = copy_pipe::fan_out((source, &out), receivers).await;
+    read.at(reading(table, from))
+}
+
+/// Writes the rows that a reader gives, in its transaction. Where these were not all, and after an error, the session is
+/// over. `came` is told that a piece has come, `moved` as in [`copy_chunk`].
+pub(crate) async fn write_given<F: Future<Output = ()>>(
+    (target, to): (&mut Connected, &str),
+    table: &MovingTable,
+    given: Receiver<Given>,
+    (came, moved): (impl Fn(), impl Fn(u64, u64) -> F),
+) -> Result<Received, StepError> {
+    let written = copy_pipe::take_in((target, &into(table)), given, (came, moved)).await;
+    written.at(writing(table, to))
+}
+
+fn reading(table: &MovingTable, shard: &str) -> String {
+    format!("shard {shard}: copying {}: reading", table.table)
+}
+
+fn writing(table: &MovingTable, shard: &str) -> String {
+    format!("shard {shard}: copying {}: writing", table.table)
+}
+
+/// What is asked of the target.
+pub(crate) fn into(table: &MovingTable) -> String {
+    let (name, columns) = (table.table.sql(), columns(table));
+    let format = table.format.name();
+    format!("copy {name} ({columns}) from stdin (format {format})")
+}
+
+fn columns(table: &MovingTable) -> String {
+    let columns = table.written_columns().map(|c| quote_ident(&c.name));
+    columns.collect::<Vec<_>>().join(", ")
 }

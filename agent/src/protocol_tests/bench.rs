@@ -78,6 +78,25 @@ impl Bench {
     }
 
     async fn of(source: Database, target: Database, name: &str, ddl: &str) -> Self {
+        let keys = KeySet::range(Some(Key::Int(100)), Some(Key::Int(200)));
+        let session = source.session().await;
+        session.batch_execute(ddl).await.expect("schema");
+        Self::enrolled(source, target, name, ddl, keys).await
+    }
+
+    /// A move of these keys from a source that has its tables, to a database `name_t` beside it.
+    pub(crate) async fn of_move(source: &Database, name: &str, ddl: &str, keys: KeySet) -> Self {
+        let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
+        Self::enrolled(source.clone(), target, name, ddl, keys).await
+    }
+
+    async fn enrolled(
+        source: Database,
+        target: Database,
+        name: &str,
+        ddl: &str,
+        keys: KeySet,
+    ) -> Self {
         let mut bench = Self {
             source,
             target,
@@ -87,11 +106,12 @@ impl Bench {
                 until: MapVersion(VERSION),
             },
             tables: Arc::default(),
-            keys: KeySet::range(Some(Key::Int(100)), Some(Key::Int(200))),
+            keys,
         };
+        let session = bench.target.session().await;
+        session.batch_execute(ddl).await.expect("schema");
         for (database, role) in [(&bench.source, "source"), (&bench.target, "target")] {
             let session = bench.ours(database).await;
-            session.batch_execute(ddl).await.expect("schema");
             home::enrol(&session, &bench.token, role, "m", role)
                 .await
                 .expect("enrolled");

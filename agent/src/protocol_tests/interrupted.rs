@@ -32,6 +32,7 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
     };
     let dispatch = Dispatch {
         migration: bench.token.migration.clone(),
+        operation: None,
         epoch: bench.token.epoch,
         step: Some((StepId::from(step.name()), step)),
         attempt: 2,

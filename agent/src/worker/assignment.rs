@@ -65,6 +65,7 @@ impl Assignment {
         owned
             .pace
             .limit(&limits.unwrap_or_else(|| Limits::of(&dispatch.options)));
+        owned.comes(steps::Coming::with(&dispatch));
         let cancel = CancellationToken::new();
         let step = dispatch.step.clone();
         let context = Context::new(dispatch, owned.clone(), controller.clone(), cancel.clone());
@@ -118,6 +119,7 @@ impl Assignment {
 
     /// Stops step and stream at their next safe point; the snapshot is kept.
     pub(super) async fn pause(&self) {
+        self.owned.comes(None);
         let busy = !self.task.is_finished();
         if busy
             && self
@@ -136,6 +138,7 @@ impl Assignment {
 
     /// Ends everything at once.
     pub(super) async fn release(mut self) {
+        self.owned.comes(None);
         self.cancel.cancel();
         self.end_tasks().await;
         self.owned.stop_stream().await;
@@ -170,6 +173,9 @@ async fn attempt(context: Context, id: StepId, kind: StepKind) {
         run(&context, kind).await
     }
     .await;
+    if outcome.is_err() || !steps::leads_to_copy(kind) {
+        context.owned.comes(None);
+    }
     let outcome = match outcome {
         Ok(output) => Outcome::Done { output },
         Err(StepError::Failed(failure)) if begins_again(&failure, kind) => {

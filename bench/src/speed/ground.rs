@@ -49,6 +49,15 @@ impl Drop for Ground {
 impl Ground {
     /// Starts servers and programs; the programs lie in `binaries`.
     pub(crate) fn start(binaries: &Path) -> anyhow::Result<Self> {
+        Self::start_with(binaries, &AGENTS)
+    }
+
+    /// As [`Ground::start`], with one agent, which has every move.
+    pub(crate) fn start_with_one(binaries: &Path) -> anyhow::Result<Self> {
+        Self::start_with(binaries, &AGENTS[..1])
+    }
+
+    fn start_with(binaries: &Path, agents: &[&str]) -> anyhow::Result<Self> {
         cluster::sweep(&cluster::temporary_base())?;
         let folder = std::env::temp_dir().join(format!("shardwright-bench-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
@@ -64,11 +73,11 @@ impl Ground {
             url: format!("http://127.0.0.1:{port}"),
             binaries: binaries.to_owned(),
         };
-        ground.start_programs(port)?;
+        ground.start_programs(port, agents)?;
         Ok(ground)
     }
 
-    fn start_programs(&mut self, port: u16) -> anyhow::Result<()> {
+    fn start_programs(&mut self, port: u16, agents: &[&str]) -> anyhow::Result<()> {
         let store = Place::new(&self._store, "postgres")?.dsn();
         let listen = format!("127.0.0.1:{port}");
         self.spawn(
@@ -77,7 +86,7 @@ impl Ground {
             "controller",
         )?;
         let url = self.url.clone();
-        for agent in AGENTS {
+        for agent in agents {
             let args = ["--name", agent, "--controller", &url];
             self.spawn("shardwright-agent", &args, agent)?;
         }

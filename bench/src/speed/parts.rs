@@ -1,6 +1,6 @@
 //! A split into several new shards: how often the source's blocks are read for it.
 //!
-//! Three quarters of the tenants leave in three equal parts, which are copied side by side. Blocks count from the
+//! Three quarters of the tenants leave in three equal parts, which one agent copies side by side. Blocks count from the
 //! submission until every row is copied and the sessions have told what they read, a good second later: where indexes
 //! are built more quickly than that, the beginning of a comparison is among them.
 
@@ -29,7 +29,7 @@ const BLOCKS: &str = "select sum(pg_relation_size(relid) / current_setting('bloc
 
 /// Measures so many rounds and adds what they say.
 pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<()> {
-    let ground = Ground::start(&options.programs)?;
+    let ground = Ground::start_with_one(&options.programs)?;
     let source = Place::new(&ground.source, "bench")?;
     source.remake()?;
     source.script(include_str!("data.sql"), &[("items", options.items())])?;

@@ -141,6 +141,7 @@ impl Controller {
         let outputs = done.filter_map(|row| Some((row.id.clone(), row.output.clone()?)));
         Ok(Dispatch {
             migration: m.id.clone(),
+            operation: Some(m.operation.clone()),
             epoch: m.epoch,
             step: held.map(|row| (row.id.clone(), row.kind)),
             attempt: held.map_or(0, |row| row.attempt),

@@ -12,7 +12,6 @@ use super::reader::Reader;
 use super::units::Chunk;
 use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pace::Turn;
 use crate::pg::copy_stream::copy_chunk;
 use crate::pg::epoch::{self, Proof, Proven};
 
@@ -21,6 +20,8 @@ pub(super) enum Outcome {
     Done,
     /// Its snapshot cannot be imported any more.
     SnapshotLost,
+    /// Whoever read it has gone: nothing of it is kept, and the sessions are over.
+    Left,
 }
 
 /// Copies a chunk with snapshot `number`; offline there is none.
@@ -29,9 +30,9 @@ pub(super) async fn copy(
     chunk: &Chunk,
     number: Option<i32>,
     (reader, into): (&mut Reader, &mut Connected),
-    turn: &Turn<'_>,
 ) -> Result<Outcome, StepError> {
     let context = shared.context;
+    let turn = context.owned.pace.turn_of_stream().await;
     let table = &context.dispatch.tables[chunk.table];
     let source = &context.dispatch.source.name.0;
     let target = &context.dispatch.target.name.0;
@@ -69,7 +70,11 @@ pub(super) async fn copy(
 
 /// Counts that the chunk begins, which stays counted whatever becomes of it, and opens the transaction that it is
 /// written in; `false` when it is done.
-async fn begin_writing(context: &Context, chunk: &Chunk, into: &Client) -> Result<bool, StepError> {
+pub(super) async fn begin_writing(
+    context: &Context,
+    chunk: &Chunk,
+    into: &Client,
+) -> Result<bool, StepError> {
     let target = &context.dispatch.target.name.0;
     let what = format!("shard {target}: recording a chunk");
     let this = this(context, chunk);
@@ -87,7 +92,7 @@ async fn begin_writing(context: &Context, chunk: &Chunk, into: &Client) -> Resul
 }
 
 /// Marks the chunk as done, with its rows in one transaction.
-async fn commit(
+pub(super) async fn commit(
     context: &Context,
     chunk: &Chunk,
     (number, (rows, bytes)): (Option<i32>, (u64, u64)),

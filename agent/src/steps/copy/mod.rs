@@ -4,12 +4,16 @@
 //! unit; its rows and its DONE mark commit together. Captured changes go into the spool meanwhile.
 //! An agent that dies costs the chunks in flight; a source that dies costs the units that are not done: they
 //! begin again with a later snapshot, and the stream's filter tells what it holds (ARCHITECTURE.md).
+//! Moves of one operation that leave the same source are read together where they meet in this process.
 
+mod calls;
 mod chunk;
 mod hours;
 mod progress;
 mod reader;
+mod siblings;
 mod snapshots;
+mod together;
 mod units;
 mod work;
 
@@ -28,13 +32,17 @@ use super::build_indexes;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::snapshot;
+use calls::Membership;
 use chunk::Outcome;
 use progress::CopyProgress;
 use reader::Reader;
+use siblings::Arrived;
+pub(crate) use siblings::{Coming, Siblings, leads_to_copy};
 #[cfg(test)]
 pub(crate) use snapshots::empty_unfinished;
 pub(crate) use snapshots::keep as keep_snapshot;
-pub(super) use snapshots::record_first;
+pub(crate) use snapshots::record_first;
+use together::Way;
 use units::Chunk;
 
 /// What all streams share.
@@ -43,6 +51,10 @@ struct Shared<'a> {
     queue: Mutex<Queue>,
     progress: CopyProgress,
     total: usize,
+    /// How the snapshot prints; offline there is none.
+    snapshot: Option<String>,
+    /// Others may copy the same chunks.
+    membership: Option<Membership>,
     /// No stream finds a chunk in the queue any more.
     over: CancellationToken,
 }
@@ -61,12 +73,18 @@ struct Queue {
 impl Queue {
     /// The first chunk that may be copied now: of any unit, or only of one that has begun.
     fn next(&mut self, open: bool) -> Option<Chunk> {
+        self.first(open, |_| true)
+    }
+
+    /// The first of those that are `wanted`.
+    fn first(&mut self, open: bool, wanted: impl Fn(&Chunk) -> bool) -> Option<Chunk> {
         if self.lost {
             return None;
         }
         let too_late = !open || self.until.is_some_and(|until| Instant::now() >= until);
         let mut chunks = self.chunks.iter();
-        let at = chunks.position(|chunk| !too_late || self.begun.contains(&chunk.unit))?;
+        let may = |chunk: &Chunk| !too_late || self.begun.contains(&chunk.unit);
+        let at = chunks.position(|chunk| may(chunk) && wanted(chunk))?;
         let chunk = self.chunks.remove(at)?;
         self.begun.insert(chunk.unit);
         Some(chunk)
@@ -79,10 +97,13 @@ pub(super) async fn run(context: &Context) -> Result<Copied, StepError> {
     if context.online() {
         context.ensure_capture().await?;
     }
-    units::plan(context, &session, &target.name).await?;
+    let arrived = Arrived::begin(&context.dispatch);
+    units::plan(context, &session, &target.name, arrived.as_ref()).await?;
+    let company = gather(context, arrived.as_ref()).await;
     let started = Instant::now();
     context.say("copying");
-    while with_one_snapshot(context, &session, &target.name).await? > 0 {}
+    while with_one_snapshot(context, &session, &target.name, company).await? > 0 {}
+    drop(arrived);
     let seconds = started.elapsed().as_secs_f64();
     context.say("building primary keys");
     context.owned.foresee(Some(progress::keys_after(seconds)));
@@ -94,31 +115,59 @@ pub(super) async fn run(context: &Context) -> Result<Copied, StepError> {
     copied(context, &session, seconds, &target.name).await
 }
 
+/// Waits for siblings that are coming, and says so; those that copy at the same time, if this move has any now.
+async fn gather<'a>(context: &Context, arrived: Option<&'a Arrived>) -> Option<&'a Arc<Siblings>> {
+    let arrived = arrived?;
+    let awaited = arrived.awaited();
+    if !awaited.is_empty() {
+        let names: Vec<_> = awaited.iter().map(ToString::to_string).collect();
+        let others = format!("migrations to read with: {}", names.join(", "));
+        context.say_waits(format!("waiting for {others}"), &others);
+    }
+    let company = arrived.gather().await;
+    context.owned.comes(None);
+    company.then(|| arrived.siblings())
+}
+
 /// Copies what can be copied with the current snapshot; how many chunks are left for a later one.
 async fn with_one_snapshot(
     context: &Context,
     target: &Client,
     shard: &str,
+    company: Option<&Arc<Siblings>>,
 ) -> Result<usize, StepError> {
     hours::wait(context, target, shard).await?;
-    let current = snapshots::current(context, target, shard).await?;
+    let current = snapshots::current(context, target, shard, company).await?;
     let todo = units::left(context, target, shard).await?;
     if todo.is_empty() {
         return Ok(0);
     }
+    let total = units::count(context, target, shard).await?;
+    let progress = CopyProgress::start(context, &todo, target, shard).await?;
+    let queue = Queue {
+        begun: units::begun(context, target, shard).await?,
+        chunks: todo,
+        until: current.as_ref().map(|current| current.until),
+        lost: false,
+    };
+    let number = current.as_ref().map(|current| current.number);
+    let snapshot = current.map(|current| current.text);
+    let meeting = company.zip(snapshot.as_ref());
     let shared = Arc::new(Shared {
         context,
-        total: units::count(context, target, shard).await?,
-        progress: CopyProgress::start(context, &todo, target, shard).await?,
-        queue: Mutex::new(Queue {
-            begun: units::begun(context, target, shard).await?,
-            chunks: todo,
-            until: current.as_ref().map(|current| current.until),
-            lost: false,
+        total,
+        progress,
+        membership: meeting.map(|(siblings, text)| {
+            let pieces = together::pieces(context, &queue);
+            Membership::enter(siblings, &context.dispatch.migration, text, pieces)
         }),
+        snapshot,
+        queue: Mutex::new(queue),
         over: CancellationToken::new(),
     });
-    let number = current.map(|current| current.number);
+    if let Some(siblings) = company {
+        siblings.until_entered().await;
+    }
     let streams = (0..MOST_STREAMS).map(|own| stream(shared.clone(), own, number));
     futures::future::try_join_all(streams).await?;
     Ok(units::left(context, target, shard).await?.len())
@@ -146,21 +195,25 @@ async fn copy_while_allowed(
     let target = shared.context.target()?;
     let mut reader = Reader::new(source.session("copy").await?, &source.name);
     let mut into = target.replica_session("copy").await?;
-    let turn = pace.turn_of_stream().await;
     while own < pace.streams() {
         if shared.context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
         }
-        let (next, left) = {
-            let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
-            (queue.next(pace.closed().is_none()), queue.chunks.len())
-        };
-        let Some(chunk) = next else {
+        let (next, left) = together::next(shared, pace.closed().is_none())?;
+        let Some((chunk, way)) = next else {
             shared.over.cancel();
             return Ok(());
         };
-        match chunk::copy(shared, &chunk, snapshot, (&mut reader, &mut into), &turn).await? {
+        let sides = (&mut reader, &mut into);
+        let outcome = match way {
+            Way::Alone => chunk::copy(shared, &chunk, snapshot, sides).await?,
+            Way::Reading(call) => together::read(shared, &chunk, snapshot, sides, call).await?,
+            Way::Given(given) => together::write(shared, &chunk, snapshot, sides.1, given).await?,
+        };
+        match outcome {
             Outcome::Done => {}
+            // The chunk's turn comes again behind the others; the stream goes on with new sessions.
+            Outcome::Left => return Ok(()),
             Outcome::SnapshotLost => {
                 let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
                 queue.lost = true;

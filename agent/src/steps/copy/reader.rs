@@ -66,6 +66,21 @@ impl Reader {
         Ok(true)
     }
 
+    /// Others rely on it that the open transaction sees what the snapshot sees that prints as `text`.
+    pub(super) async fn sees(&mut self, text: &str) -> Result<(), StepError> {
+        let what = format!("shard {}: looking at the snapshot", self.shard);
+        let read = "select pg_catalog.pg_current_snapshot()::text";
+        let row = self.session.query_one(read, &[]).await.at(&what)?;
+        let held: String = row.get(0);
+        if held == text {
+            return Ok(());
+        }
+        Err(StepError::passing(
+            "copy.snapshot",
+            format!("{what}: {held} is held under this migration's name, not {text}"),
+        ))
+    }
+
     /// Block numbers only mean something while the table keeps its file; the chunk has been read in this transaction.
     pub(super) async fn check(
         &mut self,

@@ -5,6 +5,7 @@
 //! back nothing that the snapshot saw, nor give its transaction ids to others.
 //! Holders keep the current one importable while agents come and go.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use plans::id::MigrationId;
@@ -12,6 +13,7 @@ use tokio::time::Instant;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
+use super::siblings::{Offer, Siblings};
 use super::units;
 use crate::error::{At, StepError};
 use crate::owned::Context;
@@ -33,6 +35,8 @@ const GATE_PAUSE: Duration = Duration::from_millis(20);
 /// The snapshot to copy with.
 pub(super) struct Current {
     pub(super) number: i32,
+    /// How it prints.
+    pub(super) text: String,
     /// No unit should begin with it after this moment.
     pub(super) until: Instant,
 }
@@ -72,11 +76,13 @@ pub(crate) async fn record_first(context: &Context, exported: &str) -> Result<()
 /// The snapshot to go on with: the newest one while it is held and young, else a new one.
 ///
 /// `None` offline: the moving rows do not change. Units that had begun with a snapshot that is gone are
-/// emptied: they begin again.
+/// emptied: they begin again. In `company` the slot's own snapshot gives way, before anything is copied with it, to one
+/// that all of them can copy with.
 pub(super) async fn current(
     context: &Context,
     target: &Client,
     shard: &str,
+    company: Option<&Arc<Siblings>>,
 ) -> Result<Option<Current>, StepError> {
     if !context.online() {
         return Ok(None);
@@ -85,9 +91,11 @@ pub(super) async fn current(
     let limit = Duration::from_secs(context.dispatch.options.snapshot_age_s.into());
     let unfinished = !units::begun(context, target, shard).await?.is_empty();
     let young = newest.age < limit;
-    if (young || unfinished) && is_held(context, &newest.text).await? {
+    let own = company.is_some() && newest.number == 0 && !unfinished;
+    if (young || unfinished) && !own && is_held(context, &newest.text).await? {
         return Ok(Some(Current {
             number: newest.number,
+            text: newest.text,
             until: Instant::now() + limit.saturating_sub(newest.age),
         }));
     }
@@ -96,9 +104,10 @@ pub(super) async fn current(
     }
     empty_unfinished(context, target, shard).await?;
     let number = newest.number + 1;
-    take(context, target, number, shard).await?;
+    let text = take(context, (target, shard), &newest, company).await?;
     Ok(Some(Current {
         number,
+        text,
         until: Instant::now() + limit,
     }))
 }
@@ -183,41 +192,49 @@ async fn read_imported(
     Ok(read.at(&what)?.get(0))
 }
 
-/// Takes a new snapshot that dominates the slot's, behind a barrier, and holds it.
+/// Takes a new snapshot behind `newest` that dominates the slot's, behind a barrier, and holds it; how it prints. In
+/// company it is one that a sibling has taken, if that one dominates it.
 async fn take(
     context: &Context,
-    target: &Client,
-    number: i32,
-    shard: &str,
-) -> Result<(), StepError> {
+    (target, shard): (&Client, &str),
+    newest: &Recorded,
+    company: Option<&Arc<Siblings>>,
+) -> Result<String, StepError> {
     let source = context.source()?;
-    let id = context.dispatch.migration.as_str();
+    let (id, number) = (context.dispatch.migration.as_str(), newest.number + 1);
     let first = first(context, target, shard).await?;
-    let session = source.session("snapshot").await?;
     context.say("taking a new snapshot to copy with");
-    let (text, exported) = dominating(&session, &first, &source).await?;
+    let offer = match company {
+        Some(siblings) => {
+            let mut offered = siblings.offer.lock().await;
+            let known = offered.as_ref();
+            match known.filter(|offer| offer.serves(&first, &newest.text)) {
+                Some(offer) => offer.clone(),
+                None => offered.insert(dominating(&first, &source).await?).clone(),
+            }
+        }
+        None => dominating(&first, &source).await?,
+    };
+    // Each move has a barrier of its own, also behind a snapshot that another one has taken.
     let barrier = barrier(context, &source).await?;
     // Recorded before anything is copied with it, so that the stream's filter knows it.
     let what = format!("shard {shard}: recording the snapshot");
     epoch::begin(target, &context.token(), shard).await?;
-    insert(target, &context.dispatch.migration, number, &text, barrier)
+    let migration = &context.dispatch.migration;
+    insert(target, migration, number, &offer.text, barrier)
         .await
         .at(&what)?;
     epoch::commit(target, &what).await?;
-    let holders = Holders::start(&source, id, &exported).await?;
+    let holders = Holders::start(&source, id, &offer.exported).await?;
     *context.owned.holders.lock().await = Some(holders);
-    epoch::rollback(&session).await;
     tracing::info!(number, "the copy goes on with a new snapshot");
     fail_point::hit("copy.snapshot_taken").await?;
-    Ok(())
+    Ok(offer.text.clone())
 }
 
-/// Gate G1: a snapshot, exported by the open transaction of `session`, that sees all that the slot's saw.
-async fn dominating(
-    session: &Client,
-    first: &TxSnapshot,
-    source: &Shard,
-) -> Result<(String, String), StepError> {
+/// Gate G1: a snapshot, exported by a transaction that is open, that sees all that the slot's saw.
+async fn dominating(first: &TxSnapshot, source: &Shard) -> Result<Arc<Offer>, StepError> {
+    let session = source.session("snapshot").await?;
     let what = format!("shard {}: taking a snapshot", source.name);
     let deadline = Instant::now() + GATE_PATIENCE;
     loop {
@@ -236,7 +253,7 @@ async fn dominating(
         let (text, exported, standby): (String, String, bool) =
             (row.get(0), row.get(1), row.get(2));
         if standby {
-            epoch::rollback(session).await;
+            epoch::rollback(&session).await;
             return Err(StepError::refused(
                 "copy.standby",
                 format!("{what}: it is a standby, whose snapshots do not tell what runs"),
@@ -245,9 +262,13 @@ async fn dominating(
         }
         let taken: TxSnapshot = text.parse().map_err(|error| unreadable(&what, &error))?;
         if taken.dominates(first) {
-            return Ok((text, exported));
+            return Ok(Arc::new(Offer {
+                exported,
+                text,
+                session,
+            }));
         }
-        epoch::rollback(session).await;
+        epoch::rollback(&session).await;
         if Instant::now() >= deadline {
             return Err(StepError::not_yet(
                 "copy.gate",

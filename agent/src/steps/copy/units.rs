@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use plans::table::{CopyBy, MovingTable, quote_ident};
 use tokio_postgres::Client;
 
+use super::siblings::Arrived;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::catalog;
@@ -66,8 +67,14 @@ pub(super) async fn begun(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Divides every table, the largest first, into units and chunks and records them, unless that was done before.
-pub(super) async fn plan(context: &Context, target: &Client, shard: &str) -> Result<(), StepError> {
+/// Divides every table, the largest first, into units and chunks and records them, unless that was done before;
+/// as siblings did that are about to copy too.
+pub(super) async fn plan(
+    context: &Context,
+    target: &Client,
+    shard: &str,
+    arrived: Option<&Arrived>,
+) -> Result<(), StepError> {
     if count(context, target, shard).await? > 0 {
         return Ok(());
     }
@@ -75,7 +82,10 @@ pub(super) async fn plan(context: &Context, target: &Client, shard: &str) -> Res
     let session = source.session("copy").await?;
     let mut sized = Vec::new();
     for (at, table) in context.dispatch.tables.iter().enumerate() {
-        sized.push((at, table, size(&session, table, &source.name).await?));
+        let measured = size(&session, table, &source.name).await?;
+        let name = table.table.to_string();
+        let agreed = arrived.map(|arrived| arrived.siblings().agree(&name, measured));
+        sized.push((at, table, agreed.unwrap_or(measured)));
     }
     sized.sort_by_key(|(_, _, (_, blocks))| std::cmp::Reverse(*blocks));
     let mut chunks = Vec::new();
