@@ -202,7 +202,10 @@ async fn drain(
                     return Ok(Drained::Done);
                 }
             }
-            () = tokio::time::sleep_until(run.batch.due()), if run.may_commit() => run.commit(shared, &mut feed).await?,
+            // While it captures there is more in the spool than a pause of its reader could tell.
+            () = tokio::time::sleep_until(run.batch.due()), if run.may_commit() && !capturing => {
+                run.commit(shared, &mut feed).await?;
+            }
         }
         spool.applied(run.batch.progress.lsn);
         let left = capture
