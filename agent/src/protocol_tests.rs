@@ -17,6 +17,7 @@ mod bench;
 mod brought;
 mod catalog_writer;
 mod check;
+mod compact;
 mod compare;
 mod controls;
 mod copies;

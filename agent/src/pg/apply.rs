@@ -7,7 +7,9 @@
 //! because both sides would differ.
 
 mod change;
+mod compact;
 mod executor;
+mod key;
 mod known;
 mod lane;
 mod legible;
@@ -29,8 +31,9 @@ use super::decode::{Change, Column, OldRow, Relation, Tuple, Value};
 use crate::error::StepError;
 pub(crate) use change::RowChange;
 use change::{Kind, key_differs};
+pub(crate) use compact::compact;
 pub(crate) use executor::{Executor, IMPATIENT};
-use known::Known;
+use known::KnownTable;
 pub(crate) use lane::{DIVISION, Lane};
 pub(crate) use planned::Planned;
 use target::Target;
@@ -39,8 +42,8 @@ use target::Target;
 #[derive(Debug)]
 pub(crate) struct Applier {
     tables: Vec<MovingTable>,
-    /// What the destination's columns are, for each table.
-    columns: Vec<Vec<Known>>,
+    /// What each table is on the destination.
+    known: Vec<KnownTable>,
     /// By the number that the stream gives to a relation.
     targets: HashMap<u32, Arc<Target>>,
     /// For rows that are read on the origin, by table.
@@ -56,17 +59,29 @@ impl Applier {
         tables: &[MovingTable],
         shard: &str,
     ) -> Result<Self, StepError> {
-        let mut columns = Vec::with_capacity(tables.len());
+        let mut known = Vec::with_capacity(tables.len());
         for table in tables {
-            columns.push(known::columns(client, table, shard).await?);
+            known.push(KnownTable::read(client, table, shard).await?);
         }
         Ok(Self {
             tables: tables.to_vec(),
-            columns,
+            known,
             targets: HashMap::new(),
             read: HashMap::new(),
             format: stream_format(tables).0,
         })
+    }
+
+    /// Learns what must be unique on the shard where the changes are made: the destination builds its indexes later.
+    pub(crate) async fn learn_rivals(
+        &mut self,
+        origin: &Client,
+        shard: &str,
+    ) -> Result<(), StepError> {
+        for (table, known) in self.tables.iter().zip(&mut self.known) {
+            known.rivals |= known::has_rivals(origin, table, shard).await?;
+        }
+        Ok(())
     }
 
     /// The table of the plan that a relation's shape is not the one of; `None`: it is as planned.
@@ -77,7 +92,8 @@ impl Applier {
         let table = self.table_of(relation)?;
         let mut planned = self.tables[table].written_columns();
         let known = |name: &str| {
-            self.columns[table]
+            self.known[table]
+                .columns
                 .iter()
                 .find(|column| column.name == name)
         };
@@ -115,7 +131,7 @@ impl Applier {
         let target = Target::new(
             (table, &self.tables[table]),
             relation,
-            &self.columns[table],
+            &self.known[table],
             self.format,
         )?;
         self.targets.insert(id, Arc::new(target));
@@ -195,8 +211,8 @@ impl Applier {
             Some(target) => target.clone(),
             None => {
                 let plan = &self.tables[table];
-                let columns = &self.columns[table];
-                let target = Target::new((table, plan), as_read(plan), columns, Format::Text)?;
+                let known = &self.known[table];
+                let target = Target::new((table, plan), as_read(plan), known, Format::Text)?;
                 let target = Arc::new(target);
                 self.read.insert(table, target.clone());
                 target

@@ -6,8 +6,8 @@ use connect::Connected;
 use futures::future::{Either, ready};
 use plans::names::Direction;
 use plans::table::quote_literal;
-use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Row};
 
 use super::epoch::{self, Proof, Token};
 use super::lsn::Lsn;
@@ -80,22 +80,38 @@ pub(crate) async fn read_settled(
     shard: &str,
 ) -> Result<Option<Progress>, StepError> {
     let what = format!("shard {shard}: waiting for a commit of ours that is under way");
+    let sql =
+        "select 1 from shardwright.progress where migration = $1 and direction = $2 for update";
+    settled(
+        client,
+        sql,
+        &[&token.migration.0, &direction.to_string()],
+        &what,
+    )
+    .await?;
+    read(client, token, direction, shard).await
+}
+
+/// Rows that `sql` locks, once no transaction is writing them: one that is being written is as it is then.
+///
+/// # Errors
+/// As [`read_settled`].
+pub(super) async fn settled(
+    client: &Client,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+    what: &str,
+) -> Result<Vec<Row>, StepError> {
     client
         .batch_execute("set lock_timeout = '2s'")
         .await
-        .at(&what)?;
-    client
-        .query_opt(
-            "select 1 from shardwright.progress where migration = $1 and direction = $2 for update",
-            &[&token.migration.0, &direction.to_string()],
-        )
-        .await
-        .at(&what)?;
+        .at(what)?;
+    let rows = client.query(sql, parameters).await.at(what)?;
     client
         .batch_execute("set lock_timeout = 0")
         .await
-        .at(&what)?;
-    read(client, token, direction, shard).await
+        .at(what)?;
+    Ok(rows)
 }
 
 /// Lets the session know the statements of [`write`] and [`mark_dirty`], which then go out with their first poll.

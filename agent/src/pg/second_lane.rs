@@ -7,12 +7,13 @@
 use connect::Connected;
 use plans::names::Direction;
 use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
 
 use super::apply::DIVISION;
 use super::epoch::{self, Token};
 use super::lsn::Lsn;
 use super::progress::{self, Progress};
-use crate::error::{At, StepError};
+use crate::error::StepError;
 
 /// What names of second lanes begin with.
 fn prefix(direction: Direction) -> String {
@@ -32,23 +33,10 @@ pub(crate) async fn read_settled(
     shard: &str,
 ) -> Result<Option<Lsn>, StepError> {
     let what = format!("shard {shard}: reading how far the second lane is");
-    client
-        .batch_execute("set lock_timeout = '2s'")
-        .await
-        .at(&what)?;
-    // A row that is being written while this waits for it is read as it is then.
-    let rows = client
-        .query(
-            "select direction, lsn from shardwright.progress
-             where migration = $1 and pg_catalog.starts_with(direction, $2) for update",
-            &[&token.migration.0, &prefix(direction)],
-        )
-        .await
-        .at(&what)?;
-    client
-        .batch_execute("set lock_timeout = 0")
-        .await
-        .at(&what)?;
+    let sql = "select direction, lsn from shardwright.progress
+               where migration = $1 and pg_catalog.starts_with(direction, $2) for update";
+    let parameters: [&(dyn ToSql + Sync); 2] = [&token.migration.0, &prefix(direction)];
+    let rows = progress::settled(client, sql, &parameters, &what).await?;
     let ahead = rows
         .iter()
         .map(|row| (row.get::<_, String>(0), row.get::<_, Lsn>(1)))

@@ -38,7 +38,7 @@ const GAP: Duration = Duration::from_millis(2);
 /// A batch that has been gathered for so long is closed at the next commit.
 const OLD: Duration = Duration::from_millis(200);
 /// The same where many more are behind it.
-const OLD_BEHIND: Duration = Duration::from_secs(1);
+const OLD_BEHIND: Duration = Duration::from_secs(2);
 
 /// Changes of a batch that are worth a second session and its commit.
 const SHARED: usize = 2000;
@@ -69,10 +69,13 @@ pub(super) struct Batch {
     whole: bool,
     /// How its last change came.
     behind: bool,
+    /// Little of it need not be kept: that is not looked for again.
+    dense: bool,
     /// What the second lane has applied before this run: its rows of all that commits before this position.
     second: Option<Lsn>,
     /// What the progress will be once this batch commits.
     next: Progress,
+    /// Its changes, but for those that need not be kept.
     rows: u64,
     /// When its first change came.
     since: Option<Instant>,
@@ -117,6 +120,7 @@ impl Batch {
             pending: Piece::default(),
             whole: true,
             behind: false,
+            dense: false,
             second,
             next: progress,
             rows: 0,
@@ -147,10 +151,13 @@ impl Batch {
     /// It should be closed at the next commit.
     pub(super) fn is_full(&self, spec: &StreamSpec, behind: bool) -> bool {
         let old = if behind { OLD_BEHIND } else { OLD };
+        self.is_much(spec, behind) || self.since.is_some_and(|since| since.elapsed() >= old)
+    }
+
+    /// It holds as much as a batch should.
+    fn is_much(&self, spec: &StreamSpec, behind: bool) -> bool {
         let heavy = behind && self.pending.bytes >= HEAVIEST_PIECE / 8 * 7;
-        heavy
-            || self.rows >= most(spec, behind)
-            || self.since.is_some_and(|since| since.elapsed() >= old)
+        heavy || self.rows >= most(spec, behind)
     }
 
     /// When it is to be committed if nothing more comes.
@@ -190,6 +197,9 @@ impl Batch {
         self.since.get_or_insert_with(Instant::now);
         self.pending.bytes += change.size();
         self.pending.changes.push(change);
+        if taken.behind && !self.dense && self.is_much(spec, true) {
+            self.compact();
+        }
         let gathered = self.pending.changes.len();
         // What is gathered last is sent with the commit: a piece without changes would take the place of the next.
         let is_last = self.rows >= most(spec, taken.behind);
@@ -205,6 +215,16 @@ impl Batch {
             self.send(spec, taken.commit_lsn).await?;
         }
         Ok(())
+    }
+
+    /// Makes room for more by what need not be kept, if that is much.
+    fn compact(&mut self) {
+        let before = self.pending.changes.len();
+        self.pending.compact();
+        let left = self.pending.changes.len();
+        let dropped = u64::try_from(before - left).unwrap_or(u64::MAX);
+        self.rows = self.rows.saturating_sub(dropped);
+        self.dense = left > before / 4 * 3;
     }
 
     /// Whether the second lane has applied the change in an earlier run.
@@ -321,6 +341,7 @@ impl Batch {
         self.rows = 0;
         self.since = None;
         self.whole = true;
+        self.dense = false;
     }
 
     /// Waits until all batches that commit are durable, but for the last `but` of them.

@@ -11,7 +11,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::StreamSpec;
 use super::lanes::{Lanes, Ready};
 use crate::error::StepError;
-use crate::pg::apply::{Executor, RowChange};
+use crate::pg::apply::{Executor, RowChange, compact};
 use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
 use crate::pg::progress::Progress;
@@ -29,8 +29,19 @@ pub(super) struct Piece {
     pub(super) bytes: usize,
     /// If it ends a batch: what the progress is with it, and who waits for the commit.
     pub(super) ends: Option<(Progress, oneshot::Sender<()>)>,
+    /// Changes that need not be kept are left out.
+    pub(super) compacted: bool,
     /// It is a whole batch that two sessions may share.
     pub(super) shared: bool,
+}
+
+impl Piece {
+    /// Leaves out the changes that need not be kept.
+    pub(super) fn compact(&mut self) {
+        self.changes = compact(std::mem::take(&mut self.changes));
+        self.bytes = self.changes.iter().map(RowChange::size).sum();
+        self.compacted = true;
+    }
 }
 
 type Work = BoxFuture<'static, Result<Box<Lanes>, StepError>>;
@@ -174,10 +185,26 @@ async fn execute(
 ) -> Result<Box<Lanes>, StepError> {
     let ready = Ready::new(&spec, &piece, commit_lsn);
     let mut lanes = before.await?;
-    lanes.execute(&spec, &ready).await?;
+    let executed = lanes.execute(&spec, &ready).await;
+    executed.map_err(|error| {
+        if piece.compacted {
+            in_order(error)
+        } else {
+            error
+        }
+    })?;
     if let Some((_, committed)) = piece.ends {
         lanes.commit(&spec).await?;
         let _ = committed.send(());
     }
     Ok(lanes)
+}
+
+/// Somebody has made a value unique since the stream began: with all changes, in their order, it may be handed on.
+fn in_order(error: StepError) -> StepError {
+    let code = error.failure().map_or("", |failure| failure.code.as_str());
+    if ["sql.23505", "sql.23P01"].contains(&code) {
+        return StepError::passing("apply.order", format!("changes are read again: {error}"));
+    }
+    error
 }

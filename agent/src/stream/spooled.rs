@@ -100,7 +100,9 @@ async fn open(spec: &StreamSpec) -> Result<Run, StepError> {
         // Its destination is read by whoever has an old map, and so written by one session.
         Direction::Reverse => (None, None),
     };
-    let applier = Applier::prepare(&session, &spec.tables, shard).await?;
+    let mut applier = Applier::prepare(&session, &spec.tables, shard).await?;
+    let origin = spec.origin.session("apply").await?;
+    applier.learn_rivals(&origin, &spec.origin.name).await?;
     let executor = Executor::new(session, shard).await?;
     let batch = Batch::new(executor, applier, progress, second);
     Ok(Run::new(batch, visible))

@@ -57,6 +57,11 @@ impl RowChange {
         keys
     }
 
+    /// It gives its row another key.
+    pub(super) fn moves(&self) -> bool {
+        matches!(self.kind, Kind::Update { moved: true, .. })
+    }
+
     /// About how many bytes it takes while it waits.
     pub(crate) fn size(&self) -> usize {
         let row = |row: &Tuple| row.0.iter().map(size_of_value).sum();

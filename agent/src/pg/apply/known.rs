@@ -10,6 +10,29 @@ use crate::pg::decode::Column;
 /// Types from here on are the user's: their numbers differ from server to server.
 const FIRST_USER_OID: u32 = 16_384;
 
+/// A table of the destination.
+#[derive(Debug)]
+pub(super) struct KnownTable {
+    pub(super) columns: Vec<Known>,
+    /// Rows may be in each other's way although they are found by different keys: there is another unique index than of
+    /// those, or a constraint that excludes.
+    pub(super) rivals: bool,
+}
+
+impl KnownTable {
+    /// Reads `table` as it is on the destination; it has no columns where it does not exist.
+    pub(super) async fn read(
+        client: &Client,
+        table: &MovingTable,
+        shard: &str,
+    ) -> Result<Self, StepError> {
+        Ok(Self {
+            columns: columns(client, table, shard).await?,
+            rivals: has_rivals(client, table, shard).await?,
+        })
+    }
+}
+
 /// A column of the destination.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
@@ -68,8 +91,7 @@ impl Known {
     }
 }
 
-/// Reads the columns of `table` as they are on the destination; none where it does not exist.
-pub(super) async fn columns(
+async fn columns(
     client: &Client,
     table: &MovingTable,
     shard: &str,
@@ -100,4 +122,28 @@ pub(super) async fn columns(
         is_cast_otherwise: row.get(6),
     });
     Ok(known.collect())
+}
+
+/// [`KnownTable::rivals`] of `table` on any shard; not so where it does not exist.
+pub(super) async fn has_rivals(
+    client: &Client,
+    table: &MovingTable,
+    shard: &str,
+) -> Result<bool, StepError> {
+    let row = client
+        .query_one(
+            "select exists (
+                 select from pg_catalog.pg_index x
+                 where indrelid = pg_catalog.to_regclass($1) and (indisunique or indisexclusion)
+                   and (indisexclusion or not array(
+                       select attname::text from pg_catalog.pg_attribute
+                       where attrelid = indrelid and attnum = any ((indkey::int2[])[0:indnkeyatts - 1])) @> $2::text[]))",
+            &[&table.table.sql(), &table.identity],
+        )
+        .await
+        .at(format_args!(
+            "shard {shard}: reading unique indexes of {}",
+            table.table
+        ))?;
+    Ok(row.get(0))
 }

@@ -12,10 +12,10 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::change::{Kind, RowChange};
+use super::key::Key;
 use super::lane::Lane;
 use super::target::Target;
 use crate::pg::decode::{Tuple, Value};
@@ -105,38 +105,6 @@ fn moved(changes: &[RowChange]) -> Option<HashSet<Key<'_>>> {
         }
     }
     Some(keys)
-}
-
-/// What a row of a table is found by.
-#[derive(Debug, Clone, Copy)]
-struct Key<'a> {
-    target: &'a Arc<Target>,
-    row: &'a Tuple,
-}
-
-impl<'a> Key<'a> {
-    fn values(self) -> impl Iterator<Item = Option<&'a Value>> {
-        self.target.key.iter().map(move |at| self.row.0.get(*at))
-    }
-}
-
-impl PartialEq for Key<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.target.table == other.target.table && self.values().eq(other.values())
-    }
-}
-
-impl Eq for Key<'_> {}
-
-impl Hash for Key<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.target.table.hash(state);
-        for value in self.values() {
-            if let Some(Value::Text(bytes)) = value {
-                bytes.hash(state);
-            }
-        }
-    }
 }
 
 /// What the changes of a row have come to so far. An image belongs to the target beside it.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use plans::table::{Format, MovingTable, TableName, quote_ident};
 
-use super::known::Known;
+use super::known::{Known, KnownTable};
 use super::param::{Param, sent};
 use crate::error::StepError;
 use crate::pg::decode::{OldRow, Relation, Tuple, Value};
@@ -34,6 +34,8 @@ pub(super) struct Target {
     pub(super) by_sets: bool,
     /// They never are, by its definition alone: where two sessions share changes the first one has all of them.
     pub(super) one_by_one: bool,
+    /// Values beyond what rows are found by must be unique: the order of changes of different rows may matter.
+    pub(super) rivals: bool,
     pub(super) relation: Relation,
 }
 
@@ -45,7 +47,7 @@ impl Target {
     pub(super) fn new(
         (table, plan): (usize, &MovingTable),
         relation: Relation,
-        columns: &[Known],
+        there: &KnownTable,
         format: Format,
     ) -> Result<Self, StepError> {
         let found: Vec<&str> = relation.columns.iter().map(|c| c.name.as_str()).collect();
@@ -68,8 +70,11 @@ impl Target {
             ));
         }
         let carried: Vec<bool> = found.iter().map(|name| written.contains(name)).collect();
-        let there = |name: &&str| columns.iter().find(|known| known.name == *name).cloned();
-        let known: Vec<Option<Known>> = found.iter().map(there).collect();
+        let column = |name: &&str| {
+            let mut columns = there.columns.iter();
+            columns.find(|known| known.name == *name).cloned()
+        };
+        let known: Vec<Option<Known>> = found.iter().map(column).collect();
         let settable = known.iter().zip(&carried).map(|(known, carried)| {
             let always = known.as_ref().is_some_and(|known| known.always);
             *carried && !always
@@ -93,12 +98,18 @@ impl Target {
             settable,
             fixed,
             by_sets: by_sets && !whole,
+            rivals: there.rivals,
             known,
             whole: whole.then(|| positions(&plan.key_names())),
             key,
             carried,
             relation,
         })
+    }
+
+    /// Changes of different rows have the same effect in any order.
+    pub(super) fn is_free(&self) -> bool {
+        self.by_sets && !self.rivals
     }
 
     /// The quoted name of a column.

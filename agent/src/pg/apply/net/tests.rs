@@ -11,7 +11,8 @@ use proptest::prelude::*;
 
 use super::super::change::key_differs;
 use super::*;
-use crate::pg::apply::known::Known;
+use crate::pg::apply::compact::compact;
+use crate::pg::apply::known::{Known, KnownTable};
 use crate::pg::decode::{Column, OldRow, Relation};
 
 /// `k` finds a row, `a` is one that no UPDATE may set, `big` may be left out where it did not change.
@@ -54,7 +55,11 @@ pub(in crate::pg::apply) fn target(has_fixed: bool) -> Arc<Target> {
         replica_identity: 'd',
         columns: columns.to_vec(),
     };
-    let known = COLUMNS.map(|name| Known::text(name, has_fixed && name == "a"));
+    let there = COLUMNS.map(|name| Known::text(name, has_fixed && name == "a"));
+    let known = KnownTable {
+        columns: there.to_vec(),
+        rivals: false,
+    };
     Arc::new(Target::new((0, &plan), relation, &known, Format::Text).expect("a target"))
 }
 
@@ -238,6 +243,61 @@ proptest! {
             prop_assert_eq!(Some(come_to), one_by_one(table, &changes));
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// In both directions, as of sets, and by sets as well; the keys that are marked as dirty stay the same.
+    #[test]
+    fn changes_that_need_not_be_kept_change_nothing(
+        there in btree_set(key_text(), 0..4),
+        ops in vec(op(1), 0..40),
+    ) {
+        let (table, target) = (table(there), target(true));
+        let changes = follow(table.clone(), ops, &target);
+        let keys = |changes: &[RowChange]| changes.iter().flat_map(RowChange::keys).collect::<BTreeSet<_>>();
+        let (all, come_to) = (keys(&changes), one_by_one(table.clone(), &changes));
+        let kept = compact(changes);
+        prop_assert_eq!(keys(&kept), all);
+        if let Some(come_to_by_sets) = by_sets(table.clone(), &kept) {
+            prop_assert_eq!(Some(come_to_by_sets), come_to.clone());
+        }
+        prop_assert_eq!(one_by_one(table, &kept), come_to);
+    }
+}
+
+#[test]
+fn of_updates_that_say_all_the_last_is_kept() {
+    let update = |key: &str, v: &str, large: bool| Op::Update {
+        from: key.to_owned(),
+        row: [key, "1", v, "x"].map(str::to_owned),
+        large,
+    };
+    let kept = |target: &Arc<Target>, ops: &[Op]| {
+        let changes = ops.iter().map(|op| change(target, op)).collect();
+        compact(changes).len()
+    };
+    let (target, ops) = (
+        target(true),
+        [update("1", "a", true), update("2", "b", true)],
+    );
+    let [one, other] = &ops;
+    let busy: Vec<Op> = (0..50).flat_map(|_| ops.clone()).collect();
+    assert_eq!(kept(&target, &busy), 2);
+    // The large value of the first is that of the row.
+    let leaves_out = update("1", "c", false);
+    assert_eq!(kept(&target, &[one.clone(), other.clone(), leaves_out]), 3);
+    // Another key may be the one of another row before.
+    let moves = Op::Update {
+        from: "3".to_owned(),
+        row: ["4", "1", "a", "x"].map(str::to_owned),
+        large: true,
+    };
+    assert_eq!(kept(&target, &[one.clone(), moves, one.clone()]), 3);
+    let mut rivals = Arc::into_inner(target).expect("nobody has it");
+    rivals.rivals = true;
+    assert_eq!(kept(&Arc::new(rivals), &busy), 100);
 }
 
 #[test]

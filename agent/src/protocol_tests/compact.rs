@@ -1,0 +1,103 @@
+//! A backlog of a few busy rows is written by its rows: what need not be kept of it is left out (ADR 41).
+
+use std::time::{Duration, Instant};
+
+use plans::names::Direction;
+use tokio_postgres::Client;
+
+use super::bench::Bench;
+use super::shard::until;
+
+const FORWARD: Direction = Direction::Forward;
+
+/// A row is so wide that a few thousand changes are as much as a batch should hold.
+const ITEM: &str = "
+    create table public.item (tenant_id bigint, id bigint, code bigint, v text, primary key (tenant_id, id));
+    insert into public.item select 100, g, g from generate_series(1, 40) g";
+
+/// Counts rows that are written on the target.
+const COUNT: &str = "
+    create sequence public.counted;
+    create function public.count() returns trigger language plpgsql as
+      $$ begin perform nextval('public.counted'); return null; end $$;
+    create trigger counts after update on public.item for each row execute function public.count();
+    alter table public.item enable always trigger counts";
+
+async fn counted(there: &Client) -> i64 {
+    let read = "select last_value from public.counted";
+    there.query_one(read, &[]).await.expect("read").get(0)
+}
+
+/// A move whose 40 rows have arrived, and whose changes wait for the stream from then on.
+async fn copied(name: &str) -> (Bench, connect::Connected, connect::Connected) {
+    let (ddl, fill) = ITEM.split_once(';').expect("two statements");
+    let bench = Bench::new(name, ddl).await;
+    bench.capture(FORWARD).await;
+    let (app, there) = (bench.source.session().await, bench.target.session().await);
+    there.batch_execute(COUNT).await.expect("counts");
+    app.batch_execute(fill).await.expect("filled");
+    let stream = bench.stream(FORWARD).await;
+    bench.drain(&stream).await.expect("drained");
+    stream.stop().await;
+    (bench, app, there)
+}
+
+/// Each row is updated 500 times, and `more` is done in each of the transactions.
+async fn busy(app: &Client, more: &str) {
+    let work = format!(
+        "do $$ begin
+           for n in 1..500 loop
+             update public.item set v = n || repeat('x', 1800);
+             {more}
+             commit;
+           end loop; end $$"
+    );
+    app.batch_execute(&work).await.expect("worked");
+    let written = Instant::now();
+    until("the backlog is old", || async {
+        written.elapsed() > Duration::from_millis(600)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn busy_rows_are_written_once_for_many_changes() {
+    let (bench, app, there) = copied("busy").await;
+    busy(&app, "").await;
+    let stream = bench.stream(FORWARD).await;
+    let changes = bench.drain(&stream).await.expect("drained");
+    assert_eq!(changes, 20_000);
+    assert_eq!(bench.assert_equal().await, 40);
+    // A batch holds 4,000 of these changes at most, if all are kept.
+    let written = counted(&there).await;
+    assert!(written < 4 * 40, "{written} rows");
+}
+
+/// Three rows hand their values on to each other, in each of the transactions.
+const HAND_ON: &str = "
+    update public.item set code = -code where id <= 3;
+    update public.item set code = 1 + (-code) % 3 where id = 1;
+    update public.item set code = 1 + (-code) % 3 where id = 2;
+    update public.item set code = 1 + (-code) % 3 where id = 3;";
+
+#[tokio::test]
+async fn unique_values_are_handed_on_in_order() {
+    // The target has its unique index once the stream runs; the origin has it before, or gets it as late.
+    for (name, before) in [("busy_unique", true), ("busy_unique_late", false)] {
+        let (bench, app, there) = copied(name).await;
+        let unique = "create unique index on public.item (code)";
+        if before {
+            app.batch_execute(unique).await.expect("unique");
+        }
+        let stream = bench.stream(FORWARD).await;
+        bench.drain(&stream).await.expect("drained");
+        there.batch_execute(unique).await.expect("unique");
+        let lock = "begin; lock table public.item in share row exclusive mode";
+        there.batch_execute(lock).await.expect("locked");
+        busy(&app, HAND_ON).await;
+        there.batch_execute("commit").await.expect("let go");
+        bench.drain(&stream).await.expect("drained");
+        assert_eq!(bench.assert_equal().await, 40);
+        stream.stop().await;
+    }
+}
