@@ -12,10 +12,8 @@ use super::key::Key;
 use crate::pg::decode::Value;
 
 /// Leaves out what need not be kept; the others stay in their order. Their keys are those of all.
-pub(crate) fn compact(changes: Vec<RowChange>) -> Vec<RowChange> {
-    let kept = kept(&changes);
-    let mut kept = kept.into_iter();
-    let mut changes = changes;
+pub(crate) fn compact(mut changes: Vec<RowChange>) -> Vec<RowChange> {
+    let mut kept = kept(&changes).into_iter();
     changes.retain(|_| kept.next().unwrap_or(true));
     changes
 }
