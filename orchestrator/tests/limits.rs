@@ -2,7 +2,7 @@
 
 use crate::fixture::{Agent, Server};
 use plans::id::MigrationId;
-use plans::throttle::{Latency, Limits};
+use plans::throttle::{Latency, Limits, Millis};
 use plans::wire::{Dispatch, Outcome};
 use serde_json::{Value, json};
 
@@ -26,10 +26,11 @@ async fn set(server: &Server, id: &MigrationId, limit: &str, value: &str) -> Val
 async fn limits_reach_the_agent_and_outlive_the_controller() {
     let mut server = Server::start().await;
     let agent = server.agent("x", "x1");
+    let set_point = Millis::new(25.0).unwrap();
     let id = server.apply(&agent, "throttle: {latency_ms: 25}").await;
     let copy = agent.run_to("copy").await;
     let planned = copy.limits.clone().unwrap();
-    assert_eq!(planned.throttle.latency_ms, Some(25));
+    assert_eq!(planned.throttle.latency_ms, Some(set_point));
     assert_eq!(told(&agent, &copy).await, (planned, None));
 
     let view = set(&server, &id, "rate", "20MB/s").await;
@@ -39,7 +40,10 @@ async fn limits_reach_the_agent_and_outlive_the_controller() {
     server.restart().await;
     let agent = agent.at(&server.url);
     let (kept, _) = told(&agent, &copy).await;
-    assert_eq!((kept.streams, kept.throttle.latency_ms), (5, Some(25)));
+    assert_eq!(
+        (kept.streams, kept.throttle.latency_ms),
+        (5, Some(set_point))
+    );
 
     let events = server
         .json(&format!("/api/v1/migrations/{id}/events"))

@@ -6,6 +6,7 @@
 mod governor;
 mod hold;
 mod hours;
+mod millis;
 mod reserve;
 mod setting;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod tests;
 
 pub use governor::{Governor, Reading, ReplicaLag, ShardLoad, Signals, Verdict};
 pub use hours::Hours;
+pub use millis::{InvalidMillis, Millis};
 pub use setting::{InvalidSetting, Setting};
 
 use crate::render::bytes;
@@ -34,10 +36,9 @@ pub struct Throttle {
     #[schemars(range(min = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_bytes_s: Option<u64>,
-    /// The p99 latency, as the application reports it, that is held, milliseconds (1 to 60000).
-    #[schemars(range(min = 1, max = 60_000))]
+    /// The p99 latency, as the application reports it, that is held, milliseconds (0.1 to 60000).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub latency_ms: Option<u32>,
+    pub latency_ms: Option<Millis>,
     /// When heavy work may begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hours: Option<Hours>,
@@ -94,36 +95,25 @@ impl Throttle {
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let shards = &self.shards;
-        let least = |value: Option<u32>| value.map(u64::from);
-        let ranges = [
-            ("rate_bytes_s", self.rate_bytes_s, 1024, u64::MAX),
-            ("latency_ms", least(self.latency_ms), 1, 60_000),
-            ("shards.replica_lag_s", least(shards.replica_lag_s), 1, MOST),
-            (
-                "shards.active_sessions",
-                least(shards.active_sessions),
-                1,
-                MOST,
-            ),
-            ("shards.lock_waits", least(shards.lock_waits), 1, MOST),
-            ("shards.commit_ms", least(shards.commit_ms), 1, MOST),
-            ("shards.wal_mib_s", least(shards.wal_mib_s), 1, MOST),
-            ("shards.checkpoint_s", least(shards.checkpoint_s), 1, MOST),
+        let wide = |value: Option<u32>| value.map(u64::from);
+        let least = [
+            ("rate_bytes_s", self.rate_bytes_s, 1024),
+            ("shards.replica_lag_s", wide(shards.replica_lag_s), 1),
+            ("shards.active_sessions", wide(shards.active_sessions), 1),
+            ("shards.lock_waits", wide(shards.lock_waits), 1),
+            ("shards.commit_ms", wide(shards.commit_ms), 1),
+            ("shards.wal_mib_s", wide(shards.wal_mib_s), 1),
+            ("shards.checkpoint_s", wide(shards.checkpoint_s), 1),
         ];
-        let outside = |(name, value, least, most): (&str, Option<u64>, u64, u64)| {
-            let value = value.filter(|value| !(least..=most).contains(value))?;
-            Some(if most < MOST {
-                format!("option throttle.{name} is {value}, not within {least} to {most}")
-            } else {
-                format!("option throttle.{name} is {value}, less than {least}")
-            })
+        let below = |(name, value, least): (&str, Option<u64>, u64)| {
+            let value = value.filter(|value| *value < least)?;
+            Some(format!(
+                "option throttle.{name} is {value}, less than {least}"
+            ))
         };
-        ranges.into_iter().filter_map(outside).collect()
+        least.into_iter().filter_map(below).collect()
     }
 }
-
-/// Larger than what a limit has without an upper end.
-const MOST: u64 = 4_294_967_295;
 
 /// The limits of a migration as they are in force: the plan's, until somebody sets others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

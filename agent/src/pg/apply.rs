@@ -126,6 +126,12 @@ impl Applier {
     /// Takes a relation's shape. Columns that the plan does not have are left out, those that are not in the
     /// shape yet take their defaults.
     pub(crate) fn relation(&mut self, relation: Relation) -> Result<(), StepError> {
+        // A server that has forgotten what it said says it again, as after each ANALYZE: changes before and behind
+        // that are of one shape.
+        let known = self.targets.get(&relation.id);
+        if known.is_some_and(|known| known.relation == relation) {
+            return Ok(());
+        }
         let table = self.table_of(&relation)?;
         let id = relation.id;
         let target = Target::new(

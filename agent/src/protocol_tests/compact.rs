@@ -73,6 +73,19 @@ async fn busy_rows_are_written_once_for_many_changes() {
     assert!(written < 4 * 40, "{written} rows");
 }
 
+/// A server says the shape of a table again behind each ANALYZE: that is no reason to keep changes apart.
+#[tokio::test]
+async fn a_shape_that_is_said_again_is_the_same() {
+    let (bench, app, there) = copied("busy_again").await;
+    busy(&app, "if n % 10 = 0 then analyze public.item; end if;").await;
+    let stream = bench.stream(FORWARD).await;
+    let changes = bench.drain(&stream).await.expect("drained");
+    assert_eq!(changes, 20_000);
+    assert_eq!(bench.assert_equal().await, 40);
+    let written = counted(&there).await;
+    assert!(written < 4 * 40, "{written} rows");
+}
+
 /// Three rows hand their values on to each other, in each of the transactions.
 const HAND_ON: &str = "
     update public.item set code = -code where id <= 3;

@@ -81,8 +81,11 @@ pub(crate) fn round(
         ])?;
         samples.time(&format!("apply.{kind}.decode"), || decode(source))?;
         source.run(&["select pg_drop_replication_slot('bench_decode')"])?;
-        samples.time(&format!("apply.{kind}.native"), || let_go(held_other, kind))?;
+        // While the migration waits for its lock its transaction is open, so that old versions are kept everywhere on
+        // that server. The subscription waits before it has an id.
         samples.time(&format!("apply.{kind}.ours"), || let_go(held, kind))?;
+        settle(source, target)?;
+        samples.time(&format!("apply.{kind}.native"), || let_go(held_other, kind))?;
     }
     native::end(&other)?;
     other.remake()?;
@@ -172,13 +175,28 @@ fn let_go(held: Held<'_>, last: &str) -> anyhow::Result<()> {
     )
 }
 
+/// Waits until the migration is idle: its walsender reads from where the slot was before the backlog, and the keys that
+/// changed are compared.
+fn settle(source: &Place, target: &Place) -> anyhow::Result<()> {
+    let end = source.run(&["select pg_current_wal_flush_lsn()"])?;
+    until(
+        source,
+        &format!(
+            "select exists (select from pg_replication_slots s join pg_stat_replication r on r.pid = s.active_pid
+               where s.slot_name like 'shardwright%fwd' and r.sent_lsn >= '{end}')"
+        ),
+    )?;
+    until(target, "not exists (select from shardwright.dirty)")
+}
+
 /// Waits for a condition within one session: one that is opened for each look takes a seventh of the cores that are
-/// measured.
+/// measured. Each look is a transaction: one snapshot for all of them would keep every old version of every row.
 fn until(place: &Place, condition: &str) -> anyhow::Result<()> {
     let limit = format!("set statement_timeout = '{}s'", LIMIT.as_secs());
     let wait = format!(
         "do $wait$ begin while not ({condition}) loop
            perform pg_sleep(0.01), pg_stat_clear_snapshot();
+           commit;
          end loop; end $wait$"
     );
     place.run(&[&limit, &wait]).map(|_| ())

@@ -3,14 +3,16 @@
 use super::busy::now;
 use super::figures::Samples;
 use super::ground::Ground;
-use super::load::{Load, quantile, tell_until};
+use super::load::{Load, Transaction, quantile, tell_until};
 use super::ours;
 use std::time::Duration;
 
 /// Share of the most that the source can do.
 const LOAD: f64 = 0.5;
-/// The set point, in p99s of the load alone, rounded down to a millisecond.
+/// The set point, in p99s of the load alone, rounded down to a tenth of a millisecond.
 const SET_POINT: f64 = 1.1;
+/// A transaction is done in time within so many p99s of the load alone.
+const IN_TIME: f64 = 2.0;
 /// The migration may take this many times as long as the load alone ran.
 const AT_MOST: u32 = 10;
 
@@ -26,7 +28,7 @@ pub(crate) fn round(
     let pid = alone.pid();
     alone.finish()?;
     let alone = load.logged("alone", pid)?;
-    let set_point = (quantile(&alone, 0.99)? / 1000.0 * SET_POINT).floor();
+    let set_point = (quantile(&alone, 0.99)? / 100.0 * SET_POINT).floor() / 10.0;
     samples.add("impact.set_point_ms", set_point);
 
     let mut running = load.start(LOAD, seconds * AT_MOST, "beside")?;
@@ -50,13 +52,19 @@ pub(crate) fn round(
     samples.profile("impact.beside", (from, to));
     let span = Duration::from_micros(u64::try_from(to - from)?).as_secs_f64();
     samples.add("impact.seconds", span);
-    let before = alone.len() as f64 / f64::from(seconds);
-    let during = beside.len() as f64 / span;
-    samples.add("impact.goodput_loss", 1.0 - during / before);
+    let limit = quantile(&alone, 0.99)? * IN_TIME;
+    let loss = late(&beside, limit) - late(&alone, limit);
+    samples.add("impact.goodput_loss", loss);
     for (name, share) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
         let (before, during) = (quantile(&alone, share)?, quantile(&beside, share)?);
         samples.add(&format!("impact.{name}_alone_ms"), before / 1000.0);
         samples.add(&format!("impact.{name}_beside_ms"), during / 1000.0);
     }
     Ok(())
+}
+
+/// Share of transactions that took longer than `limit`, microseconds, from when they were due.
+fn late(all: &[Transaction], limit: f64) -> f64 {
+    let late = all.iter().filter(|transaction| transaction.latency > limit);
+    late.count() as f64 / all.len() as f64
 }

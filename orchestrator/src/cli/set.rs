@@ -14,7 +14,7 @@ const LIMITS: &str = "\
 Limits:
   rate             bytes a second of the copy: 20MB/s, 512KiB/s
   streams          COPY streams side by side, 1 to 16
-  latency          the application's p99 that is held, milliseconds; it reports to /api/v1/maps/MAP/latency
+  latency          the application's p99 that is held, milliseconds, 25 or 2.5; it reports to /api/v1/maps/MAP/latency
   hours            when heavy work may begin: 22:00-06:00, in UTC, or 22:00-06:00+02:00
   replica-lag      how far a replica may be behind, seconds
   active-sessions  sessions of others that may be active at one time

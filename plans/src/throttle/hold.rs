@@ -3,8 +3,8 @@
 //! The error is the logarithm of p99 over set point, so that the loop does not depend on how slow the application
 //! is; the share is multiplied by its exponential. Noise is smoothed, steps are bounded, and only a new report moves it.
 
-use super::LEAST_SHARE;
 use super::governor::Reading;
+use super::{LEAST_SHARE, Millis};
 
 /// The share where holding begins: found from below.
 const FIRST: f64 = 0.05;
@@ -52,7 +52,7 @@ impl Hold {
     /// The share that holds `set_point` milliseconds, and why; 1 without a fresh report, once the first was waited for.
     pub(super) fn observe(
         &mut self,
-        set_point: u32,
+        set_point: Millis,
         reading: Option<Reading>,
         now_ms: i64,
     ) -> (f64, Option<String>) {
@@ -84,13 +84,13 @@ impl Hold {
         self.learn(set_point, reading);
         let told = format!(
             "application p99 {} ms, set point {set_point} ms",
-            brief(reading.p99_ms)
+            beside(reading.p99_ms, set_point)
         );
         (self.share, (self.share < 1.0).then_some(told))
     }
 
     /// Moves by one report, once.
-    fn learn(&mut self, set_point: u32, reading: Reading) {
+    fn learn(&mut self, set_point: Millis, reading: Reading) {
         let since = self
             .last_ms
             .map_or(1000, |last| reading.at_ms.saturating_sub(last));
@@ -100,7 +100,7 @@ impl Hold {
         self.last_ms = Some(reading.at_ms);
         let since = f64::from(i32::try_from(since).unwrap_or(i32::MAX)) / 1000.0;
         let seconds = since.clamp(REPORT_S.0, REPORT_S.1);
-        let error = (reading.p99_ms / f64::from(set_point.max(1))).ln();
+        let error = (reading.p99_ms / set_point.get()).ln();
         let error = error.clamp(-MOST_ERROR, MOST_ERROR);
         let weight = 1.0 - (-seconds / SMOOTH_S).exp();
         let smoothed = self
@@ -114,6 +114,15 @@ impl Hold {
         };
         let step = step.clamp(DOWN, UP);
         self.share = (self.share * step.exp()).clamp(LEAST_SHARE, 1.0);
+    }
+}
+
+/// As many digits as the set point has, which it is compared with.
+fn beside(ms: f64, set_point: Millis) -> String {
+    if set_point.get().fract() == 0.0 {
+        brief(ms)
+    } else {
+        format!("{ms:.1}")
     }
 }
 

@@ -1,6 +1,6 @@
 //! One limit by its name, and its value as a person writes it.
 
-use super::{Hours, Limits, MOST_STREAMS};
+use super::{Hours, InvalidMillis, Limits, MOST_STREAMS, Millis};
 use crate::request::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,7 @@ impl Setting {
         match self {
             Self::Rate => throttle.rate_bytes_s = value.map(rate).transpose()?,
             Self::Streams => *streams = number(1, MOST_STREAMS)?.unwrap_or(options.copy_streams),
-            Self::Latency => throttle.latency_ms = number(1, 60_000)?,
+            Self::Latency => throttle.latency_ms = value.map(millis).transpose()?,
             Self::Hours => throttle.hours = value.map(Hours::parse).transpose()?,
             Self::ReplicaLag => shards.replica_lag_s = number(1, u32::MAX)?,
             Self::ActiveSessions => shards.active_sessions = number(1, u32::MAX)?,
@@ -127,10 +127,21 @@ impl fmt::Display for Setting {
     }
 }
 
+/// A number without the unit that may stand behind it.
+fn digits(text: &str) -> &str {
+    text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic())
+        .trim_end()
+}
+
+/// `25`, `2.5 ms`.
+fn millis(text: &str) -> Result<Millis, String> {
+    let number = digits(text).parse();
+    number.map_err(|why: InvalidMillis| format!("{why}, or off"))
+}
+
 /// A whole number; its unit may stand behind it.
 fn whole(text: &str, least: u32, most: u32) -> Result<u32, String> {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let number = digits.trim_end().parse().ok();
+    let number = digits(text).parse().ok();
     number
         .filter(|number| (least..=most).contains(number))
         .ok_or_else(|| format!("a whole number from {least} to {most}, or off"))

@@ -6,6 +6,10 @@ use proptest::prelude::*;
 const SET_POINT: u32 = 25;
 const TICK_MS: i64 = 250;
 
+fn millis(whole: u32) -> Millis {
+    Millis::new(f64::from(whole)).unwrap()
+}
+
 /// Noise that is the same in every run, from -1 to 1.
 struct Noise(u64);
 
@@ -46,7 +50,7 @@ impl Plant {
     /// Runs for `seconds` at `load`; each second's true p99 and share.
     fn run(&mut self, load: f64, seconds: i64) -> Vec<(f64, f64)> {
         let limits = Throttle {
-            latency_ms: Some(SET_POINT),
+            latency_ms: Some(millis(SET_POINT)),
             ..Throttle::default()
         };
         let mut seen = Vec::new();
@@ -96,7 +100,7 @@ fn requests_that_queue_up_cut_the_share_within_two_reports() {
     plant.run(0.3, 70);
     let before = plant.share;
     let limits = Throttle {
-        latency_ms: Some(SET_POINT),
+        latency_ms: Some(millis(SET_POINT)),
         ..Throttle::default()
     };
     for _ in 0..2 {
@@ -123,7 +127,7 @@ fn noise_apart_the_share_settles_and_stays() {
     let mut plant = Plant::new();
     plant.noise = Noise(0);
     let limits = Throttle {
-        latency_ms: Some(SET_POINT),
+        latency_ms: Some(millis(SET_POINT)),
         ..Throttle::default()
     };
     let mut shares = Vec::new();
@@ -202,7 +206,7 @@ fn a_limit_that_is_off_does_not_slow() {
 #[test]
 fn the_tightest_limit_governs_and_is_named() {
     let limits = Throttle {
-        latency_ms: Some(25),
+        latency_ms: Some(millis(25)),
         ..Throttle::default()
     };
     let mut governor = Governor::default();
@@ -221,7 +225,7 @@ fn the_tightest_limit_governs_and_is_named() {
 #[test]
 fn an_old_report_is_not_held_against_the_migration_and_this_is_said() {
     let limits = Throttle {
-        latency_ms: Some(25),
+        latency_ms: Some(millis(25)),
         ..Throttle::default()
     };
     let signals = Signals {
@@ -246,7 +250,7 @@ fn an_old_report_is_not_held_against_the_migration_and_this_is_said() {
 #[test]
 fn the_first_report_is_waited_for_with_a_small_share_but_not_for_ever() {
     let limits = Throttle {
-        latency_ms: Some(25),
+        latency_ms: Some(millis(25)),
         ..Throttle::default()
     };
     let mut governor = Governor::default();
@@ -341,7 +345,14 @@ fn a_limit_is_set_by_its_name_and_taken_away_by_off() {
         (limits.streams, limits.throttle.rate_bytes_s),
         (6, Some(20_000_000))
     );
-    assert_eq!(limits.throttle.latency_ms, Some(25));
+    assert_eq!(limits.throttle.latency_ms, Some(millis(25)));
+    let mut set = |value| Setting::Latency.set(&mut limits, value, &options);
+    for wrong in ["0", "0.04", "60001", "-1", "nan", "soon", ""] {
+        let refused = set(wrong).unwrap_err().to_string();
+        assert!(refused.ends_with("from 0.1 to 60000, or off"), "{refused}");
+    }
+    set("2.5ms").unwrap();
+    assert_eq!(limits.throttle.latency_ms, Some(Millis::new(2.5).unwrap()));
     assert_eq!(limits.throttle.shards.lock_waits, None);
     for setting in Setting::ALL {
         setting.set(&mut limits, "off", &options).unwrap();
@@ -423,9 +434,10 @@ proptest! {
     #[test]
     fn whatever_is_reported_the_share_stays_in_bounds(
         looks in proptest::collection::vec(any_signals(), 1..40),
-        set_point in proptest::option::of(0_u32..100_000),
+        set_point in proptest::option::of(0.1_f64..60_000.0),
     ) {
-        let limits = Throttle { latency_ms: set_point, ..Throttle::default() };
+        let latency_ms = set_point.map(|ms| Millis::new(ms).unwrap());
+        let limits = Throttle { latency_ms, ..Throttle::default() };
         let mut governor = Governor::default();
         for (signals, now) in looks {
             let share = governor.observe(&limits, &signals, now).share;

@@ -3,6 +3,7 @@
 use crate::fixture;
 use plans::planner::{PlanError, outline};
 use plans::request::{Request, RequestError};
+use plans::throttle::Millis;
 
 const GOOD: &str = "\
 operation: split
@@ -152,10 +153,15 @@ fn limits_are_read_and_what_is_wrong_with_them_has_its_place() {
     let good = with("    latency_ms: 25\n    hours: 22:00-06:00\n    shards: { commit_ms: null }");
     let request = Request::parse(&good).unwrap();
     let throttle = &request.options().throttle;
-    assert_eq!(throttle.latency_ms, Some(25));
+    assert_eq!(throttle.latency_ms, Some(Millis::new(25.0).unwrap()));
+    let request = Request::parse(&with("    latency_ms: 2.5")).unwrap();
+    assert_eq!(request.options().throttle.latency_ms.unwrap().get(), 2.5);
     assert_eq!(throttle.hours.unwrap().to_string(), "22:00-06:00");
     assert_eq!(throttle.shards.commit_ms, None);
     assert_eq!(throttle.shards.replica_lag_s, Some(10));
+    let (line, _, message) = malformed(&with("    latency_ms: 0"));
+    assert_eq!(line, 13);
+    assert!(message.contains("from 0.1 to 60000"), "{message}");
     let (line, _, message) = malformed(&with("    hours: at night"));
     assert_eq!(line, 13);
     assert!(message.contains("HH:MM-HH:MM"), "{message}");

@@ -64,6 +64,10 @@ fn what_the_schema_refuses_the_parser_refuses_too() {
         set("/options", json!({ "throttle": { "latency_ms": 0 } })),
         set(
             "/options",
+            json!({ "throttle": { "latency_ms": 60_000.5 } }),
+        ),
+        set(
+            "/options",
             json!({ "throttle": { "shards": { "lock_waits": 0 } } }),
         ),
     ];
@@ -112,6 +116,7 @@ impl Check<'_> {
         value: &Value,
     ) -> bool {
         let all = |rule: &Value| rule.as_array().unwrap().clone();
+        let length = rule.as_u64().map(|length| length.try_into().unwrap());
         match keyword {
             "$schema" | "$defs" | "title" | "description" | "default" | "format" => true,
             "$ref" => {
@@ -135,25 +140,22 @@ impl Check<'_> {
                 "array" => value.is_array(),
                 "string" => value.is_string(),
                 "integer" => value.is_i64(),
+                "number" => value.is_number(),
                 "boolean" => value.is_boolean(),
                 "null" => value.is_null(),
                 other => panic!("unknown type {other}"),
             },
-            "minimum" => value.as_i64() >= rule.as_i64(),
-            "maximum" => value.as_i64() <= rule.as_i64(),
+            "minimum" => value.as_f64() >= rule.as_f64(),
+            "maximum" => value.as_f64() <= rule.as_f64(),
             "enum" => all(rule).contains(value),
-            "minProperties" => {
-                value.as_object().map(Map::len) >= rule.as_u64().map(|n| n.try_into().unwrap())
-            }
-            "maxProperties" => value.as_object().is_none_or(|fields| {
-                Some(fields.len()) <= rule.as_u64().map(|n| n.try_into().unwrap())
-            }),
-            "maxItems" => value.as_array().is_none_or(|items| {
-                Some(items.len()) <= rule.as_u64().map(|n| n.try_into().unwrap())
-            }),
-            "minItems" => {
-                value.as_array().map(Vec::len) >= rule.as_u64().map(|n| n.try_into().unwrap())
-            }
+            "minProperties" => value.as_object().map(Map::len) >= length,
+            "maxProperties" => value
+                .as_object()
+                .is_none_or(|fields| Some(fields.len()) <= length),
+            "maxItems" => value
+                .as_array()
+                .is_none_or(|items| Some(items.len()) <= length),
+            "minItems" => value.as_array().map(Vec::len) >= length,
             "items" => value
                 .as_array()
                 .is_none_or(|items| items.iter().all(|item| self.takes(rule, item))),
