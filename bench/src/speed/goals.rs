@@ -113,7 +113,7 @@ fn impact(samples: &Samples) -> Vec<Figure> {
             key: "impact.goodput_loss",
             value: samples.median("impact.goodput_loss"),
             goal: Goal::AtMost(0.005),
-            about: "share of transactions at half load that took more than twice the p99 alone / the same alone",
+            about: "share of transactions at half load that took more than twice the p99 alone, less the same share alone",
             parts: &["impact.beside"],
         },
         Figure {

@@ -220,6 +220,16 @@ fn the_tightest_limit_governs_and_is_named() {
         verdict.reason.unwrap(),
         "application p99 31 ms, set point 25 ms"
     );
+    let finer = Throttle {
+        latency_ms: Some(Millis::new(30.5).unwrap()),
+        ..Throttle::default()
+    };
+    signals.shards.clear();
+    let verdict = Governor::default().observe(&finer, &signals, 0);
+    assert_eq!(
+        verdict.reason.unwrap(),
+        "application p99 31.0 ms, set point 30.5 ms"
+    );
 }
 
 #[test]
