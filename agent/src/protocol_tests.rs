@@ -11,7 +11,6 @@ mod shard;
 
 mod ahead;
 mod apply;
-mod apply_figures;
 mod away;
 mod bench;
 mod brought;

@@ -20,10 +20,10 @@ use crate::stream::Stream;
 const FORWARD: Direction = Direction::Forward;
 
 /// A folder for one test's spools, removed at its end.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new(bench: &Bench) -> Self {
+    pub(super) fn new(bench: &Bench) -> Self {
         Self::of("a", bench)
     }
 

@@ -20,6 +20,7 @@ use super::apply::write;
 use super::bench::{Bench, ITEM, system};
 use super::interrupted::again;
 use super::shard::{Shard as Database, until};
+use super::spool::Folder;
 use crate::error::StepError;
 use crate::owned::{Context, Owned};
 use crate::pg::lsn::Lsn;
@@ -36,6 +37,7 @@ const BULK: &str = "insert into public.item select 80 + g % 15 + g % 2 * 25, g, 
 struct Move {
     bench: Bench,
     context: Context,
+    _spools: Folder,
 }
 
 /// The keys from `from` to before `to`.
@@ -59,18 +61,22 @@ impl Move {
             target: identity(&bench.target).await,
             ..Preflighted::default()
         };
-        let spools = std::env::temp_dir().join(format!("shardwright-{}", uuid::Uuid::new_v4()));
+        let spools = Folder::new(&bench);
         context.owned = Arc::new(Owned::new(
             bench.token.migration.clone(),
             bench.token.epoch,
-            &spools,
+            &spools.0,
         ));
         context.dispatch = Arc::new(Dispatch {
             operation: Some(MigrationId::from(operation)),
             outputs: BTreeMap::from([(StepId::from(StepKind::Preflight.name()), json!(known))]),
             ..(*context.dispatch).clone()
         });
-        let made = Self { bench, context };
+        let made = Self {
+            bench,
+            context,
+            _spools: spools,
+        };
         made.capture().await;
         made
     }
