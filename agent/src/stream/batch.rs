@@ -40,17 +40,11 @@ const OLD: Duration = Duration::from_millis(200);
 /// The same where many more are behind it.
 const OLD_BEHIND: Duration = Duration::from_secs(2);
 
+/// How many times as much a batch of busy rows holds: what it gathers of them, the next need not write.
+const BUSY: usize = 2;
+
 /// Changes of a batch that are worth a second session and its commit.
 const SHARED: usize = 2000;
-
-/// Changes of a batch, at which it is closed at the next commit.
-fn most(spec: &StreamSpec, behind: bool) -> u64 {
-    match (spec.dual_write.is_some(), behind) {
-        (true, _) => FULL_PROMPT,
-        (false, true) => FULL_BEHIND,
-        (false, false) => FULL,
-    }
-}
 
 /// The destination's side of a stream.
 pub(super) struct Batch {
@@ -69,6 +63,8 @@ pub(super) struct Batch {
     whole: bool,
     /// How its last change came.
     behind: bool,
+    /// Much of it need not be kept.
+    busy: bool,
     /// Little of it need not be kept: that is not looked for again.
     dense: bool,
     /// What the second lane has applied before this run: its rows of all that commits before this position.
@@ -120,6 +116,7 @@ impl Batch {
             pending: Piece::default(),
             whole: true,
             behind: false,
+            busy: false,
             dense: false,
             second,
             next: progress,
@@ -156,8 +153,22 @@ impl Batch {
 
     /// It holds as much as a batch should.
     fn is_much(&self, spec: &StreamSpec, behind: bool) -> bool {
-        let heavy = behind && self.pending.bytes >= HEAVIEST_PIECE / 8 * 7;
-        heavy || self.rows >= most(spec, behind)
+        let heavy = behind && self.pending.bytes >= HEAVIEST_PIECE / 8 * 7 * self.room();
+        heavy || self.rows >= self.most(spec, behind)
+    }
+
+    /// Changes at which it is closed at the next commit.
+    fn most(&self, spec: &StreamSpec, behind: bool) -> u64 {
+        match (spec.dual_write.is_some(), behind) {
+            (true, _) => FULL_PROMPT,
+            (false, true) => FULL_BEHIND * self.room() as u64,
+            (false, false) => FULL,
+        }
+    }
+
+    /// How many times as much as others it holds.
+    fn room(&self) -> usize {
+        if self.busy { BUSY } else { 1 }
     }
 
     /// When it is to be committed if nothing more comes.
@@ -202,14 +213,12 @@ impl Batch {
         }
         let gathered = self.pending.changes.len();
         // What is gathered last is sent with the commit: a piece without changes would take the place of the next.
-        let is_last = self.rows >= most(spec, taken.behind);
-        let largest = if is_last {
-            2 * LARGEST_PIECE
-        } else {
-            LARGEST_PIECE
-        };
-        let much = gathered >= largest || self.pending.bytes >= HEAVIEST_PIECE;
-        let smallest = if taken.behind { LARGEST_PIECE } else { PIECE };
+        let is_last = self.rows >= self.most(spec, taken.behind);
+        let piece = LARGEST_PIECE * self.room();
+        let largest = if is_last { 2 * piece } else { piece };
+        let heavy = self.pending.bytes >= HEAVIEST_PIECE * self.room();
+        let much = gathered >= largest || heavy;
+        let smallest = if taken.behind { piece } else { PIECE };
         let handy = !is_last && gathered.is_multiple_of(smallest);
         if much || (handy && self.pieces.has_room().await?) {
             self.send(spec, taken.commit_lsn).await?;
@@ -225,6 +234,7 @@ impl Batch {
         let dropped = u64::try_from(before - left).unwrap_or(u64::MAX);
         self.rows = self.rows.saturating_sub(dropped);
         self.dense = left > before / 4 * 3;
+        self.busy |= !self.dense;
     }
 
     /// Whether the second lane has applied the change in an earlier run.
@@ -341,6 +351,7 @@ impl Batch {
         self.rows = 0;
         self.since = None;
         self.whole = true;
+        self.busy = false;
         self.dense = false;
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::lane::Lane;
 use super::target::Target;
 use crate::pg::decode::{OldRow, Tuple, Value};
@@ -78,6 +80,19 @@ impl RowChange {
         }
     }
 
+    /// Keeps nothing in memory but its own rows.
+    pub(super) fn detach(&mut self) {
+        match &mut self.kind {
+            Kind::Insert(row) | Kind::Delete(row) => row.detach(),
+            Kind::Update { old, new, .. } => {
+                if let OldRow::Key(old) | OldRow::Full(old) = old {
+                    old.detach();
+                }
+                new.detach();
+            }
+        }
+    }
+
     /// The image whose key is the row's: the one before the change, where there was one.
     pub(super) fn found_by(&self) -> &Tuple {
         match &self.kind {
@@ -106,11 +121,7 @@ impl RowChange {
 }
 
 fn size_of_value(value: &Value) -> usize {
-    let bytes = match value {
-        Value::Text(bytes) | Value::Binary(bytes) => bytes.len(),
-        Value::Null | Value::UnchangedToast | Value::LeftOut => 0,
-    };
-    size_of::<Value>() + bytes
+    size_of::<Value>() + value.bytes().map_or(0, Bytes::len)
 }
 
 /// Whether two rows are found by different values.

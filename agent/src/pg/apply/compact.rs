@@ -11,10 +11,11 @@ use super::change::{Kind, RowChange};
 use super::key::Key;
 use crate::pg::decode::Value;
 
-/// Leaves out what need not be kept; the others stay in their order. Their keys are those of all.
+/// Leaves out what need not be kept, and frees its memory; the others stay in their order. Their keys are those of all.
 pub(crate) fn compact(mut changes: Vec<RowChange>) -> Vec<RowChange> {
     let mut kept = kept(&changes).into_iter();
     changes.retain(|_| kept.next().unwrap_or(true));
+    changes.iter_mut().for_each(RowChange::detach);
     changes
 }
 

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::error::Error;
 
-use bytes::{BufMut, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use plans::table::quote_ident;
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
 
@@ -203,9 +203,12 @@ impl Array {
         let Kind::Array(member) = kind.kind() else {
             return None;
         };
-        let values = || rows.iter().map(|row| row.0.get(index).and_then(sent));
+        let values = || {
+            rows.iter()
+                .map(|row| row.0.get(index).and_then(Value::bytes))
+        };
         let size: usize = values()
-            .map(|value| LENGTH + value.map_or(0, <[u8]>::len))
+            .map(|value| LENGTH + value.map_or(0, Bytes::len))
             .sum();
         let mut bytes = BytesMut::with_capacity(5 * LENGTH + size);
         bytes.put_i32(1); // dimensions
@@ -228,13 +231,6 @@ impl Array {
 
 /// Bytes of a length.
 const LENGTH: usize = 4;
-
-fn sent(value: &Value) -> Option<&[u8]> {
-    match value {
-        Value::Text(bytes) | Value::Binary(bytes) => Some(bytes),
-        Value::Null | Value::UnchangedToast | Value::LeftOut => None,
-    }
-}
 
 impl ToSql for Array {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use super::Lsn;
 
@@ -167,6 +167,23 @@ pub enum OldRow {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tuple(pub Vec<Value>);
 
+impl Tuple {
+    /// Moves its bytes to memory of their own size: a slice keeps all that was read along with it, other rows' too.
+    pub(crate) fn detach(&mut self) {
+        let size = self.0.iter().filter_map(Value::bytes).map(Bytes::len).sum();
+        let mut row = BytesMut::with_capacity(size);
+        for bytes in self.0.iter().filter_map(Value::bytes) {
+            row.extend_from_slice(bytes);
+        }
+        let mut row = row.freeze();
+        for value in &mut self.0 {
+            if let Value::Text(bytes) | Value::Binary(bytes) = value {
+                *bytes = row.split_to(bytes.len());
+            }
+        }
+    }
+}
+
 /// A value; its bytes are slices of the message that was decoded.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Value {
@@ -180,6 +197,16 @@ pub enum Value {
     Text(Bytes),
     /// In the type's binary form.
     Binary(Bytes),
+}
+
+impl Value {
+    /// What was sent, in either form.
+    pub(crate) fn bytes(&self) -> Option<&Bytes> {
+        match self {
+            Self::Text(bytes) | Self::Binary(bytes) => Some(bytes),
+            Self::Null | Self::UnchangedToast | Self::LeftOut => None,
+        }
+    }
 }
 
 /// Values are row data: only their kind and length are shown.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
 use plans::key::KeyType;
 use plans::table::{
     BinaryForm, Column as Planned, CopyBy, Format, KeyColumn, MovingTable, TableKey, TableName,
@@ -327,4 +328,26 @@ fn changes_of_a_row_become_one() {
     };
     assert_eq!((set.verb, set.rows.len()), (Verb::Insert, 1));
     assert_eq!(whole(&set.rows[0]), row("c"));
+}
+
+/// What a row was read along with would stay in memory with it.
+#[test]
+fn changes_that_are_kept_keep_nothing_else() {
+    let read = Bytes::from(b"1abx and other rows".to_vec());
+    let row = || Tuple((0..4).map(|at| Value::Text(read.slice(at..=at))).collect());
+    let kinds = [
+        Kind::Insert(row()),
+        Kind::Update {
+            old: OldRow::Key(row()),
+            new: row(),
+            moved: false,
+        },
+        Kind::Delete(row()),
+    ];
+    let target = target(false);
+    let change = |kind| RowChange::new(Arc::clone(&target), kind);
+    let kept = compact(kinds.map(change).into());
+    assert_eq!(kept.len(), 3);
+    assert!(kept.iter().all(|change| *change.found_by() == row()));
+    assert!(read.is_unique());
 }
