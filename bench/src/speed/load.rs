@@ -19,6 +19,9 @@ const OWN_WORK: &str = "12 ms";
 /// The application tells its p99 this often, of as long before.
 const REPORTS: Duration = Duration::from_secs(1);
 pub(crate) const OF_THE_LAST: u128 = 2_000_000;
+/// What was due so soon after a pgbench began is left out, microseconds: its sessions are new and know nothing yet, which
+/// an application's pool is not when its load steps.
+const COLD: u128 = 500_000;
 const PROBE_SECONDS: u32 = 5;
 /// Probes of the most that the source can do; the least of them counts, for all rounds: a machine that is shared is
 /// not always as quick.
@@ -30,6 +33,12 @@ pub(crate) struct Transaction {
     pub(crate) at: u128,
     /// From when it was due, microseconds.
     pub(crate) latency: f64,
+}
+
+impl Transaction {
+    fn due(&self) -> u128 {
+        self.at.saturating_sub(self.latency as u128)
+    }
 }
 
 /// The load, as pgbench makes it.
@@ -130,7 +139,7 @@ impl<'a> Load<'a> {
         Ok(Running(pgbench.spawn()?))
     }
 
-    /// The transactions that a run logged, so far; a line that is not complete yet is left out.
+    /// The transactions that a run logged, so far, but for its beginning; a line that is not complete yet is left out.
     pub(crate) fn logged(&self, name: &str, pid: u32) -> anyhow::Result<Vec<Transaction>> {
         let text = std::fs::read_to_string(self.folder.join(format!("{name}.{pid}")))?;
         let line = |line: &str| {
@@ -142,10 +151,13 @@ impl<'a> Load<'a> {
             })
         };
         let complete = text.rfind('\n').map_or("", |end| &text[..end]);
-        complete
+        let lines = complete
             .lines()
-            .map(|text| line(text).with_context(|| format!("pgbench's log: {text}")))
-            .collect()
+            .map(|text| line(text).with_context(|| format!("pgbench's log: {text}")));
+        let mut all = lines.collect::<anyhow::Result<Vec<Transaction>>>()?;
+        let begun = all.iter().map(Transaction::due).min();
+        all.retain(|transaction| begun.is_some_and(|begun| transaction.due() >= begun + COLD));
+        Ok(all)
     }
 }
 

@@ -8,8 +8,8 @@ use super::ours;
 use std::time::Duration;
 
 /// Shares of the most that the source can do, one after the other, again and again until the copy has ended, and how
-/// many seconds each lasts: the first is so short that something is left to copy in the second, in which it is slow.
-const STEPS: [(&str, f64, u32); 3] = [("low", 0.3, 7), ("high", 0.7, 20), ("low", 0.3, 15)];
+/// many seconds each lasts: so short that a copy of some ten seconds meets more than one.
+const STEPS: [(&str, f64, u32); 3] = [("low", 0.3, 6), ("high", 0.7, 7), ("low", 0.3, 15)];
 /// A copy that is held for longer than this has shown enough.
 const MOST_STEPS: usize = 6;
 /// The set point, in p99s of the heavier load alone.
@@ -24,6 +24,8 @@ struct Seen {
     transactions: Vec<Transaction>,
     /// What was told once the load of a step had settled, milliseconds, by the name of the step.
     told: Vec<(&'static str, f64)>,
+    /// Steps that it met.
+    steps: u32,
 }
 
 /// A round: the heavier load alone, then a copy under a load that steps.
@@ -43,6 +45,7 @@ pub(crate) fn round(
         .retain(|done| (from..to).contains(&done.at));
     let span = Duration::from_micros(u64::try_from(to - from)?);
     samples.add("throttle.copy_seconds", span.as_secs_f64());
+    samples.add("throttle.steps", f64::from(seen.steps));
     samples.profile("throttle.copy", (from, to));
     ours::take_back(ground, &id)?;
     for name in ["low", "high"] {
@@ -96,6 +99,7 @@ fn steps(ground: &Ground, load: &Load<'_>, id: &str) -> anyhow::Result<Seen> {
     let mut seen = Seen::default();
     for (name, share, seconds) in STEPS.into_iter().cycle().take(MOST_STEPS) {
         let begun = now();
+        seen.steps += 1;
         let mut running = load.start(share, seconds, "step")?;
         let pid = running.pid();
         let told = (load, &mut running, "step");
