@@ -229,11 +229,10 @@ impl Batch {
     /// Makes room for more by what need not be kept, if that is much.
     fn compact(&mut self) {
         let before = self.pending.changes.len();
-        self.pending.compact();
+        self.dense = !self.pending.compact();
         let left = self.pending.changes.len();
         let dropped = u64::try_from(before - left).unwrap_or(u64::MAX);
         self.rows = self.rows.saturating_sub(dropped);
-        self.dense = left > before / 4 * 3;
         self.busy |= !self.dense;
     }
 

@@ -36,11 +36,12 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Leaves out the changes that need not be kept.
-    pub(super) fn compact(&mut self) {
-        self.changes = compact(std::mem::take(&mut self.changes));
+    /// Leaves out the changes that need not be kept; whether they were many.
+    pub(super) fn compact(&mut self) -> bool {
+        let much = compact(&mut self.changes);
         self.bytes = self.changes.iter().map(RowChange::size).sum();
         self.compacted = true;
+        much
     }
 }
 

@@ -11,12 +11,17 @@ use super::change::{Kind, RowChange};
 use super::key::Key;
 use crate::pg::decode::Value;
 
-/// Leaves out what need not be kept, and frees its memory; the others stay in their order. Their keys are those of all.
-pub(crate) fn compact(mut changes: Vec<RowChange>) -> Vec<RowChange> {
-    let mut kept = kept(&changes).into_iter();
+/// Leaves out what need not be kept; the others stay in their order. Their keys are those of all. Where that is much,
+/// its memory is freed, and the answer is true.
+pub(crate) fn compact(changes: &mut Vec<RowChange>) -> bool {
+    let before = changes.len();
+    let mut kept = kept(changes).into_iter();
     changes.retain(|_| kept.next().unwrap_or(true));
-    changes.iter_mut().for_each(RowChange::detach);
-    changes
+    let much = changes.len() <= before / 4 * 3;
+    if much {
+        changes.iter_mut().for_each(RowChange::detach);
+    }
+    much
 }
 
 /// Whether each change is to be kept.
