@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Rows of the largest table.
-const ITEMS: u64 = 200_000;
+pub(crate) const ITEMS: u64 = 200_000;
 /// A cutover may take this long, with all attempts.
 const LIMIT: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(200);
@@ -44,6 +44,11 @@ impl Cutovers {
             made: 0,
             given_up: 0,
         })
+    }
+
+    /// Files of the run.
+    pub(crate) fn folder(&self) -> &Path {
+        self.ground.folder()
     }
 
     /// Attempts that were given up and made again, so far.

@@ -3,12 +3,10 @@
 use super::busy::now;
 use super::figures::Samples;
 use super::ground::Ground;
-use super::load::{Load, Transaction, quantile, tell_until};
+use super::load::{HALF, Load, Transaction, compare, quantile, tell_until};
 use super::ours;
 use std::time::Duration;
 
-/// Share of the most that the source can do.
-const LOAD: f64 = 0.5;
 /// The set point, in p99s of the load alone, rounded down to a tenth of a millisecond.
 const SET_POINT: f64 = 1.1;
 /// A transaction is done in time within so many p99s of the load alone.
@@ -23,15 +21,12 @@ pub(crate) fn round(
     seconds: u32,
     samples: &mut Samples,
 ) -> anyhow::Result<()> {
-    samples.add("impact.rate", load.most * LOAD);
-    let alone = load.start(LOAD, seconds, "alone")?;
-    let pid = alone.pid();
-    alone.finish()?;
-    let alone = load.logged("alone", pid)?;
+    samples.add("impact.rate", load.most * HALF);
+    let alone = load.alone(HALF, seconds)?;
     let set_point = (quantile(&alone, 0.99)? / 100.0 * SET_POINT).floor() / 10.0;
     samples.add("impact.set_point_ms", set_point);
 
-    let mut running = load.start(LOAD, seconds * AT_MOST, "beside")?;
+    let mut running = load.start(HALF, seconds * AT_MOST, "beside")?;
     let pid = running.pid();
     let from = now();
     let id = ground.submit(&ours::half())?;
@@ -55,12 +50,7 @@ pub(crate) fn round(
     let limit = quantile(&alone, 0.99)? * IN_TIME;
     let loss = late(&beside, limit) - late(&alone, limit);
     samples.add("impact.goodput_loss", loss);
-    for (name, share) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
-        let (before, during) = (quantile(&alone, share)?, quantile(&beside, share)?);
-        samples.add(&format!("impact.{name}_alone_ms"), before / 1000.0);
-        samples.add(&format!("impact.{name}_beside_ms"), during / 1000.0);
-    }
-    Ok(())
+    compare("impact", (&alone, &beside), samples)
 }
 
 /// Share of transactions that took longer than `limit`, microseconds, from when they were due.

@@ -2,6 +2,7 @@
 //! a transaction was due, and which tells the controller what they are.
 
 use super::busy::now;
+use super::figures::Samples;
 use super::ground::Ground;
 use super::ours;
 use super::place::Place;
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
+/// Of the most that the source can do, what an application is measured at.
+pub(crate) const HALF: f64 = 0.5;
 /// Connections of the application's pool.
 const CLIENTS: &str = "16";
 /// What the application does by itself while it holds a connection, so that its pool is what it has the least of, as
@@ -64,7 +67,7 @@ impl Running {
     }
 
     /// Waits for its end.
-    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+    fn finish(mut self) -> anyhow::Result<()> {
         if !self.0.wait()?.success() {
             bail!("pgbench failed");
         }
@@ -139,6 +142,14 @@ impl<'a> Load<'a> {
         Ok(Running(pgbench.spawn()?))
     }
 
+    /// Lets a load of a share of the most run alone for so many seconds; its transactions.
+    pub(crate) fn alone(&self, share: f64, seconds: u32) -> anyhow::Result<Vec<Transaction>> {
+        let running = self.start(share, seconds, "alone")?;
+        let pid = running.pid();
+        running.finish()?;
+        self.logged("alone", pid)
+    }
+
     /// The transactions that a run logged, so far, but for its beginning; a line that is not complete yet is left out.
     pub(crate) fn logged(&self, name: &str, pid: u32) -> anyhow::Result<Vec<Transaction>> {
         let text = std::fs::read_to_string(self.folder.join(format!("{name}.{pid}")))?;
@@ -186,6 +197,20 @@ pub(crate) fn tell_until(
         }
     }
     Ok(false)
+}
+
+/// Adds the percentiles of a load alone and beside something, milliseconds.
+pub(crate) fn compare(
+    name: &str,
+    (alone, beside): (&[Transaction], &[Transaction]),
+    samples: &mut Samples,
+) -> anyhow::Result<()> {
+    for (percentile, share) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
+        let (before, during) = (quantile(alone, share)?, quantile(beside, share)?);
+        samples.add(&format!("{name}.{percentile}_alone_ms"), before / 1000.0);
+        samples.add(&format!("{name}.{percentile}_beside_ms"), during / 1000.0);
+    }
+    Ok(())
 }
 
 /// The latency that so large a share does not exceed, microseconds.

@@ -26,6 +26,7 @@ mod processes;
 mod raw;
 mod resident;
 mod routed;
+mod staying;
 mod throttle;
 mod window;
 mod writers;
@@ -67,6 +68,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         part("writers", &|report| {
             writers::measure(&options.programs, options.cutovers_beside(), report)
         })?;
+    }
+    if options.wants(Part::Staying) {
+        part("staying", &|report| staying::measure(options, report))?;
     }
     if options.wants(Part::Parts) {
         part("parts", &|report| parts::measure(options, report))?;

@@ -52,6 +52,8 @@ pub enum Part {
     Window,
     /// The write stop beside writers of many keys, and beside long ones
     Writers,
+    /// An application on keys that stay beside cutovers
+    Staying,
     /// A split into three new shards
     Parts,
     /// A controller of many shards, keys and migrations
@@ -69,6 +71,7 @@ impl Part {
             Self::Copy | Self::Apply | Self::Impact | Self::Throttle => true,
             Self::Window
             | Self::Writers
+            | Self::Staying
             | Self::Parts
             | Self::Fleet
             | Self::Agents
@@ -97,7 +100,7 @@ impl Options {
         self.cutovers.unwrap_or(if self.quick { 20 } else { 1000 })
     }
 
-    /// Cutovers beside each kind of writers.
+    /// Cutovers beside each kind of writers, and in a round beside an application on keys that stay.
     pub(super) fn cutovers_beside(&self) -> u32 {
         if self.quick { 3 } else { 10 }
     }

@@ -66,10 +66,7 @@ pub(crate) fn round(
 
 /// The p99 of the heavier load alone, milliseconds; also how far those lie apart that would be told meanwhile.
 fn alone(load: &Load<'_>, seconds: u32, samples: &mut Samples) -> anyhow::Result<f64> {
-    let running = load.start(STEPS[1].1, seconds, "alone")?;
-    let pid = running.pid();
-    running.finish()?;
-    let all = load.logged("alone", pid)?;
+    let all = load.alone(STEPS[1].1, seconds)?;
     let p99 = quantile(&all, 0.99)? / 1000.0;
     let pieces = all.chunk_by(|one, next| one.at / OF_THE_LAST == next.at / OF_THE_LAST);
     let mut told = Vec::new();

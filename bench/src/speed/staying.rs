@@ -1,0 +1,68 @@
+//! An application on keys that stay, at half of the most that the source can do, beside cutover after cutover.
+
+use super::Options;
+use super::busy::now;
+use super::cutovers::{Cutovers, ITEMS};
+use super::figures::{Figure, Goal, Report, Samples};
+use super::load::{HALF, Load, compare};
+
+/// The load ends with the cutovers, before this many seconds.
+const AT_MOST: u32 = 3600;
+
+/// Measures so many rounds and adds what they say.
+pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<()> {
+    let mut series = Cutovers::start(&options.programs)?;
+    let (source, folder) = (series.shards[0].clone(), series.folder().to_owned());
+    let load = Load::new(&source, &folder, ITEMS)?;
+    let (rounds, work) = (
+        options.rounds(),
+        (options.load_seconds(), options.cutovers_beside()),
+    );
+    for round in 1..=rounds {
+        eprintln!("round {round} of {rounds}: an application on keys that stay");
+        self::round(&mut series, &load, work, &mut report.samples)?;
+    }
+    judge(report);
+    Ok(())
+}
+
+/// A round: the load alone, then beside cutovers that follow each other.
+fn round(
+    series: &mut Cutovers,
+    load: &Load<'_>,
+    (seconds, cutovers): (u32, u32),
+    samples: &mut Samples,
+) -> anyhow::Result<()> {
+    samples.add("staying.rate", load.most * HALF);
+    let alone = load.alone(HALF, seconds)?;
+    let running = load.start(HALF, AT_MOST, "beside")?;
+    let (pid, from) = (running.pid(), now());
+    for _ in 0..cutovers {
+        let cut = series.next()?;
+        samples.add("staying.write_stop_ms", cut.window.total);
+    }
+    samples.profile("staying.beside", (from, now()));
+    drop(running);
+    let beside = load.logged("beside", pid)?;
+    compare("staying", (&alone, &beside), samples)
+}
+
+fn judge(report: &mut Report) {
+    let samples = &report.samples;
+    report.figures.extend([
+        Figure {
+            key: "staying.p99_ratio",
+            value: samples.ratio("staying.p99_beside_ms", "staying.p99_alone_ms"),
+            goal: Goal::AtMost(1.10),
+            about: "99th percentile of latency of keys that stay beside cutover after cutover / alone",
+            parts: &["staying.beside"],
+        },
+        Figure {
+            key: "staying.write_stop_ms_p50",
+            value: samples.median("staying.write_stop_ms"),
+            goal: Goal::AtMost(10.0),
+            about: "write stop of these cutovers, beside half of the most that the source can do",
+            parts: &["staying.beside"],
+        },
+    ]);
+}
