@@ -133,7 +133,8 @@ pub(crate) fn copied_between(shown: &Value, now: u128) -> anyhow::Result<Span> {
     Ok((micros(at(step, "started_at")?)?, to))
 }
 
-fn span(shown: &Value, kind: &str) -> anyhow::Result<Span> {
+/// From when to when a step ran, microseconds since 1970.
+pub(crate) fn span(shown: &Value, kind: &str) -> anyhow::Result<Span> {
     let step = step(shown, kind)?;
     let (from, to) = (at(step, "started_at")?, at(step, "finished_at")?);
     Ok((micros(from)?, micros(to)?))
