@@ -64,10 +64,10 @@ fn one(options: &Options, (table, script): (&str, &str)) -> anyhow::Result<(f64,
     let id = ground.submit(&request)?;
     ground.wait(&id, "waiting")?;
     let copied = most(&ground)?;
-    // The stream goes on: a change of every hundredth row, or of every wide one.
+    // The stream goes on: one transaction changes every tenth row, or every wide one.
     let change = match table {
         "wide" => "update wide set value = 'x' || value",
-        _ => "update narrow set value = value + 1 where tenant_id % 100 = 0",
+        _ => "update narrow set value = value + 1 where tenant_id % 10 = 0",
     };
     source.run(&[change])?;
     ground.shardwright(&["approve", &id, "--yes"])?;
