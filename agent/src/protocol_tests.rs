@@ -38,6 +38,7 @@ mod long_writers;
 mod looked_at;
 mod park;
 mod partitions;
+mod pieces;
 mod publication;
 mod receivers;
 mod recovery;

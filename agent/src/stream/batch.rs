@@ -23,8 +23,10 @@ use crate::pg::progress::{self, Progress};
 const PIECE: usize = 500;
 /// So many are sent in any case, and no fewer where the stream is behind: changes of the same rows meet in them.
 const LARGEST_PIECE: usize = 30_000;
-/// The same in bytes: memory does not grow with the size of rows.
-const HEAVIEST_PIECE: usize = 8 << 20;
+/// So many of a transaction that is larger than any batch, whose commit need not be waited for.
+const PIECE_OF_LARGE: usize = 10_000;
+/// What a piece weighs at most, in bytes: memory does not grow with the size of rows (ADR 42).
+const HEAVIEST_PIECE: usize = 12 << 20;
 /// Changes after which a batch is closed at the next commit.
 const FULL: u64 = 60_000;
 /// The same where many more are behind it: it is one piece then, which two sessions may share.
@@ -211,19 +213,36 @@ impl Batch {
         if taken.behind && !self.dense && self.is_much(spec, true) {
             self.compact();
         }
-        let gathered = self.pending.changes.len();
-        // What is gathered last is sent with the commit: a piece without changes would take the place of the next.
-        let is_last = self.rows >= self.most(spec, taken.behind);
-        let piece = LARGEST_PIECE * self.room();
-        let largest = if is_last { 2 * piece } else { piece };
-        let heavy = self.pending.bytes >= HEAVIEST_PIECE * self.room();
-        let much = gathered >= largest || heavy;
-        let smallest = if taken.behind { piece } else { PIECE };
-        let handy = !is_last && gathered.is_multiple_of(smallest);
-        if much || (handy && self.pieces.has_room().await?) {
+        if self.is_too_much(spec, taken.behind)
+            || (self.is_handy(spec, taken.behind) && self.pieces.has_room().await?)
+        {
             self.send(spec, taken.commit_lsn).await?;
         }
         Ok(())
+    }
+
+    /// What is gathered is sent in any case.
+    fn is_too_much(&self, spec: &StreamSpec, behind: bool) -> bool {
+        let piece = LARGEST_PIECE * self.room();
+        let largest = match self.rows / self.most(spec, behind) {
+            0 => piece,
+            // What is gathered last is sent with the commit: a piece without changes would take the place of the next.
+            1 => piece / 4 * 5,
+            // A transaction that is larger than any batch.
+            _ => PIECE_OF_LARGE,
+        };
+        let heavy = self.pending.bytes >= HEAVIEST_PIECE * self.room();
+        self.pending.changes.len() >= largest || heavy
+    }
+
+    /// What is gathered is sent if there is room for it.
+    fn is_handy(&self, spec: &StreamSpec, behind: bool) -> bool {
+        let smallest = if behind {
+            LARGEST_PIECE * self.room()
+        } else {
+            PIECE
+        };
+        self.rows < self.most(spec, behind) && self.pending.changes.len().is_multiple_of(smallest)
     }
 
     /// Makes room for more by what need not be kept, if that is much.

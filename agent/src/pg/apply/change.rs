@@ -64,7 +64,7 @@ impl RowChange {
         matches!(self.kind, Kind::Update { moved: true, .. })
     }
 
-    /// About how many bytes it takes while it waits.
+    /// About how many bytes it takes until it is executed.
     pub(crate) fn size(&self) -> usize {
         let row = |row: &Tuple| row.0.iter().map(size_of_value).sum();
         match &self.kind {
@@ -121,8 +121,12 @@ impl RowChange {
 }
 
 fn size_of_value(value: &Value) -> usize {
-    size_of::<Value>() + value.bytes().map_or(0, Bytes::len)
+    size_of::<Value>() + COPIES * value.bytes().map_or(0, Bytes::len)
 }
+
+/// How often the bytes of a value are there in the end: as they arrived, as a parameter, and as a message whose memory
+/// doubles as it grows, in two buffers.
+const COPIES: usize = 5;
 
 /// Whether two rows are found by different values.
 pub(super) fn key_differs(target: &Target, one: &Tuple, other: &Tuple) -> bool {
