@@ -1,8 +1,11 @@
 //! A transaction that is larger than a batch is executed in pieces, which do not grow with it.
 
+use std::time::{Duration, Instant};
+
 use plans::names::Direction;
 
 use super::bench::{Bench, ITEM};
+use super::shard::until;
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -15,24 +18,44 @@ const COUNT: &str = "
       for each statement execute function public.count();
     alter table public.item enable always trigger counts";
 
-#[tokio::test]
-async fn pieces_do_not_grow_with_a_transaction() {
-    let bench = Bench::new("pieces", ITEM).await;
+/// How many rows each statement brings of a transaction that inserts so many with this value, a while ago: pieces are
+/// then as large as they may be.
+async fn pieces(name: &str, rows: i64, value: &str) -> Vec<i64> {
+    let bench = Bench::new(name, ITEM).await;
     bench.capture(FORWARD).await;
     let (app, there) = (bench.source.session().await, bench.target.session().await);
     there.batch_execute(COUNT).await.expect("counts");
-    let fill = "insert into public.item select 100, g, 'x' from generate_series(1, 160000) g";
-    app.batch_execute(fill).await.expect("filled");
+    let fill =
+        format!("insert into public.item select 100, g, {value} from generate_series(1, {rows}) g");
+    app.batch_execute(&fill).await.expect("filled");
+    let written = Instant::now();
+    until("the transaction is old", || async {
+        written.elapsed() > Duration::from_millis(600)
+    })
+    .await;
     let stream = bench.stream(FORWARD).await;
-    assert_eq!(bench.drain(&stream).await.expect("drained"), 160_000);
-    assert_eq!(bench.assert_equal().await, 160_000);
-    let pieces = there
-        .query("select rows from public.piece order by number", &[])
-        .await
-        .expect("read");
+    let changes = bench.drain(&stream).await.expect("drained");
+    assert_eq!(i64::try_from(changes), Ok(rows));
+    let read = "select rows from public.piece order by number";
+    let pieces = there.query(read, &[]).await.expect("read");
     let pieces: Vec<i64> = pieces.iter().map(|piece| piece.get(0)).collect();
+    assert_eq!(pieces.iter().sum::<i64>(), rows);
+    pieces
+}
+
+#[tokio::test]
+async fn pieces_do_not_grow_with_a_transaction() {
+    let pieces = pieces("pieces", 100_000, "'x'").await;
     // What is gathered before it is known to be large, and what is gathered of it from then on.
     let largest = pieces.iter().max().expect("some");
     let late = pieces.iter().rev().take(3).max().expect("some");
     assert!(*largest <= 40_000 && *late <= 10_000, "{pieces:?}");
+}
+
+/// A kibibyte is there five times until it is executed, and a piece weighs 12 MiB at most.
+#[tokio::test]
+async fn pieces_do_not_grow_with_rows() {
+    let pieces = pieces("pieces_of_wide_rows", 12_000, "repeat('x', 1024)").await;
+    let largest = pieces.iter().max().expect("some");
+    assert!(*largest <= 2_500, "{pieces:?}");
 }
