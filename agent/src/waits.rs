@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use plans::wire::{LockWait, Statement};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::owned::Context;
 use crate::pg::lookout::Lookout;
@@ -24,7 +24,8 @@ pub(crate) async fn watch(context: &Context) -> Infallible {
     let _over = Over(context);
     let mut shards = [source, target].map(|shard| Lookout::new(shard, "waits"));
     let mut told: Option<(Instant, LockWait)> = None;
-    let mut ticks = interval(LOOK_EVERY);
+    // Many steps are over before the first look: no session is opened for them.
+    let mut ticks = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;

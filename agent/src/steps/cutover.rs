@@ -77,14 +77,7 @@ pub(super) async fn run(context: &Context, direction: Direction) -> Result<CutOv
     if !context.online() {
         return offline::run(context, parties).await;
     }
-    if direction == Direction::Reverse {
-        way_back::check(context).await?;
-    }
-    let mut facts = gate::pass(context, &parties).await?;
-    if direction == Direction::Reverse {
-        way_back::open(context).await?;
-        facts = gate::pass(context, &parties).await?;
-    }
+    let facts = pass_gate(context, &parties).await?;
     match begin(context, &mut parties).await? {
         Begun::Attempt(attempt) => {
             match window::attempt(context, &parties, attempt, &facts).await {
@@ -96,6 +89,20 @@ pub(super) async fn run(context: &Context, direction: Direction) -> Result<CutOv
             finish_flipped(context, parties, attempt, version).await
         }
     }
+}
+
+/// C1: waits at the gate; of a roll back once more, when the slot of the next cutover is there.
+async fn pass_gate(context: &Context, parties: &Parties) -> Result<gate::Facts, StepError> {
+    let losing = parties.sides.origin.session("gate").await?;
+    let gaining = parties.sides.destination.session("gate").await?;
+    let sessions = (&losing, &gaining);
+    if parties.direction == Direction::Forward {
+        return gate::pass(context, parties, sessions).await;
+    }
+    way_back::check(context, sessions).await?;
+    gate::pass(context, parties, sessions).await?;
+    way_back::open(context, sessions).await?;
+    gate::pass(context, parties, sessions).await
 }
 
 enum Begun {

@@ -255,11 +255,12 @@ pub(crate) async fn sweep(context: &Context) {
             }
             tracing::debug!(%error, "changed keys could not be compared yet");
         }
-        tokio::time::sleep(PAUSE).await;
     }
 }
 
 async fn sweep_for_ever(context: &Context, direction: Direction) -> Result<(), StepError> {
+    // Most steps are over before there is anything to compare: no session is opened for them.
+    tokio::time::sleep(PAUSE).await;
     let sides = Sides::of(context, direction)?;
     let origin = sides.origin.session("sweep").await?;
     let destination = sides.destination.session("sweep").await?;
@@ -268,16 +269,13 @@ async fn sweep_for_ever(context: &Context, direction: Direction) -> Result<(), S
         destination: &destination,
     };
     loop {
-        tokio::time::sleep(PAUSE).await;
         // Until the take-over is complete a shard may still know the older epoch alone.
-        if !context.owned.taken.load(Ordering::Acquire) {
-            continue;
-        }
+        let taken = context.owned.taken.load(Ordering::Acquire);
         let status = context.owned.stream_status();
-        if status.is_some_and(|status| status.lag_bytes > FAR_BEHIND) {
-            continue;
+        if taken && status.is_none_or(|status| status.lag_bytes <= FAR_BEHIND) {
+            let (left, _) = recheck(context, &sides, &both).await?;
+            tracing::debug!(left, "changed keys were compared");
         }
-        let (left, _) = recheck(context, &sides, &both).await?;
-        tracing::debug!(left, "changed keys were compared");
+        tokio::time::sleep(PAUSE).await;
     }
 }

@@ -45,7 +45,7 @@ const OLD_BEHIND: Duration = Duration::from_secs(2);
 /// How many times as much a batch of busy rows holds: what it gathers of them, the next need not write.
 const BUSY: usize = 2;
 
-/// Changes of a batch that are worth a second session and its commit.
+/// Changes of a batch that are worth a second session and its commit; fewer are if they are heavy.
 const SHARED: usize = 2000;
 
 /// The destination's side of a stream.
@@ -155,8 +155,12 @@ impl Batch {
 
     /// It holds as much as a batch should.
     fn is_much(&self, spec: &StreamSpec, behind: bool) -> bool {
-        let heavy = behind && self.pending.bytes >= HEAVIEST_PIECE / 8 * 7 * self.room();
-        heavy || self.rows >= self.most(spec, behind)
+        (behind && self.is_heavy()) || self.rows >= self.most(spec, behind)
+    }
+
+    /// What is gathered weighs nearly as much as a piece may.
+    fn is_heavy(&self) -> bool {
+        self.pending.bytes >= HEAVIEST_PIECE / 8 * 7 * self.room()
     }
 
     /// Changes at which it is closed at the next commit.
@@ -348,7 +352,7 @@ impl Batch {
         let (done, committed) = oneshot::channel();
         let shared = self.whole
             && self.behind
-            && self.pending.changes.len() >= SHARED
+            && (self.pending.changes.len() >= SHARED || self.is_heavy())
             && spec.direction == Direction::Forward
             && spec.dual_write.is_none();
         self.sealed.push_back(Sealed {

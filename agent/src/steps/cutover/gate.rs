@@ -38,16 +38,18 @@ pub(super) struct Facts {
 }
 
 /// Waits until the cutover can be expected to fit its budget.
-pub(super) async fn pass(context: &Context, parties: &Parties) -> Result<Facts, StepError> {
+pub(super) async fn pass(
+    context: &Context,
+    parties: &Parties,
+    (losing, gaining): (&Connected, &Connected),
+) -> Result<Facts, StepError> {
     context.ensure_stream(parties.direction).await?;
-    let losing = parties.sides.origin.session("gate").await?;
-    let gaining = parties.sides.destination.session("gate").await?;
-    share_out(context, parties, &losing, &gaining).await?;
-    let mut way = Way::new(context, parties, &losing);
+    share_out(context, parties, losing, gaining).await?;
+    let mut way = Way::new(context, parties, losing);
     let mut pause = PAUSE;
     let mut spared = Instant::now();
     loop {
-        let facts = facts(context, parties, &losing, &gaining).await?;
+        let facts = facts(context, parties, losing, gaining).await?;
         match way.obstacle().await? {
             None => return Ok(facts),
             Some(reason) => context.say_waits(format!("the cutover waits: {reason}"), &reason),

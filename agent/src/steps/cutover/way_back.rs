@@ -15,17 +15,18 @@ use crate::pg::progress;
 use crate::pg::shard::Shard;
 use crate::steps::open_capture;
 
-/// Refuses a roll back that would only hang, or lose what was written since the flip.
+/// Refuses a roll back that would only hang, or lose what was written since the flip; sessions on target and source.
 ///
 /// # Errors
 /// `rollback.impossible` with the reason.
-pub(super) async fn check(context: &Context) -> Result<(), StepError> {
+pub(super) async fn check(
+    context: &Context,
+    (there, here): (&Connected, &Connected),
+) -> Result<(), StepError> {
     let known: Preflighted = context.output(StepKind::Preflight)?;
     let (source, target) = (context.source()?, context.target()?);
-    let there = target.session("gate").await?;
-    let here = source.session("gate").await?;
-    same_server(&there, &target, &known.target).await?;
-    same_server(&here, &source, &known.source).await?;
+    same_server(there, &target, &known.target).await?;
+    same_server(here, &source, &known.source).await?;
     let slot = context.dispatch.migration.slot(Direction::Reverse);
     let row = there
         .query_opt(
@@ -81,30 +82,31 @@ pub(super) fn impossible(reason: String) -> StepError {
 
 /// I6: the slot that would bring the keys to the target again, before the fence.
 ///
-/// A slot that is there is used again only where its stream has not begun.
-pub(super) async fn open(context: &Context) -> Result<(), StepError> {
+/// A slot that is there is used again only where its stream has not begun. Sessions on target and source.
+pub(super) async fn open(
+    context: &Context,
+    (there, here): (&Connected, &Connected),
+) -> Result<(), StepError> {
     let forward = Direction::Forward;
     let (source, target) = (context.source()?, context.target()?);
-    let session = source.session("capture").await?;
     let slot = context.dispatch.migration.slot(forward);
-    let there = session
+    let known_slot = here
         .query_opt(
             "select 1 from pg_catalog.pg_replication_slots where slot_name = $1",
             &[&slot],
         )
         .await
         .at(format_args!("shard {}: reading slot {slot}", source.name))?;
-    let applied = target.session("progress").await?;
     let token = context.token_after_flip();
-    let known = progress::read(&applied, &token, forward, &target.name).await?;
-    if there.is_some() && known.is_some_and(|progress| !progress.opened) {
+    let known = progress::read(there, &token, forward, &target.name).await?;
+    if known_slot.is_some() && known.is_some_and(|progress| !progress.opened) {
         return Ok(());
     }
     context.say("creating the stream that would bring the keys to the target again");
     open_capture::record(context, &source.name, forward).await?;
-    open_capture::drop_slot(&session, context, forward, &source.name).await?;
-    open_capture::publish(&session, context, forward, &source.name).await?;
-    let (slot, _session) = open_capture::create_slot(&session, context, &source, forward).await?;
+    open_capture::drop_slot(here, context, forward, &source.name).await?;
+    open_capture::publish(here, context, forward, &source.name).await?;
+    let (slot, _session) = open_capture::create_slot(here, context, &source, forward).await?;
     // What an agent kept of the stream before the flip is not followed by this one.
     context.spool().remove().await?;
     let from = slot.consistent_point;
