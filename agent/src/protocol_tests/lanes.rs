@@ -79,6 +79,11 @@ async fn fails(there: &Client, most: i32) {
 async fn work(app: &Client, seed: f64, moves: i32) {
     let call = format!("call public.work({seed}, {moves})");
     app.batch_execute(&call).await.expect("worked");
+    until_old().await;
+}
+
+/// What was written last is behind.
+async fn until_old() {
     let written = Instant::now();
     until("the backlog is old", || async {
         written.elapsed() > Duration::from_millis(600)
@@ -121,6 +126,29 @@ async fn a_backlog_is_applied_by_two_sessions() {
         .expect("written");
     drained(&bench, &stream).await;
     assert_eq!(lanes(&there).await.1, second);
+}
+
+/// Of transactions that are large, or whose rows are, a batch has as many as fit into a piece.
+#[tokio::test]
+async fn large_transactions_are_shared() {
+    for (name, rows, value) in [
+        ("lanes_many", 20_000, "'x'"),
+        ("lanes_wide", 1_000, "repeat('x', 1024)"),
+    ] {
+        let (bench, app, there) = captured(name).await;
+        for tenant in 100..106 {
+            let fill = format!(
+                "insert into public.note select {tenant}, g, {value} from generate_series(1, {rows}) g"
+            );
+            app.batch_execute(&fill).await.expect("filled");
+        }
+        until_old().await;
+        fails(&there, 3).await;
+        let stream = bench.stream(FORWARD).await;
+        until_second_is_ahead(&there).await;
+        fails(&there, 0).await;
+        drained(&bench, &stream).await;
+    }
 }
 
 #[tokio::test]

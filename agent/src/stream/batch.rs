@@ -29,7 +29,8 @@ const PIECE_OF_LARGE: usize = 10_000;
 const HEAVIEST_PIECE: usize = 12 << 20;
 /// Changes after which a batch is closed at the next commit.
 const FULL: u64 = 60_000;
-/// The same where many more are behind it: it is one piece then, which two sessions may share.
+/// The same where many more are behind it: it is one piece then, unless its last transaction is large, and two sessions
+/// may share it.
 const FULL_BEHIND: u64 = 30_000;
 /// The same while commits wait for it.
 const FULL_PROMPT: u64 = 2000;
@@ -45,7 +46,7 @@ const OLD_BEHIND: Duration = Duration::from_secs(2);
 /// How many times as much a batch of busy rows holds: what it gathers of them, the next need not write.
 const BUSY: usize = 2;
 
-/// Changes of a batch that are worth a second session and its commit; fewer are if they are heavy.
+/// Changes of a batch that are worth a second session and its commit; fewer are if they weigh half of what they may.
 const SHARED: usize = 2000;
 
 /// The destination's side of a stream.
@@ -75,6 +76,8 @@ pub(super) struct Batch {
     next: Progress,
     /// Its changes, but for those that need not be kept.
     rows: u64,
+    /// Its transactions that are complete.
+    transactions: usize,
     /// When its first change came.
     since: Option<Instant>,
     /// Those of its rows that are of moving tables, not of reference tables.
@@ -123,6 +126,7 @@ impl Batch {
             second,
             next: progress,
             rows: 0,
+            transactions: 0,
             since: None,
             moving: 0,
             markers: Vec::new(),
@@ -147,10 +151,28 @@ impl Batch {
         self.next == self.progress && self.pending.changes.is_empty() && !self.open
     }
 
-    /// It should be closed at the next commit.
-    pub(super) fn is_full(&self, spec: &StreamSpec, behind: bool) -> bool {
+    /// It should be closed now that a transaction is complete.
+    pub(super) fn is_full(&mut self, spec: &StreamSpec, behind: bool) -> bool {
+        if behind && !self.dense && self.would_be_split() {
+            self.compact();
+        }
         let old = if behind { OLD_BEHIND } else { OLD };
-        self.is_much(spec, behind) || self.since.is_some_and(|since| since.elapsed() >= old)
+        self.is_much(spec, behind)
+            || (behind && self.would_be_split())
+            || self.since.is_some_and(|since| since.elapsed() >= old)
+    }
+
+    /// Two sessions may share it as it is, and could not with another transaction like those that it has.
+    fn would_be_split(&self) -> bool {
+        let more = |held: usize| held + held / self.transactions.max(1);
+        let split = more(self.pending.changes.len()) >= self.largest_last()
+            || more(self.pending.bytes) >= self.heaviest();
+        self.whole && split && self.is_worth_sharing()
+    }
+
+    /// Two sessions execute it sooner than one, their commits included.
+    fn is_worth_sharing(&self) -> bool {
+        self.pending.changes.len() >= SHARED || self.pending.bytes >= self.heaviest() / 2
     }
 
     /// It holds as much as a batch should.
@@ -160,7 +182,22 @@ impl Batch {
 
     /// What is gathered weighs nearly as much as a piece may.
     fn is_heavy(&self) -> bool {
-        self.pending.bytes >= HEAVIEST_PIECE / 8 * 7 * self.room()
+        self.pending.bytes >= self.heaviest() / 8 * 7
+    }
+
+    /// What a piece of it weighs at most.
+    fn heaviest(&self) -> usize {
+        HEAVIEST_PIECE * self.room()
+    }
+
+    /// Changes of a piece at most.
+    fn largest(&self) -> usize {
+        LARGEST_PIECE * self.room()
+    }
+
+    /// The same of its last piece, which is sent with the commit: one without changes would take the place of the next.
+    fn largest_last(&self) -> usize {
+        self.largest() / 4 * 5
     }
 
     /// Changes at which it is closed at the next commit.
@@ -227,25 +264,18 @@ impl Batch {
 
     /// What is gathered is sent in any case.
     fn is_too_much(&self, spec: &StreamSpec, behind: bool) -> bool {
-        let piece = LARGEST_PIECE * self.room();
         let largest = match self.rows / self.most(spec, behind) {
-            0 => piece,
-            // What is gathered last is sent with the commit: a piece without changes would take the place of the next.
-            1 => piece / 4 * 5,
+            0 => self.largest(),
+            1 => self.largest_last(),
             // A transaction that is larger than any batch.
             _ => PIECE_OF_LARGE,
         };
-        let heavy = self.pending.bytes >= HEAVIEST_PIECE * self.room();
-        self.pending.changes.len() >= largest || heavy
+        self.pending.changes.len() >= largest || self.pending.bytes >= self.heaviest()
     }
 
     /// What is gathered is sent if there is room for it.
     fn is_handy(&self, spec: &StreamSpec, behind: bool) -> bool {
-        let smallest = if behind {
-            LARGEST_PIECE * self.room()
-        } else {
-            PIECE
-        };
+        let smallest = if behind { self.largest() } else { PIECE };
         self.rows < self.most(spec, behind) && self.pending.changes.len().is_multiple_of(smallest)
     }
 
@@ -301,6 +331,7 @@ impl Batch {
             // It has been shared before.
             self.whole = false;
         }
+        self.transactions += 1;
         self.next.lsn = end;
         self.next.opened |= opened;
         self.next.transactions += 1;
@@ -352,7 +383,7 @@ impl Batch {
         let (done, committed) = oneshot::channel();
         let shared = self.whole
             && self.behind
-            && (self.pending.changes.len() >= SHARED || self.is_heavy())
+            && self.is_worth_sharing()
             && spec.direction == Direction::Forward
             && spec.dual_write.is_none();
         self.sealed.push_back(Sealed {
@@ -371,6 +402,7 @@ impl Batch {
 
     fn start_over(&mut self) {
         self.rows = 0;
+        self.transactions = 0;
         self.since = None;
         self.whole = true;
         self.busy = false;
