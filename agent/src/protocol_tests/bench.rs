@@ -1,6 +1,7 @@
 //! Two databases and one move between them: the keys from 100 to 199 of some tables.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use connect::Connected;
 use plans::id::{Epoch, MapName, MapVersion, MigrationId, ShardName};
@@ -297,6 +298,15 @@ impl Bench {
         assert_eq!(source, self.rows(&target).await);
         source.len()
     }
+}
+
+/// What was written last is behind, and much is behind it.
+pub(crate) async fn until_old() {
+    let written = Instant::now();
+    until("the backlog is old", || async {
+        written.elapsed() > Duration::from_millis(600)
+    })
+    .await;
 }
 
 /// Which server a database is on.

@@ -1,12 +1,9 @@
 //! A backlog of a few busy rows is written by its rows: what need not be kept of it is left out (ADR 41).
 
-use std::time::{Duration, Instant};
-
 use plans::names::Direction;
 use tokio_postgres::Client;
 
-use super::bench::Bench;
-use super::shard::until;
+use super::bench::{Bench, until_old};
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -53,11 +50,7 @@ async fn busy(app: &Client, more: &str) {
            end loop; end $$"
     );
     app.batch_execute(&work).await.expect("worked");
-    let written = Instant::now();
-    until("the backlog is old", || async {
-        written.elapsed() > Duration::from_millis(600)
-    })
-    .await;
+    until_old().await;
 }
 
 /// Each row is written a few times at most, whatever else is done in the transactions.

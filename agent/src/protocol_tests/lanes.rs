@@ -1,12 +1,10 @@
 //! A backlog is shared by two sessions: whatever happens between their commits, each change is applied once (ADR 39).
 
-use std::time::{Duration, Instant};
-
 use plans::names::Direction;
 use tokio_postgres::Client;
 
 use super::apply::halted;
-use super::bench::{Bench, pid};
+use super::bench::{Bench, pid, until_old};
 use super::shard::until;
 use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
@@ -82,15 +80,6 @@ async fn work(app: &Client, seed: f64, moves: i32) {
     until_old().await;
 }
 
-/// What was written last is behind.
-async fn until_old() {
-    let written = Instant::now();
-    until("the backlog is old", || async {
-        written.elapsed() > Duration::from_millis(600)
-    })
-    .await;
-}
-
 /// Where the lanes are: that of the progress, and the second one.
 async fn lanes(there: &Client) -> (Lsn, Lsn) {
     let read = "select coalesce(max(lsn) filter (where direction = 'forward'), '0/0'),
@@ -128,27 +117,31 @@ async fn a_backlog_is_applied_by_two_sessions() {
     assert_eq!(lanes(&there).await.1, second);
 }
 
-/// Of transactions that are large, or whose rows are, a batch has as many as fit into a piece.
+/// Of transactions that insert so many rows with this value, a batch has as many as fit into a piece.
+async fn are_shared(name: &str, rows: i64, value: &str) {
+    let (bench, app, there) = captured(name).await;
+    for tenant in 100..106 {
+        let fill = format!(
+            "insert into public.note select {tenant}, g, {value} from generate_series(1, {rows}) g"
+        );
+        app.batch_execute(&fill).await.expect("filled");
+    }
+    until_old().await;
+    fails(&there, 3).await;
+    let stream = bench.stream(FORWARD).await;
+    until_second_is_ahead(&there).await;
+    fails(&there, 0).await;
+    drained(&bench, &stream).await;
+}
+
 #[tokio::test]
 async fn large_transactions_are_shared() {
-    for (name, rows, value) in [
-        ("lanes_many", 20_000, "'x'"),
-        ("lanes_wide", 1_000, "repeat('x', 1024)"),
-    ] {
-        let (bench, app, there) = captured(name).await;
-        for tenant in 100..106 {
-            let fill = format!(
-                "insert into public.note select {tenant}, g, {value} from generate_series(1, {rows}) g"
-            );
-            app.batch_execute(&fill).await.expect("filled");
-        }
-        until_old().await;
-        fails(&there, 3).await;
-        let stream = bench.stream(FORWARD).await;
-        until_second_is_ahead(&there).await;
-        fails(&there, 0).await;
-        drained(&bench, &stream).await;
-    }
+    are_shared("lanes_many", 20_000, "'x'").await;
+}
+
+#[tokio::test]
+async fn transactions_of_wide_rows_are_shared() {
+    are_shared("lanes_wide", 1_000, "repeat('x', 1024)").await;
 }
 
 #[tokio::test]

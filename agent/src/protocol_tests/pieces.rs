@@ -1,11 +1,8 @@
 //! A transaction that is larger than a batch is executed in pieces, which do not grow with it.
 
-use std::time::{Duration, Instant};
-
 use plans::names::Direction;
 
-use super::bench::{Bench, ITEM};
-use super::shard::until;
+use super::bench::{Bench, ITEM, until_old};
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -28,11 +25,7 @@ async fn pieces(name: &str, rows: i64, value: &str) -> Vec<i64> {
     let fill =
         format!("insert into public.item select 100, g, {value} from generate_series(1, {rows}) g");
     app.batch_execute(&fill).await.expect("filled");
-    let written = Instant::now();
-    until("the transaction is old", || async {
-        written.elapsed() > Duration::from_millis(600)
-    })
-    .await;
+    until_old().await;
     let stream = bench.stream(FORWARD).await;
     let changes = bench.drain(&stream).await.expect("drained");
     assert_eq!(i64::try_from(changes), Ok(rows));

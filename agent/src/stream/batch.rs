@@ -152,27 +152,29 @@ impl Batch {
     }
 
     /// It should be closed now that a transaction is complete.
-    pub(super) fn is_full(&mut self, spec: &StreamSpec, behind: bool) -> bool {
-        if behind && !self.dense && self.would_be_split() {
-            self.compact();
-        }
+    pub(super) fn is_full(&self, spec: &StreamSpec, behind: bool) -> bool {
         let old = if behind { OLD_BEHIND } else { OLD };
         self.is_much(spec, behind)
-            || (behind && self.would_be_split())
+            || self.would_be_split(spec)
             || self.since.is_some_and(|since| since.elapsed() >= old)
     }
 
     /// Two sessions may share it as it is, and could not with another transaction like those that it has.
-    fn would_be_split(&self) -> bool {
+    fn would_be_split(&self, spec: &StreamSpec) -> bool {
         let more = |held: usize| held + held / self.transactions.max(1);
         let split = more(self.pending.changes.len()) >= self.largest_last()
             || more(self.pending.bytes) >= self.heaviest();
-        self.whole && split && self.is_worth_sharing()
+        split && self.may_be_shared(spec)
     }
 
-    /// Two sessions execute it sooner than one, their commits included.
-    fn is_worth_sharing(&self) -> bool {
-        self.pending.changes.len() >= SHARED || self.pending.bytes >= self.heaviest() / 2
+    /// Two sessions may execute it, and do so sooner than one, their commits included.
+    fn may_be_shared(&self, spec: &StreamSpec) -> bool {
+        let much =
+            self.pending.changes.len() >= SHARED || self.pending.bytes >= self.heaviest() / 2;
+        much && self.whole
+            && self.behind
+            && spec.direction == Direction::Forward
+            && spec.dual_write.is_none()
     }
 
     /// It holds as much as a batch should.
@@ -326,12 +328,15 @@ impl Batch {
     }
 
     /// The source transaction is complete.
-    pub(super) fn end_transaction(&mut self, end: Lsn, rows: u64, opened: bool) {
+    pub(super) fn end_transaction(&mut self, spec: &StreamSpec, end: Lsn, rows: u64, opened: bool) {
         if self.second.is_some_and(|second| end <= second) {
             // It has been shared before.
             self.whole = false;
         }
         self.transactions += 1;
+        if !self.dense && self.would_be_split(spec) {
+            self.compact();
+        }
         self.next.lsn = end;
         self.next.opened |= opened;
         self.next.transactions += 1;
@@ -381,11 +386,7 @@ impl Batch {
     /// The last piece of this batch; what comes from now on is of the next.
     fn close(&mut self, spec: &StreamSpec) -> Piece {
         let (done, committed) = oneshot::channel();
-        let shared = self.whole
-            && self.behind
-            && self.is_worth_sharing()
-            && spec.direction == Direction::Forward
-            && spec.dual_write.is_none();
+        let shared = self.may_be_shared(spec);
         self.sealed.push_back(Sealed {
             progress: self.next,
             moving: std::mem::take(&mut self.moving),

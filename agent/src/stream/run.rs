@@ -375,7 +375,8 @@ impl Run {
             .markers
             .iter()
             .any(|marker| marker.kind == Kind::Opened);
-        self.batch.end_transaction(end, arriving.rows, opened);
+        self.batch
+            .end_transaction(&shared.spec, end, arriving.rows, opened);
         let before = shared.publish.borrow().applied + self.batch.moving();
         self.batch
             .markers
