@@ -399,6 +399,7 @@ impl Context {
             system: system(&identity)?,
             token,
             tables: Arc::new(self.dispatch.tables.clone()),
+            sessions: self.dispatch.options.apply_sessions,
             spool: (direction == Direction::Forward).then(|| self.spool()),
             dual_write: self.dual_write(),
             spool_beyond: log_limit / 4,

@@ -55,6 +55,8 @@ pub(crate) struct StreamSpec {
     pub(crate) system: SystemIdentity,
     pub(crate) token: Token,
     pub(crate) tables: Arc<Vec<MovingTable>>,
+    /// Sessions on the destination among which a backlog may be divided; more than two are not used.
+    pub(crate) sessions: u32,
     /// Where changes are kept that cannot be applied yet; without it the origin keeps them.
     pub(crate) spool: Option<Place>,
     /// While it is level, commits on the origin wait for it.

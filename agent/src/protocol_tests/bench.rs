@@ -248,6 +248,7 @@ impl Bench {
             system: system(origin).await,
             token: self.token.clone(),
             tables: self.tables.clone(),
+            sessions: 2,
             spool: None,
             dual_write: None,
             spool_beyond: u64::MAX,

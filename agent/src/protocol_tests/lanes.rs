@@ -117,6 +117,17 @@ async fn a_backlog_is_applied_by_two_sessions() {
     assert_eq!(lanes(&there).await.1, second);
 }
 
+#[tokio::test]
+async fn one_session_applies_a_backlog_alone() {
+    let (bench, app, there) = captured("lanes_alone").await;
+    work(&app, 0.1, 0).await;
+    let mut spec = bench.spec(FORWARD).await;
+    spec.sessions = 1;
+    let stream = Stream::start(spec, false, true);
+    drained(&bench, &stream).await;
+    assert_eq!(lanes(&there).await.1, Lsn(0));
+}
+
 /// Of transactions that insert so many rows with this value, a batch has as many as fit into a piece.
 async fn are_shared(name: &str, rows: i64, value: &str) {
     let (bench, app, there) = captured(name).await;

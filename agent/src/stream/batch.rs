@@ -173,6 +173,7 @@ impl Batch {
             self.pending.changes.len() >= SHARED || self.pending.bytes >= self.heaviest() / 2;
         much && self.whole
             && self.behind
+            && spec.sessions > 1
             && spec.direction == Direction::Forward
             && spec.dual_write.is_none()
     }

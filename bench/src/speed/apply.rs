@@ -59,7 +59,8 @@ fn last(kind: &str) -> String {
     format!("update tenants set name = '{kind}' where tenant_id = 1")
 }
 
-/// A round: both kinds of backlog, applied by a subscription and by a migration, which is taken back.
+/// A round: both kinds of backlog, applied by a subscription and by a migration, which is taken back; then the first kind
+/// by a migration that has one session for it.
 pub(crate) fn round(
     ground: &Ground,
     (source, target): (&Place, &Place),
@@ -89,6 +90,12 @@ pub(crate) fn round(
     }
     native::end(&other)?;
     other.remake()?;
+    ours::take_back(ground, &id)?;
+    let one = format!("{}options: {{apply_sessions: 1}}\n", ours::half());
+    let (id, _) = ours::copy_and_verify(ground, &one)?;
+    let held = Held::new(target)?;
+    source.run(&[&mixed(items), &last("one")])?;
+    samples.time("apply.mixed.one", || let_go(held, "one"))?;
     ours::take_back(ground, &id)
 }
 

@@ -90,10 +90,17 @@ fn backlogs(samples: &Samples) -> Vec<Figure> {
             parts: &["apply.mixed.ours"],
         },
         Figure {
+            key: "apply_ratio_native_one",
+            value: samples.ratio("apply.mixed.native", "apply.mixed.one"),
+            goal: Goal::AtLeast(1.5),
+            about: "the same by one connection (`apply_sessions: 1`), in a migration of its own",
+            parts: &["apply.mixed.one"],
+        },
+        Figure {
             key: "apply_ratio_native_skewed",
             value: samples.ratio("apply.skewed.native", "apply.skewed.ours"),
             goal: Goal::AtLeast(5.0),
-            about: "the same where most updates meet few rows",
+            about: "by two where most updates meet few rows",
             parts: &["apply.skewed.ours"],
         },
         Figure {

@@ -177,6 +177,7 @@ impl Options {
             ),
             ("approvals", self.approvals, 1, 5),
             ("copy_streams", self.copy_streams, 1, 16),
+            ("apply_sessions", self.apply_sessions, 1, 2),
             ("max_attempts", self.max_attempts, 1, 100),
             ("moves_at_once", self.moves_at_once, 1, 64),
             ("moves_per_shard", self.moves_per_shard, 1, 64),

@@ -45,6 +45,10 @@ pub struct Options {
     /// COPY streams side by side (1 to 16).
     #[schemars(range(min = 1, max = 16))]
     pub copy_streams: u32,
+    /// Sessions on the target that apply a backlog of changes (1 or 2).
+    #[schemars(range(min = 1, max = 2))]
+    #[serde(skip_serializing_if = "is_usual_sessions")]
+    pub apply_sessions: u32,
     /// Form of the rows on their way: binary where that is safe, or text for all.
     #[serde(skip_serializing_if = "is_usual")]
     pub copy_format: CopyFormat,
@@ -101,9 +105,14 @@ fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
 
 const DUAL_WRITE_LIMIT_MS: u32 = 3000;
 const APPROVALS: u32 = 1;
+const APPLY_SESSIONS: u32 = 2;
 
 fn is_usual_approvals(approvals: &u32) -> bool {
     *approvals == APPROVALS
+}
+
+fn is_usual_sessions(sessions: &u32) -> bool {
+    *sessions == APPLY_SESSIONS
 }
 
 fn is_usual_limit(limit: &u32) -> bool {
@@ -118,6 +127,7 @@ impl Default for Options {
             approvals: APPROVALS,
             write_stop_budget_ms: 2000,
             copy_streams: 2,
+            apply_sessions: APPLY_SESSIONS,
             copy_format: CopyFormat::Auto,
             hold: Hold::UntilFinish,
             max_attempts: 8,

@@ -53,6 +53,8 @@ fn what_the_schema_refuses_the_parser_refuses_too() {
         set("/tables", json!(["orders"])),
         set("/options", json!({ "copy_streams": 0 })),
         set("/options", json!({ "copy_streams": 17 })),
+        set("/options", json!({ "apply_sessions": 0 })),
+        set("/options", json!({ "apply_sessions": 3 })),
         set("/options", json!({ "write_stop_budget_ms": 49 })),
         set("/options", json!({ "write_stop_budget_ms": 60_001 })),
         set("/options", json!({ "max_attempts": 101 })),

@@ -110,6 +110,7 @@ async fn agent_process() {
             },
             tables: Arc::new(tables(&session).await),
             origin,
+            sessions: 2,
             spool: None,
             dual_write: Some(DualWrite {
                 limit: Duration::from_millis(orders.limit_ms),

@@ -106,6 +106,7 @@ fn options(flags: &Flags) -> Result<Options, CliError> {
         },
         approvals: flags.approvals.unwrap_or(usual.approvals),
         copy_streams: limits.streams,
+        apply_sessions: flags.apply_sessions.unwrap_or(usual.apply_sessions),
         throttle: limits.throttle,
         snapshot_age_s: flags.snapshot_age_s.unwrap_or(usual.snapshot_age_s),
         wal_cap_mb: flags.wal_cap_mb.unwrap_or(usual.wal_cap_mb),
@@ -171,11 +172,11 @@ mod tests {
     fn flags_say_what_a_request_says() {
         let said = read(
             "plan --approvals 2 --limit rate=20MB/s --limit hours=22:00-06:00 --limit streams=4 \
-             --limit commit=off --snapshot-age-s 60 --wal-cap-mb 2048 --max-attempts 3 --hold 3600",
+             --limit commit=off --apply-sessions 1 --snapshot-age-s 60 --wal-cap-mb 2048 --max-attempts 3 --hold 3600",
         );
         let written = serde_json::json!({
-            "approvals": 2, "copy_streams": 4, "snapshot_age_s": 60, "wal_cap_mb": 2048, "max_attempts": 3,
-            "hold": {"seconds": 3600},
+            "approvals": 2, "copy_streams": 4, "apply_sessions": 1, "snapshot_age_s": 60, "wal_cap_mb": 2048,
+            "max_attempts": 3, "hold": {"seconds": 3600},
             "throttle": {"rate_bytes_s": 20_000_000, "hours": "22:00-06:00", "shards": {"commit_ms": null}},
         });
         let written: Options = serde_json::from_value(written).unwrap();

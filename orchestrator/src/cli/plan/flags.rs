@@ -178,6 +178,9 @@ pub(super) struct Flags {
     /// A standby, by its application_name, that cutovers do not wait for; may be given several times.
     #[arg(long = "ignore-standby", value_name = "NAME")]
     pub(super) ignore_standbys: Vec<String>,
+    /// Sessions on the target that apply a backlog of changes, 1 or 2.
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) apply_sessions: Option<u32>,
     /// Oldest snapshot that the copy may hold on the source, seconds.
     #[arg(long, value_name = "SECONDS")]
     pub(super) snapshot_age_s: Option<u32>,
