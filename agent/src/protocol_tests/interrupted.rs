@@ -9,17 +9,20 @@ use plans::plan::ShardRef;
 use plans::request::{Mode, Options};
 use plans::shard_map::Sequences;
 use plans::step::StepKind;
+use plans::step::preflight::{Identity, Preflighted};
 use plans::wire::Dispatch;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::bench::{Bench, ITEM, VERSION};
+use super::bench::{Bench, ITEM, VERSION, system};
 use super::shard::Shard as Database;
+use super::spool::Folder;
 use crate::controller::Controller;
 use crate::owned::{Context, Owned};
 use crate::pg::away::Away;
 use crate::pg::{epoch, guard};
 use crate::steps;
-use caller::{Caller, Identity};
+use caller::Caller;
 
 const CLOSED: i64 = i64::MAX;
 
@@ -60,9 +63,37 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
         dispatch.epoch,
         &std::env::temp_dir(),
     ));
-    let caller = Caller::new(&Identity::default()).unwrap();
+    let caller = Caller::new(&caller::Identity::default()).unwrap();
     let nobody = Controller::new("http://127.0.0.1:1", caller);
     Context::new(dispatch, owned, nobody, CancellationToken::new())
+}
+
+/// As [`again`], after a preflight, with a folder for what cannot be applied yet.
+pub(super) async fn after_preflight(bench: &Bench, step: StepKind, spools: &Folder) -> Context {
+    let mut context = again(bench, step);
+    context.owned = Arc::new(Owned::new(
+        bench.token.migration.clone(),
+        bench.token.epoch,
+        &spools.0,
+    ));
+    let known = Preflighted {
+        source: identity(&bench.source).await,
+        target: identity(&bench.target).await,
+        ..Preflighted::default()
+    };
+    context.dispatch = Arc::new(Dispatch {
+        outputs: BTreeMap::from([(StepId::from(StepKind::Preflight.name()), json!(known))]),
+        ..(*context.dispatch).clone()
+    });
+    context
+}
+
+async fn identity(database: &Database) -> Identity {
+    let system = system(database).await;
+    Identity {
+        system: system.system_id.to_string(),
+        timeline: i32::try_from(system.timeline).expect("a timeline"),
+    }
 }
 
 #[tokio::test]

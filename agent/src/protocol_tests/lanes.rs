@@ -1,11 +1,19 @@
 //! A backlog is shared by two sessions: whatever happens between their commits, each change is applied once (ADR 39).
 
+use std::sync::Arc;
+
 use plans::names::Direction;
+use plans::request::Options;
+use plans::step::StepKind;
+use plans::wire::Dispatch;
 use tokio_postgres::Client;
 
 use super::apply::halted;
 use super::bench::{Bench, pid, until_old};
+use super::interrupted::after_preflight;
 use super::shard::until;
+use super::spool::Folder;
+use crate::owned::Context;
 use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
 use crate::stream::Stream;
@@ -117,15 +125,36 @@ async fn a_backlog_is_applied_by_two_sessions() {
     assert_eq!(lanes(&there).await.1, second);
 }
 
+/// The stream that an agent starts for the step of a request with these options.
+async fn dispatched(bench: &Bench, spools: &Folder, options: Options) -> Context {
+    let mut context = after_preflight(bench, StepKind::CatchUp, spools).await;
+    context.dispatch = Arc::new(Dispatch {
+        options,
+        ..(*context.dispatch).clone()
+    });
+    context.ensure_stream(FORWARD).await.expect("a stream");
+    context
+}
+
 #[tokio::test]
-async fn one_session_applies_a_backlog_alone() {
+async fn one_session_applies_a_backlog_alone_where_the_request_has_it_so() {
     let (bench, app, there) = captured("lanes_alone").await;
-    work(&app, 0.1, 0).await;
-    let mut spec = bench.spec(FORWARD).await;
-    spec.sessions = 1;
-    let stream = Stream::start(spec, false, true);
-    drained(&bench, &stream).await;
-    assert_eq!(lanes(&there).await.1, Lsn(0));
+    let spools = Folder::new(&bench);
+    for (sessions, seed) in [(1, 0.1), (2, 0.2)] {
+        work(&app, seed, 0).await;
+        let options = Options {
+            apply_sessions: sessions,
+            ..Options::default()
+        };
+        let context = dispatched(&bench, &spools, options).await;
+        {
+            let stream = context.owned.stream.lock().await;
+            drained(&bench, stream.as_ref().expect("a stream")).await;
+        }
+        context.owned.stop_stream().await;
+        let (_, second) = lanes(&there).await;
+        assert_eq!(second > Lsn(0), sessions == 2, "{sessions} {second}");
+    }
 }
 
 /// Of transactions that insert so many rows with this value, a batch has as many as fit into a piece.

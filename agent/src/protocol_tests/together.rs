@@ -1,28 +1,26 @@
 //! Moves of one operation that leave one source are read by one reader; what becomes of one is no business of the others.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use connect::Connected;
 use futures::future::join_all;
-use plans::id::{MigrationId, StepId};
+use plans::id::MigrationId;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::copy::Copied;
-use plans::step::preflight::{Identity, Preflighted};
 use plans::wire::Dispatch;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::apply::write;
-use super::bench::{Bench, ITEM, system};
-use super::interrupted::again;
+use super::bench::{Bench, ITEM};
+use super::interrupted::after_preflight;
 use super::shard::{Shard as Database, until};
 use super::spool::Folder;
 use crate::error::StepError;
-use crate::owned::{Context, Owned};
+use crate::owned::Context;
 use crate::pg::lsn::Lsn;
 use crate::pg::publication;
 use crate::pg::replication::{ReplicationSession, SlotOptions};
@@ -55,21 +53,10 @@ impl Move {
     async fn begin(source: &Database, operation: &str, number: usize, keys: KeySet) -> Self {
         let name = format!("{operation}{number}");
         let bench = Bench::of_move(source, &name, ITEM, keys).await;
-        let mut context = again(&bench, StepKind::Copy);
-        let known = Preflighted {
-            source: identity(source).await,
-            target: identity(&bench.target).await,
-            ..Preflighted::default()
-        };
         let spools = Folder::new(&bench);
-        context.owned = Arc::new(Owned::new(
-            bench.token.migration.clone(),
-            bench.token.epoch,
-            &spools.0,
-        ));
+        let mut context = after_preflight(&bench, StepKind::Copy, &spools).await;
         context.dispatch = Arc::new(Dispatch {
             operation: Some(MigrationId::from(operation)),
-            outputs: BTreeMap::from([(StepId::from(StepKind::Preflight.name()), json!(known))]),
             ..(*context.dispatch).clone()
         });
         let made = Self {
@@ -139,14 +126,6 @@ impl Move {
         let read = "select distinct snapshot from shardwright.chunk order by 1";
         let rows = session.query(read, &[]).await.expect("read");
         rows.iter().map(|row| row.get(0)).collect()
-    }
-}
-
-async fn identity(database: &Database) -> Identity {
-    let system = system(database).await;
-    Identity {
-        system: system.system_id.to_string(),
-        timeline: i32::try_from(system.timeline).expect("a timeline"),
     }
 }
 
