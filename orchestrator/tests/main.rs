@@ -12,6 +12,7 @@ mod compat;
 mod contexts;
 mod controllers;
 mod examinations;
+mod fail_points;
 mod fixture;
 mod followers;
 mod fuzzed;

@@ -6,6 +6,7 @@ mod access;
 mod fleet;
 mod hooks;
 mod leader;
+mod sealed;
 mod state;
 
 use super::answer::KEPT_FOR;
@@ -20,10 +21,10 @@ use super::{
 };
 use crate::access::Digest;
 use chrono::{DateTime, Utc};
-use futures::future::BoxFuture;
 use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
+use sealed::MemorySealed;
 use state::State;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -464,58 +465,6 @@ impl Store for MemoryStore {
             state.orders.remove(&key);
             Ok(())
         })
-    }
-}
-
-#[derive(Debug)]
-struct MemorySealed {
-    store: MemoryStore,
-    snapshot: Snapshot,
-    map: ShardMap,
-    /// What a commit would change.
-    written: Option<(Change, ShardMap)>,
-}
-
-impl Sealed for MemorySealed {
-    fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
-    }
-
-    fn map(&self) -> &ShardMap {
-        &self.map
-    }
-
-    fn write<'a>(&'a mut self, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()> {
-        self.written = Some((change.clone(), map.clone()));
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn commit(mut self: Box<Self>) -> Answer<'static, ()> {
-        let written = self.written.take();
-        self.store.clone().write(move |state| {
-            let Some((change, map)) = written else {
-                return Ok(());
-            };
-            let id = &change.migration.id;
-            state.add_version(&map, Some(id), id.as_str())?;
-            match state.apply(&change)? {
-                true => Ok(()),
-                false => Err(StoreError::Busy),
-            }
-        })
-    }
-
-    fn release(self: Box<Self>) -> BoxFuture<'static, ()> {
-        Box::pin(std::future::ready(()))
-    }
-}
-
-impl Drop for MemorySealed {
-    fn drop(&mut self) {
-        self.store
-            .state()
-            .sealed
-            .remove(&self.snapshot.migration.id);
     }
 }
 

@@ -1,0 +1,59 @@
+//! A migration that is sealed for a flip, with its map.
+
+use super::MemoryStore;
+use crate::store::{Answer, Change, Sealed, Snapshot, StoreError};
+use futures::future::BoxFuture;
+use plans::shard_map::ShardMap;
+
+/// One migration and its map, kept from others until it is committed or dropped.
+#[derive(Debug)]
+pub(super) struct MemorySealed {
+    pub(super) store: MemoryStore,
+    pub(super) snapshot: Snapshot,
+    pub(super) map: ShardMap,
+    /// What a commit would change.
+    pub(super) written: Option<(Change, ShardMap)>,
+}
+
+impl Sealed for MemorySealed {
+    fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    fn map(&self) -> &ShardMap {
+        &self.map
+    }
+
+    fn write<'a>(&'a mut self, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()> {
+        self.written = Some((change.clone(), map.clone()));
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn commit(mut self: Box<Self>) -> Answer<'static, ()> {
+        let written = self.written.take();
+        self.store.clone().write(move |state| {
+            let Some((change, map)) = written else {
+                return Ok(());
+            };
+            let id = &change.migration.id;
+            state.add_version(&map, Some(id), id.as_str())?;
+            match state.apply(&change)? {
+                true => Ok(()),
+                false => Err(StoreError::Busy),
+            }
+        })
+    }
+
+    fn release(self: Box<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+impl Drop for MemorySealed {
+    fn drop(&mut self) {
+        self.store
+            .state()
+            .sealed
+            .remove(&self.snapshot.migration.id);
+    }
+}
