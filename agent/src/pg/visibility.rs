@@ -1,4 +1,4 @@
-//! Which transactions a snapshot sees, judged by id, never by a position in the log.
+//! Which transactions a snapshot sees, judged by id, never by a position in the log (E1, E15).
 //!
 //! A position says when a commit record was written; a snapshot says who had left the list of running
 //! transactions. The two orders differ, so a change is compared with the copy by the id of its transaction.

@@ -1,4 +1,4 @@
-//! What a copy's snapshot must fulfil before its rows and the stream add up: gate, barrier, ids (G1, G2).
+//! What a copy's snapshot must fulfil before its rows and the stream add up: gate, barrier, ids (G1, G2, E1, E21).
 
 use std::sync::Arc;
 
