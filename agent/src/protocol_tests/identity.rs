@@ -209,7 +209,7 @@ const MOVED_IN: [&str; 9] = [
     "update public.item set id = -ID where id = ID; insert into public.item values (100, ID, 9, 'new', repeat('new', 2000));",
 ];
 
-/// E12: the change that moves it in does not carry the large value, which it did not change.
+/// The change that moves it in does not carry the large value, which it did not change.
 async fn is_read_again(name: &str, ddl: &str, later: &[&str], left: usize) {
     for direction in [Direction::Forward, Direction::Reverse] {
         let bench = Bench::new(&format!("{name}_{direction}"), ddl).await;
