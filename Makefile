@@ -55,7 +55,7 @@ fmt: ## format the code
 demo: ## split a live shard on this machine, with a proof at the end
 	@scripts/setup demo
 	cargo build --release --locked --bins
-	scripts/in-memory target/release/shardwright demo $(ARGS)
+	target/release/shardwright demo $(ARGS)
 
 demo-pgbench: ## the same with pgbench's tables and the ordinary commands
 	@scripts/setup demo
