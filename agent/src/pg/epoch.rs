@@ -5,7 +5,9 @@
 
 mod transact;
 
-pub(crate) use transact::{Proof, Proven, transact, transact_and_open, transact_in_turn};
+pub(crate) use transact::{
+    Proof, Proven, answered_in_turn, transact, transact_and_open, transact_in_turn,
+};
 
 use std::time::Duration;
 

@@ -85,9 +85,14 @@ impl Marker {
             .at(&what)
     }
 
+    /// What the message says.
+    pub(super) fn content(&self) -> String {
+        serde_json::json!(self).to_string()
+    }
+
     /// The statement that writes it.
     pub(super) fn sql(&self) -> String {
-        let content = quote_literal(&serde_json::json!(self).to_string());
+        let content = quote_literal(&self.content());
         format!(
             "select pg_catalog.pg_logical_emit_message(true, '{MARKER_PREFIX}', {content}::text)"
         )

@@ -3,6 +3,7 @@
 pub(crate) mod apply;
 pub(crate) mod away;
 pub(crate) mod away_check;
+pub(crate) mod behind;
 pub(crate) mod brought;
 pub(crate) mod catalog;
 pub(crate) mod compare;

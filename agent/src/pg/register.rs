@@ -53,7 +53,8 @@ async fn write(
     .await
 }
 
-fn set_sql(token: &Token, setting: Setting) -> String {
+/// The statements that set it, for a transaction that has proved it may.
+pub(super) fn set_sql(token: &Token, setting: Setting) -> String {
     let value = match setting {
         Setting::Open => "0".to_owned(),
         Setting::Closed => i64::MAX.to_string(),

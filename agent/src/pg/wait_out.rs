@@ -17,103 +17,97 @@ use crate::error::{At, StepError};
 const FIRST_PAUSE: Duration = Duration::from_micros(250);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
-/// Writers on the moving tables right now, by virtual transaction id; sessions of ours are excepted.
+/// Writers on the moving tables `$1` right now, by virtual transaction id; sessions of ours are excepted.
+pub(super) const WRITERS: &str = "select distinct l.virtualtransaction
+   from pg_catalog.pg_locks l
+   where l.locktype = 'relation' and l.granted
+     and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
+     and l.relation = any (select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)
+     and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+     and not exists (
+       select 1 from pg_catalog.pg_stat_activity a
+       where a.pid = l.pid and a.usename = session_user and a.application_name like 'shardwright/%')";
+/// Those of the virtual transactions `$1` that have not ended. Locks are held to the end, so any of theirs says it, and
+/// nothing is asked of the tables and the sessions again.
+pub(super) const REMAINING: &str = "select distinct l.virtualtransaction
+   from pg_catalog.pg_locks l
+   where l.locktype = 'relation' and l.granted and l.virtualtransaction = any ($1::text[])";
+
+/// Writers on the moving tables right now, by virtual transaction id.
 pub(crate) async fn writers(
     client: &Connected,
     tables: &[MovingTable],
     shard: &str,
 ) -> Result<BTreeSet<String>, StepError> {
-    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    let names = tables.iter().map(|table| table.table.sql()).collect();
+    listed(client, WRITERS, names, shard).await
+}
+
+async fn listed(
+    client: &Connected,
+    statement: &str,
+    those: Vec<String>,
+    shard: &str,
+) -> Result<BTreeSet<String>, StepError> {
     let rows = client
-        .query_prepared(
-            "select distinct l.virtualtransaction
-             from pg_catalog.pg_locks l
-             where l.locktype = 'relation' and l.granted
-               and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
-               and l.relation = any (select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)
-               and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
-               and not exists (
-                 select 1 from pg_catalog.pg_stat_activity a
-                 where a.pid = l.pid and a.usename = session_user and a.application_name like 'shardwright/%')",
-            &[&names],
-        )
+        .query_prepared(statement, &[&those])
         .await
         .at(format_args!("shard {shard}: listing writers"))?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Closes the register by `closing`, a statement of the same session, and reads the writers that are there once that is
-/// committed, in one round trip.
-///
-/// A session answers in the order in which it was asked, and both ask with their first poll.
-pub(crate) async fn behind<T>(
-    closing: impl Future<Output = Result<T, StepError>>,
-    client: &Connected,
-    tables: &[MovingTable],
-    shard: &str,
-) -> Result<(T, BTreeSet<String>), StepError> {
-    let (closed, writers) = futures::future::join(closing, writers(client, tables, shard)).await;
-    Ok((closed?, writers?))
-}
-
 /// Waits until every writer that is there now has ended.
 ///
 /// # Errors
-/// As [`ended`].
+/// As [`Patience::pause`].
 pub(crate) async fn wait_out(
     client: &Connected,
     tables: &[MovingTable],
     deadline: Instant,
     shard: &str,
 ) -> Result<(), StepError> {
-    let remembered = writers(client, tables, shard).await?;
-    ended(remembered, client, deadline, shard).await
-}
-
-/// Those of `remembered` that have not ended. Locks are held to the end, so any of theirs says it, and nothing is asked
-/// of the tables and the sessions again.
-pub(crate) async fn remaining(
-    remembered: &BTreeSet<String>,
-    client: &Connected,
-    shard: &str,
-) -> Result<BTreeSet<String>, StepError> {
-    let remembered: Vec<&str> = remembered.iter().map(String::as_str).collect();
-    let rows = client
-        .query_prepared(
-            "select distinct l.virtualtransaction
-             from pg_catalog.pg_locks l
-             where l.locktype = 'relation' and l.granted and l.virtualtransaction = any ($1::text[])",
-            &[&remembered],
-        )
-        .await
-        .at(format_args!("shard {shard}: listing writers"))?;
-    Ok(rows.iter().map(|row| row.get(0)).collect())
-}
-
-/// Waits until every writer of `remembered` has ended.
-///
-/// # Errors
-/// `wait_out.budget` when one of them is still there at `deadline`.
-pub(crate) async fn ended(
-    mut remembered: BTreeSet<String>,
-    client: &Connected,
-    deadline: Instant,
-    shard: &str,
-) -> Result<(), StepError> {
-    let mut pause = FIRST_PAUSE;
+    let mut remembered = writers(client, tables, shard).await?;
+    let mut patience = Patience::until(deadline, shard);
     while !remembered.is_empty() {
-        if Instant::now() >= deadline {
+        patience.pause(remembered.len()).await?;
+        remembered = listed(client, REMAINING, remembered.into_iter().collect(), shard).await?;
+    }
+    Ok(())
+}
+
+/// How long writers that have not ended are waited for.
+pub(super) struct Patience<'a> {
+    pause: Duration,
+    deadline: Instant,
+    shard: &'a str,
+}
+
+impl<'a> Patience<'a> {
+    pub(super) fn until(deadline: Instant, shard: &'a str) -> Self {
+        let pause = FIRST_PAUSE;
+        Self {
+            pause,
+            deadline,
+            shard,
+        }
+    }
+
+    /// Lets so many writers go on for a moment.
+    ///
+    /// # Errors
+    /// `wait_out.budget` at the deadline.
+    pub(super) async fn pause(&mut self, writers: usize) -> Result<(), StepError> {
+        if Instant::now() >= self.deadline {
             return Err(StepError::not_yet(
                 "wait_out.budget",
                 format!(
-                    "shard {shard}: {} writer(s) of the moving tables did not end within the write-stop budget",
-                    remembered.len()
+                    "shard {}: {writers} writer(s) of the moving tables did not end within the write-stop budget",
+                    self.shard
                 ),
             ));
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
-        remembered = remaining(&remembered, client, shard).await?;
+        tokio::time::sleep(self.pause).await;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        Ok(())
     }
-    Ok(())
 }

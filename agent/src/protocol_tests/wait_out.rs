@@ -1,16 +1,28 @@
 //! Writers that were there before the fence are waited for by what they keep to their end (R14).
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use connect::Connected;
+use plans::names::Direction;
+use plans::table::MovingTable;
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, code, pid};
+use super::cutover::committed_before;
 use super::shard::{LIMIT, until};
-use crate::pg::epoch;
+use crate::error::StepError;
+use crate::pg::behind::{self, Behind};
+use crate::pg::epoch::{self, Proof, Token};
 use crate::pg::long_writers::obstacles;
+use crate::pg::lsn::Lsn;
+use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
-use crate::pg::wait_out::{self, wait_out, writers};
+use crate::pg::wait_out::{wait_out, writers};
+
+const FORWARD: Direction = Direction::Forward;
 
 /// Waits until a session has asked for the writers, from the beginning, after now.
 async fn until_polled(observer: &Client, waiter: i32) {
@@ -93,24 +105,71 @@ async fn who_comes_later_or_only_reads_is_not_waited_for() {
     assert_eq!(code(over), "wait_out.budget");
 }
 
+/// A session of ours that marks behind the writers.
+struct Marking {
+    session: Connected,
+    token: Token,
+    tables: Arc<Vec<MovingTable>>,
+    marker: Marker,
+}
+
+impl Marking {
+    /// On a shard whose changes are kept from now on.
+    async fn new(bench: &Bench) -> Arc<Self> {
+        bench.guard(&bench.source, 0).await;
+        bench.capture(FORWARD).await;
+        let session = bench.ours(&bench.source).await;
+        behind::prepare(&session, "s").await.expect("prepared");
+        Arc::new(Self {
+            session,
+            token: bench.token.clone(),
+            tables: bench.tables.clone(),
+            marker: Marker::new(&bench.token, 1, Kind::Fenced),
+        })
+    }
+
+    fn behind(&self) -> Behind<'_> {
+        Behind {
+            client: &self.session,
+            token: &self.token,
+            marker: &self.marker,
+            shard: "s",
+        }
+    }
+
+    async fn fence(&self) -> Result<(i64, BTreeSet<String>), StepError> {
+        let fence = (Proof::Next(1), Setting::FencedFor(50_000));
+        self.behind().set(fence, &self.tables).await
+    }
+
+    /// How many markers the log has.
+    async fn markers(&self, observer: &Client) -> i64 {
+        let migration = &self.token.migration;
+        let read = format!(
+            "select count(*) from pg_logical_slot_peek_binary_changes('{}', null, null,
+               'proto_version', '1', 'messages', 'true', 'publication_names', '{}')
+             where get_byte(data, 0) = ascii('M')",
+            migration.slot(FORWARD),
+            migration.publication(FORWARD)
+        );
+        observer.query_one(&read, &[]).await.expect("read").get(0)
+    }
+}
+
 #[tokio::test]
-async fn who_came_while_the_register_was_being_closed_is_among_the_writers() {
+async fn who_came_while_the_register_was_being_closed_is_before_the_marker() {
     let bench = Bench::new("behind", ITEM).await;
-    bench.guard(&bench.source, 0).await;
+    let marking = Marking::new(&bench).await;
     let (holder, writer) = (bench.source.session().await, bench.source.session().await);
-    let session = bench.ours(&bench.source).await;
-    let known = writers(&session, &bench.tables, "s").await;
-    assert!(known.expect("listed").is_empty());
 
     // A worker of ours delays the fence; an application reads "open" meanwhile, and does not commit yet.
     let key = epoch::lock_key(&bench.token.migration);
     let hold = format!("begin; select pg_advisory_xact_lock_shared({key})");
     holder.batch_execute(&hold).await.expect("held");
-    let waiter = pid(&session).await;
-    let (token, tables) = (bench.token.clone(), bench.tables.clone());
-    let fencing = tokio::spawn(async move {
-        let fence = register::begin_and_set(&session, &token, 1, Setting::FencedFor(50_000), "s");
-        wait_out::behind(fence, &session, &tables, "s").await
+    let waiter = pid(&marking.session).await;
+    let task = tokio::spawn({
+        let marking = Arc::clone(&marking);
+        async move { marking.fence().await }
     });
     until("the fence waits", || async {
         let read = "select wait_event = 'advisory' from pg_stat_activity where pid = $1";
@@ -121,6 +180,43 @@ async fn who_came_while_the_register_was_being_closed_is_among_the_writers() {
     let write = "begin; insert into public.item values (100, 1, 'x')";
     writer.batch_execute(write).await.expect("written");
     holder.batch_execute("commit").await.expect("let go");
-    let (count, remembered) = fencing.await.expect("no panic").expect("fenced");
+    let (count, remembered) = task.await.expect("no panic").expect("fenced");
     assert_eq!((count, remembered.len()), (1000, 1));
+    let still = marking.behind().remaining(remembered.clone()).await;
+    assert_eq!(still.expect("looked"), remembered);
+    let soon = Instant::now() + Duration::from_millis(50);
+    let over = marking.behind().written(remembered.clone(), soon).await;
+    assert_eq!(code(over), "wait_out.budget");
+    assert_eq!(marking.markers(&holder).await, 0);
+
+    writer.batch_execute("commit").await.expect("committed");
+    let late = Instant::now() + LIMIT;
+    let written = marking.behind().written(remembered, late).await;
+    written.expect("waited out");
+    assert_eq!(marking.markers(&holder).await, 1);
+    let before = committed_before(&bench, Lsn(u64::MAX), &marking.marker).await;
+    assert_eq!(before, BTreeSet::from([1]));
+}
+
+#[tokio::test]
+async fn where_nobody_writes_the_marker_comes_with_the_register_and_once() {
+    let bench = Bench::new("at_once", ITEM).await;
+    let marking = Marking::new(&bench).await;
+    let observer = bench.source.session().await;
+    let (count, writers) = marking.fence().await.expect("fenced");
+    assert_eq!((count, writers.len()), (1000, 0));
+    assert_eq!(marking.markers(&observer).await, 1);
+    let over = Instant::now();
+    let written = marking.behind().written(writers, over).await;
+    written.expect("it is there");
+    assert_eq!(marking.markers(&observer).await, 1);
+
+    // Who hung and comes late closes nothing, and marks nothing either (R3).
+    let release = register::begin_and_set(&marking.session, &bench.token, 1, Setting::Open, "s");
+    assert_eq!(release.await.expect("released"), 1001);
+    let late = (Proof::Count(count), Setting::Closed);
+    let late = marking.behind().set(late, &bench.tables).await;
+    assert!(late.expect_err("another count").is_superseded());
+    assert_eq!(marking.markers(&observer).await, 1);
+    assert_eq!(bench.register(&observer).await, 0);
 }

@@ -3,7 +3,7 @@
 use plans::names::BYPASS_SETTING;
 use plans::table::quote_literal;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, SimpleQueryRow};
+use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::{Token, count, last_row, lock_key, next_count, rollback};
 use crate::error::{At, StepError};
@@ -117,9 +117,35 @@ pub(crate) async fn transact_in_turn(
     transactions: &[Proven<'_>],
     (what, shard): (&str, &str),
 ) -> Result<i64, StepError> {
-    let texts: Vec<String> = transactions.iter().map(Proven::text).collect();
-    let row = send(client, &texts.join("; "), (what, shard)).await?;
+    let messages = send(client, &in_turn(transactions), (what, shard)).await?;
+    let row = last_row(messages);
     count(row.ok_or_else(|| StepError::superseded(shard))?, what)
+}
+
+/// As [`transact_in_turn`], where the last transaction's own statement returns a row: the shard's count, and that row.
+pub(crate) async fn answered_in_turn(
+    client: &Client,
+    transactions: &[Proven<'_>],
+    (what, shard): (&str, &str),
+) -> Result<(i64, SimpleQueryRow), StepError> {
+    let messages = send(client, &in_turn(transactions), (what, shard)).await?;
+    let mut rows = messages
+        .into_iter()
+        .rev()
+        .filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
+            SimpleQueryMessage::CommandComplete(_) | _ => None,
+        });
+    let (last, answer) = rows
+        .next()
+        .zip(rows.next())
+        .ok_or_else(|| StepError::superseded(shard))?;
+    Ok((count(last, what)?, answer))
+}
+
+fn in_turn(transactions: &[Proven<'_>]) -> String {
+    let texts: Vec<String> = transactions.iter().map(Proven::text).collect();
+    texts.join("; ")
 }
 
 /// Runs the first as a transaction, and opens another with the second, which stays open: in one round trip. The row of
@@ -129,7 +155,8 @@ pub(crate) async fn transact_and_open(
     (first, then): (&Proven<'_>, &Proven<'_>),
     at: (&str, &str),
 ) -> Result<Option<SimpleQueryRow>, StepError> {
-    send(client, &format!("{}; {}", first.text(), then.open()), at).await
+    let text = format!("{}; {}", first.text(), then.open());
+    send(client, &text, at).await.map(last_row)
 }
 
 /// What is not proven divides by zero, and nothing stays open then.
@@ -137,7 +164,7 @@ async fn send(
     client: &Client,
     text: &str,
     (what, shard): (&str, &str),
-) -> Result<Option<SimpleQueryRow>, StepError> {
+) -> Result<Vec<SimpleQueryMessage>, StepError> {
     let sent = client.simple_query(text).await;
     if let Err(error) = &sent {
         rollback(client).await;
@@ -145,5 +172,5 @@ async fn send(
             return Err(StepError::superseded(shard));
         }
     }
-    Ok(last_row(sent.at(what)?))
+    sent.at(what)
 }

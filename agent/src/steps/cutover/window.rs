@@ -18,9 +18,11 @@ use super::{
 };
 use crate::error::{At, StepError};
 use crate::owned::Context;
+use crate::pg::behind::{self, Behind};
+use crate::pg::epoch::Proof;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
-use crate::pg::{sequences, wait_out};
+use crate::pg::sequences;
 use crate::steps::dirty::{self, Both};
 use crate::steps::verify::{self, Sides};
 use crate::stream::Stream;
@@ -43,7 +45,17 @@ impl Sessions {
             let what = format!("shard {}: setting up the session", shard.name);
             set.await.at(what)?;
         }
+        behind::prepare(&losing, &sides.origin.name).await?;
         Ok(Self { losing, gaining })
+    }
+
+    fn behind<'a>(&'a self, sides: &'a Sides, marker: &'a Marker) -> Behind<'a> {
+        Behind {
+            client: &self.losing,
+            token: &sides.token,
+            marker,
+            shard: &sides.origin.name,
+        }
     }
 
     fn both(&self) -> Both<'_> {
@@ -82,7 +94,7 @@ pub(super) async fn attempt(
         &destination.name,
     )
     .await?;
-    let seen = rehearse(context, parties, facts, &sessions).await?;
+    let seen = rehearse(context, parties, facts, &sessions, attempt).await?;
     let before = refused_by_both(parties, &sessions.losing, &sessions.gaining).await;
     rehearse_writes(context, parties, facts, &sessions, (attempt, witnessed)).await?;
     let stream = context.owned.stream.lock().await;
@@ -184,30 +196,24 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    fn losing(&self) -> (&Connected, &str) {
-        (&self.sessions.losing, &self.parties.sides.origin.name)
-    }
-
     /// C3 to C5, and the seal allowed.
     async fn fence_to_drain(&mut self) -> Result<(), StepError> {
-        let (token, number) = (&self.parties.sides.token, self.number.0);
-        let (client, shard) = self.losing();
+        let marker = Marker::new(&self.parties.sides.token, self.number.0, Kind::Fenced);
+        let behind = self.sessions.behind(&self.parties.sides, &marker);
         let fence = Setting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
-        let fencing = register::begin_and_set(client, token, number, fence, shard);
-        let keyed = self.context.keyed();
-        let (fenced, writers) = wait_out::behind(fencing, client, &keyed, shard).await?;
-        self.fenced = fenced;
+        let fence = (Proof::Next(self.number.0), fence);
+        let writers;
+        (self.fenced, writers) = behind.set(fence, &self.context.keyed()).await?;
         fail_point::hit(fenced_point(self.parties.direction)).await?;
         let waiting = Instant::now();
-        let (client, shard) = self.losing();
-        wait_out::ended(writers, client, self.deadline, shard).await?;
+        behind.written(writers, self.deadline).await?;
         self.window.wait_out = millis(waiting);
 
         // The controller holds the migration's row meanwhile, and not before: a command would have to wait for the
         // writers. Its answer is awaited whatever becomes of the drain: what it grants is given back by a release that
         // it hears of afterwards.
         let permission = permitted(self.context, self.parties.direction, self.number);
-        let (drained, permission) = tokio::join!(self.drain(), permission);
+        let (drained, permission) = tokio::join!(self.drain(marker.id), permission);
         (self.applied_at_fence, self.window.drain) = drained?;
         self.permitted = permission?;
         Ok(())
@@ -215,16 +221,9 @@ impl Attempt<'_> {
 
     /// C5, and the sequences of C6: nobody writes to the moving keys any more, so they are where they will stay. Row
     /// changes before the marker, and how long that took.
-    async fn drain(&self) -> Result<(u64, f64), StepError> {
+    async fn drain(&self, marker: Uuid) -> Result<(u64, f64), StepError> {
         let draining = Instant::now();
-        let token = &self.parties.sides.token;
-        let marker = Marker::new(token, self.number.0, Kind::Fenced);
-        let drained = async {
-            let (client, shard) = self.losing();
-            marker.emit(client, token, shard).await?;
-            self.applied(marker.id).await
-        };
-        let (applied, ()) = tokio::try_join!(drained, self.carry_sequences())?;
+        let (applied, ()) = tokio::try_join!(self.applied(marker), self.carry_sequences())?;
         Ok((applied, millis(draining)))
     }
 
@@ -256,8 +255,8 @@ impl Attempt<'_> {
 
     /// C6 to C8: from here on the losing shard stays closed whatever happens to us. How many dirty keys were compared.
     ///
-    /// They are compared while the shard is being closed. A difference is one only while nothing moves, and a fence ends
-    /// by itself: what the second marker says of that comes first.
+    /// They are compared while the shard is being closed and the second marker is on its way. A difference is one only
+    /// while nothing moves, and a fence ends by itself: what that marker says of it comes first.
     async fn seal(&mut self) -> Result<i64, StepError> {
         let sealing = Instant::now();
         fail_point::hit("cutover.before_seal").await?;
@@ -267,7 +266,7 @@ impl Attempt<'_> {
         }
         let (closed, checked) = tokio::join!(self.close(), self.check());
         let (waited, (different, compared, check)) = (closed?, checked?);
-        self.second_marker().await?;
+        self.end_stream().await;
         self.window.wait_out += waited;
         self.window.check = check;
         self.window.seal = millis(sealing) - waited;
@@ -283,17 +282,28 @@ impl Attempt<'_> {
         Ok(i64::try_from(compared).unwrap_or(i64::MAX))
     }
 
-    /// C7, and the wait-out of C8; how long that took.
+    /// C7 and C8: how long the wait-out took. While the marker is on its way everything is looked at once more.
     async fn close(&self) -> Result<f64, StepError> {
-        let token = &self.parties.sides.token;
-        let (client, shard) = self.losing();
-        let keyed = self.context.keyed();
-        let closing = register::set(client, token, self.fenced, Setting::Closed, shard);
-        let ((), writers) = wait_out::behind(closing, client, &keyed, shard).await?;
+        let (context, parties) = (self.context, self.parties);
+        let marker = Marker::new(&parties.sides.token, self.number.0, Kind::Sealed);
+        if let Some(stream) = context.owned.stream.lock().await.as_ref() {
+            stream.stop_at(marker.id);
+        }
+        let behind = self.sessions.behind(&parties.sides, &marker);
+        let closed = (Proof::Count(self.fenced), Setting::Closed);
+        let (_, writers) = behind.set(closed, &context.keyed()).await?;
         fail_point::hit("cutover.sealed").await?;
         let waiting = Instant::now();
-        wait_out::ended(writers, client, self.deadline, shard).await?;
-        Ok(millis(waiting))
+        behind.written(writers, self.deadline).await?;
+        let waited = millis(waiting);
+        let losing = &self.sessions.losing;
+        let drained = async { self.nothing_since_the_fence(self.applied(marker.id).await?) };
+        tokio::try_join!(
+            drained,
+            standbys_flushed(context, parties, losing, self.deadline),
+            last_look(context, parties, losing, self.facts, &self.seen),
+        )?;
+        Ok(waited)
     }
 
     /// C6: how many dirty keys differ, of how many, and how long the comparison took.
@@ -303,26 +313,6 @@ impl Attempt<'_> {
         let (different, compared) =
             dirty::differences(context, sides, &self.sessions.both()).await?;
         Ok((different, compared, millis(checking)))
-    }
-
-    /// C8 behind the wait-out; while the marker is on its way everything is looked at once more.
-    async fn second_marker(&mut self) -> Result<(), StepError> {
-        let (context, parties) = (self.context, self.parties);
-        let token = &parties.sides.token;
-        let (client, shard) = self.losing();
-        let marker = Marker::new(token, self.number.0, Kind::Sealed);
-        if let Some(stream) = context.owned.stream.lock().await.as_ref() {
-            stream.stop_at(marker.id);
-        }
-        marker.emit(client, token, shard).await?;
-        let drained = async { self.nothing_since_the_fence(self.applied(marker.id).await?) };
-        tokio::try_join!(
-            drained,
-            standbys_flushed(context, parties, client, self.deadline),
-            last_look(context, parties, client, self.facts, &self.seen),
-        )?;
-        self.end_stream().await;
-        Ok(())
     }
 
     /// The applier has stopped exactly at the second marker (R7); its sessions do nothing any more, and end once the new
@@ -358,10 +348,13 @@ async fn rehearse(
     parties: &Parties,
     facts: &Facts,
     sessions: &Sessions,
+    attempt: AttemptNo,
 ) -> Result<String, StepError> {
     let (losing, shard) = (&sessions.losing, parties.sides.origin.name.as_str());
-    let writers = wait_out::writers(losing, &context.keyed(), shard).await?;
-    wait_out::remaining(&writers, losing, shard).await?;
+    let probe = Marker::new(&parties.sides.token, attempt.0, Kind::Probe);
+    let behind = sessions.behind(&parties.sides, &probe);
+    let writers = behind.writers(&context.keyed()).await?;
+    behind.remaining(writers).await?;
     dirty::rehearse(context, &parties.sides, &sessions.both()).await?;
     sequences::values(losing, &facts.sequences, shard).await?;
     standbys_flushed(context, parties, losing, Instant::now() + budget(context)).await?;
