@@ -33,22 +33,22 @@ pub(crate) async fn flushed(client: &Connected, shard: &str) -> Result<Lsn, Step
     Ok(rows[0].get(0))
 }
 
-/// A sentence for each standby that has not `flushed` that much, besides those that the request names.
+/// A sentence for each standby that has not `flushed` that much, or as much as the shard has now, besides those that the request names.
 pub(crate) async fn behind(
     client: &Connected,
-    flushed: Lsn,
+    flushed: Option<Lsn>,
     ignored: &[String],
     shard: &str,
 ) -> Result<Vec<String>, StepError> {
     let rows = client
         .query_prepared(
             "select r.application_name::text, r.state::text,
-                    pg_catalog.pg_wal_lsn_diff($1, r.flush_lsn)::bigint
-             from pg_catalog.pg_stat_replication r
+                    pg_catalog.pg_wal_lsn_diff(own.flushed, r.flush_lsn)::bigint
+             from (select coalesce($1, pg_catalog.pg_current_wal_flush_lsn()) as flushed) own, pg_catalog.pg_stat_replication r
              where not exists (select from pg_catalog.pg_replication_slots s
                                where s.active_pid = r.pid and s.slot_type = 'logical')
                and r.state in ('streaming', 'catchup')
-               and coalesce(r.flush_lsn < $1, true)
+               and coalesce(r.flush_lsn < own.flushed, true)
                and r.application_name <> all ($2)
              order by 1",
             &[&flushed, &ignored],

@@ -43,7 +43,7 @@ async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out(
     let session = shard.session().await;
     let now = flushed(&session, "s").await.expect("a position");
     assert!(
-        behind(&session, now, &[], "s")
+        behind(&session, Some(now), &[], "s")
             .await
             .expect("none")
             .is_empty()
@@ -51,16 +51,18 @@ async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out(
 
     let quiet = receive(&shard, "quiet", &[]);
     until("it streams", || async {
-        !behind(&session, now, &[], "s")
+        !behind(&session, Some(now), &[], "s")
             .await
             .expect("listed")
             .is_empty()
     })
     .await;
-    let list = behind(&session, now, &[], "s").await.expect("listed");
+    let list = behind(&session, None, &[], "s").await.expect("listed");
     assert!(list[0].contains("standby 'quiet' never says"), "{list:?}");
     let waived = [String::from("quiet")];
-    let list = behind(&session, now, &waived, "s").await.expect("listed");
+    let list = behind(&session, Some(now), &waived, "s")
+        .await
+        .expect("listed");
     assert!(list.is_empty(), "{list:?}");
 
     let honest = receive(&shard, "honest", &["--synchronous"]);
@@ -76,7 +78,7 @@ async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out(
         .expect("logged");
     let now = flushed(&session, "s").await.expect("a position");
     until("it has flushed it", || async {
-        behind(&session, now, &waived, "s")
+        behind(&session, Some(now), &waived, "s")
             .await
             .expect("listed")
             .is_empty()

@@ -9,6 +9,7 @@ mod clear_way;
 pub(super) mod gate;
 mod last_look;
 mod offline;
+mod rehearsal;
 pub(super) mod spare;
 mod way_back;
 mod window;

@@ -139,7 +139,7 @@ impl<'a> Way<'a> {
         let flushed = standbys::flushed(self.losing, shard).await?;
         let deadline = Instant::now() + STANDBY_PATIENCE;
         loop {
-            let behind = standbys::behind(self.losing, flushed, ignored, shard).await?;
+            let behind = standbys::behind(self.losing, Some(flushed), ignored, shard).await?;
             let first = behind.into_iter().next();
             if first.is_none() || Instant::now() >= deadline {
                 return Ok(first);

@@ -80,9 +80,12 @@ pub(super) async fn standbys_flushed(
 ) -> Result<(), StepError> {
     let shard = parties.sides.origin.name.as_str();
     let ignored = &context.dispatch.options.ignore_standbys;
-    let flushed = standbys::flushed(client, shard).await?;
+    // One round trip: who has what the server has by the second question has what it had by the first.
+    let (flushed, mut behind) = tokio::try_join!(
+        standbys::flushed(client, shard),
+        standbys::behind(client, None, ignored, shard),
+    )?;
     loop {
-        let behind = standbys::behind(client, flushed, ignored, shard).await?;
         let Some(first) = behind.first() else {
             return Ok(());
         };
@@ -95,5 +98,6 @@ pub(super) async fn standbys_flushed(
             ));
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
+        behind = standbys::behind(client, Some(flushed), ignored, shard).await?;
     }
 }

@@ -11,69 +11,26 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::gate::Facts;
-use super::last_look::{last_look, look, standbys_flushed};
+use super::last_look::{last_look, standbys_flushed};
+use super::rehearsal::{Sessions, recheck, rehearse, rehearse_drain, rehearse_writes};
 use super::{
     Parties, ask_controller, ask_until_answered, follow, millis, open, refused, refused_by_both,
     tell_former,
 };
-use crate::error::{At, StepError};
+use crate::error::StepError;
 use crate::owned::Context;
-use crate::pg::behind::{self, Behind};
 use crate::pg::epoch::Proof;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
 use crate::pg::sequences;
-use crate::steps::dirty::{self, Both};
-use crate::steps::verify::{self, Sides};
+use crate::steps::dirty;
+use crate::steps::verify;
 use crate::stream::Stream;
 
-/// Sessions that are open before the fence, so that none is opened inside the window.
-struct Sessions {
-    losing: Connected,
-    gaining: Connected,
-}
-
-impl Sessions {
-    /// A statement is planned once: inside the window it is only run.
-    async fn open(sides: &Sides) -> Result<Self, StepError> {
-        let (losing, gaining) = tokio::try_join!(
-            sides.origin.session("cutover"),
-            sides.destination.session("cutover")
-        )?;
-        for (session, shard) in [(&losing, &sides.origin), (&gaining, &sides.destination)] {
-            let set = session.batch_execute("set plan_cache_mode = force_generic_plan");
-            let what = format!("shard {}: setting up the session", shard.name);
-            set.await.at(what)?;
-        }
-        behind::prepare(&losing, &sides.origin.name).await?;
-        Ok(Self { losing, gaining })
-    }
-
-    fn behind<'a>(&'a self, sides: &'a Sides, marker: &'a Marker) -> Behind<'a> {
-        Behind {
-            client: &self.losing,
-            token: &sides.token,
-            marker,
-            shard: &sides.origin.name,
-        }
-    }
-
-    fn both(&self) -> Both<'_> {
-        Both {
-            origin: &self.losing,
-            destination: &self.gaining,
-        }
-    }
-}
-
-/// Once no more dirty keys were found than this, the rest is left for the comparison inside the window.
-const DIRTY_AT_MOST: usize = 50;
 /// A permission to seal that is older is asked for again: who granted it may be gone, and sealed keys stay closed then.
 const FRESH: Duration = Duration::from_millis(50);
 /// Of a budget, at most so much is kept for what comes once the losing shard is closed for good.
 const FOR_OPENING: Duration = Duration::from_millis(100);
-/// Comparisons, and markers, right before the fence; keys that change faster than this are compared inside.
-const RECHECKS: usize = 8;
 
 /// Runs one attempt from C3 to C11. An error before the flip means: to be released.
 pub(super) async fn attempt(
@@ -114,13 +71,12 @@ pub(super) async fn attempt(
         sessions,
         fenced: 0,
         deadline: started + closing_within(budget(context)),
-        applied_at_fence: 0,
         permitted: started,
         former: None,
         window: Window::default(),
     };
-    run.fence_to_drain().await?;
-    let dirty_keys = run.seal().await?;
+    let fenced = run.fence().await?;
+    let dirty_keys = run.seal(fenced).await?;
     drop(hurried);
     let version = run.flip().await?;
     let opening = Instant::now();
@@ -145,26 +101,7 @@ pub(super) async fn attempt(
     })
 }
 
-/// Compares keys that changed since the verification until few are left for the window.
-async fn recheck(
-    context: &Context,
-    parties: &Parties,
-    sessions: &Sessions,
-) -> Result<(), StepError> {
-    for _ in 0..RECHECKS {
-        let (left, seen) = dirty::recheck(context, &parties.sides, &sessions.both()).await?;
-        context.say(format!(
-            "compared {seen} keys that changed since the verification; {left} of them changed meanwhile"
-        ));
-        // Not `left`: the index still leads to every key that was just forgotten, until somebody has looked there.
-        if seen <= DIRTY_AT_MOST {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn budget(context: &Context) -> Duration {
+pub(super) fn budget(context: &Context) -> Duration {
     Duration::from_millis(u64::from(context.dispatch.options.write_stop_budget_ms))
 }
 
@@ -186,8 +123,6 @@ struct Attempt<'a> {
     fenced: i64,
     /// The losing shard is closed for good by then, or the attempt is given up.
     deadline: Instant,
-    /// Row changes that were applied before the first marker.
-    applied_at_fence: u64,
     /// When the controller granted the seal.
     permitted: Instant,
     /// The stream that has stopped at the second marker.
@@ -195,9 +130,27 @@ struct Attempt<'a> {
     window: Window,
 }
 
+/// The losing shard is closed for good, and everything of it is applied.
+struct ClosedAt {
+    /// Milliseconds for which writers were waited for.
+    waited: f64,
+    /// Row changes that were applied before the second marker.
+    applied: u64,
+}
+
+/// What the comparison of dirty keys came to.
+struct Compared {
+    /// Row changes that were applied before the first marker.
+    applied: u64,
+    different: usize,
+    keys: usize,
+    /// Milliseconds.
+    took: f64,
+}
+
 impl Attempt<'_> {
-    /// C3 to C5, and the seal allowed.
-    async fn fence_to_drain(&mut self) -> Result<(), StepError> {
+    /// C3 to C5, until the marker has arrived, and the seal is allowed.
+    async fn fence(&mut self) -> Result<Uuid, StepError> {
         let marker = Marker::new(&self.parties.sides.token, self.number.0, Kind::Fenced);
         let behind = self.sessions.behind(&self.parties.sides, &marker);
         let fence = Setting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
@@ -213,37 +166,23 @@ impl Attempt<'_> {
         // writers. Its answer is awaited whatever becomes of the drain: what it grants is given back by a release that
         // it hears of afterwards.
         let permission = permitted(self.context, self.parties.direction, self.number);
-        let (drained, permission) = tokio::join!(self.drain(marker.id), permission);
-        (self.applied_at_fence, self.window.drain) = drained?;
+        let draining = Instant::now();
+        let (arrived, permission) = tokio::join!(self.arrived(marker.id), permission);
+        self.window.drain = millis(draining);
+        arrived?;
         self.permitted = permission?;
-        Ok(())
+        Ok(marker.id)
     }
 
-    /// C5, and the sequences of C6: nobody writes to the moving keys any more, so they are where they will stay. Row
-    /// changes before the marker, and how long that took.
-    async fn drain(&self, marker: Uuid) -> Result<(u64, f64), StepError> {
-        let draining = Instant::now();
-        let (applied, ()) = tokio::try_join!(self.applied(marker), self.carry_sequences())?;
-        Ok((applied, millis(draining)))
+    /// Waits until a marker has arrived.
+    async fn arrived(&self, marker: Uuid) -> Result<(), StepError> {
+        let arrived = crate::stream::arrived(verify::watch(self.context).await?, marker);
+        in_time(arrived, self.deadline).await
     }
 
     /// Waits until a marker is applied.
     async fn applied(&self, marker: Uuid) -> Result<u64, StepError> {
         applied(self.context, marker, self.deadline).await
-    }
-
-    /// Refuses to go on where changes of moving keys were applied after the first marker.
-    fn nothing_since_the_fence(&self, applied: u64) -> Result<(), StepError> {
-        if applied == self.applied_at_fence {
-            return Ok(());
-        }
-        Err(StepError::not_yet(
-            "fence.expired",
-            format!(
-                "{} change(s) of moving keys arrived between fence and seal: the fence had expired",
-                applied.abs_diff(self.applied_at_fence)
-            ),
-        ))
     }
 
     /// C6: sequences are set past the losing shard's.
@@ -255,35 +194,38 @@ impl Attempt<'_> {
 
     /// C6 to C8: from here on the losing shard stays closed whatever happens to us. How many dirty keys were compared.
     ///
-    /// They are compared while the shard is being closed and the second marker is on its way. A difference is one only
-    /// while nothing moves, and a fence ends by itself: what that marker says of it comes first.
-    async fn seal(&mut self) -> Result<i64, StepError> {
+    /// What the fence's marker had before it is applied, and dirty keys are compared, while the shard is being closed
+    /// and the second marker is on its way. A difference is one only while nothing moves, and a fence ends by itself:
+    /// what the second marker says of that comes first.
+    async fn seal(&mut self, fenced: Uuid) -> Result<i64, StepError> {
         let sealing = Instant::now();
         fail_point::hit("cutover.before_seal").await?;
         if self.permitted.elapsed() > FRESH {
             let (context, parties) = (self.context, self.parties);
             permitted(context, parties.direction, self.number).await?;
         }
-        let (closed, checked) = tokio::join!(self.close(), self.check());
-        let (waited, (different, compared, check)) = (closed?, checked?);
+        let (closed, compared, ()) =
+            tokio::try_join!(self.close(), self.compare(fenced), self.carry_sequences())?;
         self.end_stream().await;
-        self.window.wait_out += waited;
-        self.window.check = check;
-        self.window.seal = millis(sealing) - waited;
-        if different > 0 {
+        self.window.wait_out += closed.waited;
+        self.window.check = compared.took;
+        self.window.seal = millis(sealing) - closed.waited;
+        nothing_between(compared.applied, closed.applied)?;
+        if compared.different > 0 {
             return Err(StepError::refused(
                 "verify.different",
                 format!(
-                    "{different} row(s) that changed before the fence differ on the two shards"
+                    "{} row(s) that changed before the fence differ on the two shards",
+                    compared.different
                 ),
                 "find out who wrote to the new shard; abort the migration and plan it again",
             ));
         }
-        Ok(i64::try_from(compared).unwrap_or(i64::MAX))
+        Ok(i64::try_from(compared.keys).unwrap_or(i64::MAX))
     }
 
-    /// C7 and C8: how long the wait-out took. While the marker is on its way everything is looked at once more.
-    async fn close(&self) -> Result<f64, StepError> {
+    /// C7 and C8. While the marker is on its way everything is looked at once more.
+    async fn close(&self) -> Result<ClosedAt, StepError> {
         let (context, parties) = (self.context, self.parties);
         let marker = Marker::new(&parties.sides.token, self.number.0, Kind::Sealed);
         if let Some(stream) = context.owned.stream.lock().await.as_ref() {
@@ -297,22 +239,26 @@ impl Attempt<'_> {
         behind.written(writers, self.deadline).await?;
         let waited = millis(waiting);
         let losing = &self.sessions.losing;
-        let drained = async { self.nothing_since_the_fence(self.applied(marker.id).await?) };
-        tokio::try_join!(
-            drained,
+        let (applied, (), ()) = tokio::try_join!(
+            self.applied(marker.id),
             standbys_flushed(context, parties, losing, self.deadline),
             last_look(context, parties, losing, self.facts, &self.seen),
         )?;
-        Ok(waited)
+        Ok(ClosedAt { waited, applied })
     }
 
-    /// C6: how many dirty keys differ, of how many, and how long the comparison took.
-    async fn check(&self) -> Result<(usize, usize, f64), StepError> {
-        let checking = Instant::now();
+    /// C6, once the fence's marker is applied.
+    async fn compare(&self, fenced: Uuid) -> Result<Compared, StepError> {
+        let applied = self.applied(fenced).await?;
+        let comparing = Instant::now();
         let (context, sides) = (self.context, &self.parties.sides);
-        let (different, compared) =
-            dirty::differences(context, sides, &self.sessions.both()).await?;
-        Ok((different, compared, millis(checking)))
+        let (different, keys) = dirty::differences(context, sides, &self.sessions.both()).await?;
+        Ok(Compared {
+            applied,
+            different,
+            keys,
+            took: millis(comparing),
+        })
     }
 
     /// The applier has stopped exactly at the second marker (R7); its sessions do nothing any more, and end once the new
@@ -341,82 +287,25 @@ impl Attempt<'_> {
     }
 }
 
-/// Asks once what will be asked inside the window: the sessions know it then, and what would end the attempt is found
-/// before anything is refused to anybody. The versions of the catalog's rows that the last look is to find again.
-async fn rehearse(
-    context: &Context,
-    parties: &Parties,
-    facts: &Facts,
-    sessions: &Sessions,
-    attempt: AttemptNo,
-) -> Result<String, StepError> {
-    let (losing, shard) = (&sessions.losing, parties.sides.origin.name.as_str());
-    let probe = Marker::new(&parties.sides.token, attempt.0, Kind::Probe);
-    let behind = sessions.behind(&parties.sides, &probe);
-    let writers = behind.writers(&context.keyed()).await?;
-    behind.remaining(writers).await?;
-    dirty::rehearse(context, &parties.sides, &sessions.both()).await?;
-    sequences::values(losing, &facts.sequences, shard).await?;
-    standbys_flushed(context, parties, losing, Instant::now() + budget(context)).await?;
-    let seen = look(context, parties, losing, facts).await?;
-    last_look(context, parties, losing, facts, &seen).await?;
-    Ok(seen)
-}
-
-/// Writes once what will be written inside the window and changes nothing now: a session that does something for the
-/// first time reads the catalog for several milliseconds. The losing shard's keys are open, as the witness allows, and
-/// the gaining shard's closed.
-async fn rehearse_writes(
-    context: &Context,
-    parties: &Parties,
-    facts: &Facts,
-    sessions: &Sessions,
-    (attempt, witnessed): (AttemptNo, i64),
-) -> Result<(), StepError> {
-    let Sides {
-        origin,
-        destination,
-        token,
-    } = &parties.sides;
-    let (losing, gaining) = (&sessions.losing, &sessions.gaining);
-    let (here, there) = (&origin.name, &destination.name);
-    let count = register::begin_and_set(losing, token, attempt.0, Setting::Open, here).await?;
-    register::set(losing, token, count, Setting::Open, here).await?;
-    register::set(gaining, token, witnessed, Setting::Closed, there).await?;
-    carry_sequences(context, parties, facts, (losing, gaining)).await
-}
-
-/// Sends a marker through the stream, whose sessions know then what a marker asks of them; again where it took long, as
-/// it does where the stream was behind, or its source is being opened anew.
-///
-/// # Errors
-/// As [`applied`]: the fence would be in vain.
-async fn rehearse_drain(
-    context: &Context,
-    parties: &Parties,
-    sessions: &Sessions,
-    attempt: AttemptNo,
-) -> Result<(), StepError> {
-    let (token, shard) = (&parties.sides.token, &parties.sides.origin.name);
-    for _ in 0..RECHECKS {
-        let begun = Instant::now();
-        let marker = Marker::new(token, attempt.0, Kind::Probe);
-        marker.emit(&sessions.losing, token, shard).await?;
-        applied(context, marker.id, begun + budget(context)).await?;
-        if begun.elapsed() <= budget(context) / 10 {
-            break;
-        }
-    }
-    Ok(())
-}
-
 /// Waits until a marker is applied; row changes before it.
+pub(super) async fn applied(
+    context: &Context,
+    marker: Uuid,
+    deadline: Instant,
+) -> Result<u64, StepError> {
+    let applied = crate::stream::reached(verify::watch(context).await?, marker);
+    in_time(applied, deadline).await
+}
+
+/// Waits for a marker.
 ///
 /// # Errors
-/// `drain.budget` when it is not at `deadline`.
-async fn applied(context: &Context, marker: Uuid, deadline: Instant) -> Result<u64, StepError> {
-    let watch = verify::watch(context).await?;
-    tokio::time::timeout_at(deadline, crate::stream::reached(watch, marker))
+/// `drain.budget` when it has not come by `deadline`.
+async fn in_time<T>(
+    marker: impl Future<Output = Result<T, StepError>>,
+    deadline: Instant,
+) -> Result<T, StepError> {
+    tokio::time::timeout_at(deadline, marker)
         .await
         .map_err(|_| {
             StepError::not_yet(
@@ -424,6 +313,20 @@ async fn applied(context: &Context, marker: Uuid, deadline: Instant) -> Result<u
                 "the marker was not applied within the write-stop budget",
             )
         })?
+}
+
+/// Refuses to go on where changes of moving keys were applied between the two markers.
+fn nothing_between(first: u64, second: u64) -> Result<(), StepError> {
+    if first == second {
+        return Ok(());
+    }
+    Err(StepError::not_yet(
+        "fence.expired",
+        format!(
+            "{} change(s) of moving keys arrived between fence and seal: the fence had expired",
+            second.abs_diff(first)
+        ),
+    ))
 }
 
 /// Asks the controller to hold the migration's row, without which nothing is sealed (C7); when it granted that.

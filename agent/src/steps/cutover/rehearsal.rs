@@ -1,0 +1,150 @@
+//! What comes right before the window, so that it is not done inside: sessions, statements, and keys that have changed.
+
+use connect::Connected;
+use plans::id::AttemptNo;
+use tokio::time::Instant;
+
+use super::Parties;
+use super::gate::Facts;
+use super::last_look::{last_look, look, standbys_flushed};
+use super::window::{applied, budget, carry_sequences};
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::behind::{self, Behind};
+use crate::pg::marker::{Kind, Marker};
+use crate::pg::register::{self, Setting};
+use crate::pg::sequences;
+use crate::steps::dirty::{self, Both};
+use crate::steps::verify::Sides;
+
+/// Once no more dirty keys were found than this, the rest is left for the comparison inside the window.
+const DIRTY_AT_MOST: usize = 50;
+/// Comparisons, and markers, right before the fence; keys that change faster than this are compared inside.
+const RECHECKS: usize = 8;
+
+/// Sessions that are open before the fence, so that none is opened inside the window.
+pub(super) struct Sessions {
+    pub(super) losing: Connected,
+    pub(super) gaining: Connected,
+}
+
+impl Sessions {
+    /// A statement is planned once: inside the window it is only run.
+    pub(super) async fn open(sides: &Sides) -> Result<Self, StepError> {
+        let (losing, gaining) = tokio::try_join!(
+            sides.origin.session("cutover"),
+            sides.destination.session("cutover")
+        )?;
+        for (session, shard) in [(&losing, &sides.origin), (&gaining, &sides.destination)] {
+            let set = session.batch_execute("set plan_cache_mode = force_generic_plan");
+            let what = format!("shard {}: setting up the session", shard.name);
+            set.await.at(what)?;
+        }
+        behind::prepare(&losing, &sides.origin.name).await?;
+        Ok(Self { losing, gaining })
+    }
+
+    pub(super) fn behind<'a>(&'a self, sides: &'a Sides, marker: &'a Marker) -> Behind<'a> {
+        Behind {
+            client: &self.losing,
+            token: &sides.token,
+            marker,
+            shard: &sides.origin.name,
+        }
+    }
+
+    pub(super) fn both(&self) -> Both<'_> {
+        Both {
+            origin: &self.losing,
+            destination: &self.gaining,
+        }
+    }
+}
+
+/// Asks once what will be asked inside the window: the sessions know it then, and what would end the attempt is found
+/// before anything is refused to anybody. The versions of the catalog's rows that the last look is to find again.
+pub(super) async fn rehearse(
+    context: &Context,
+    parties: &Parties,
+    facts: &Facts,
+    sessions: &Sessions,
+    attempt: AttemptNo,
+) -> Result<String, StepError> {
+    let (losing, shard) = (&sessions.losing, parties.sides.origin.name.as_str());
+    let probe = Marker::new(&parties.sides.token, attempt.0, Kind::Probe);
+    let behind = sessions.behind(&parties.sides, &probe);
+    let writers = behind.writers(&context.keyed()).await?;
+    behind.remaining(writers).await?;
+    dirty::rehearse(context, &parties.sides, &sessions.both()).await?;
+    sequences::values(losing, &facts.sequences, shard).await?;
+    standbys_flushed(context, parties, losing, Instant::now() + budget(context)).await?;
+    let seen = look(context, parties, losing, facts).await?;
+    last_look(context, parties, losing, facts, &seen).await?;
+    Ok(seen)
+}
+
+/// Writes once what will be written inside the window and changes nothing now: a session that does something for the
+/// first time reads the catalog for several milliseconds. The losing shard's keys are open, as the witness allows, and
+/// the gaining shard's closed.
+pub(super) async fn rehearse_writes(
+    context: &Context,
+    parties: &Parties,
+    facts: &Facts,
+    sessions: &Sessions,
+    (attempt, witnessed): (AttemptNo, i64),
+) -> Result<(), StepError> {
+    let Sides {
+        origin,
+        destination,
+        token,
+    } = &parties.sides;
+    let (losing, gaining) = (&sessions.losing, &sessions.gaining);
+    let (here, there) = (&origin.name, &destination.name);
+    let count = register::begin_and_set(losing, token, attempt.0, Setting::Open, here).await?;
+    register::set(losing, token, count, Setting::Open, here).await?;
+    register::set(gaining, token, witnessed, Setting::Closed, there).await?;
+    carry_sequences(context, parties, facts, (losing, gaining)).await
+}
+
+/// Sends a marker through the stream, whose sessions know then what a marker asks of them; again where it took long, as
+/// it does where the stream was behind, or its source is being opened anew.
+///
+/// # Errors
+/// As [`applied`]: the fence would be in vain.
+pub(super) async fn rehearse_drain(
+    context: &Context,
+    parties: &Parties,
+    sessions: &Sessions,
+    attempt: AttemptNo,
+) -> Result<(), StepError> {
+    let (token, shard) = (&parties.sides.token, &parties.sides.origin.name);
+    for _ in 0..RECHECKS {
+        let begun = Instant::now();
+        let marker = Marker::new(token, attempt.0, Kind::Probe);
+        marker.emit(&sessions.losing, token, shard).await?;
+        applied(context, marker.id, begun + budget(context)).await?;
+        if begun.elapsed() <= budget(context) / 10 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Compares keys that changed since the verification until few are left for the window.
+pub(super) async fn recheck(
+    context: &Context,
+    parties: &Parties,
+    sessions: &Sessions,
+) -> Result<(), StepError> {
+    for _ in 0..RECHECKS {
+        let (left, seen) = dirty::recheck(context, &parties.sides, &sessions.both()).await?;
+        context.say(format!(
+            "compared {seen} keys that changed since the verification; {left} of them changed meanwhile"
+        ));
+        // Not `left`: the index still leads to every key that was just forgotten, until somebody has looked there.
+        if seen <= DIRTY_AT_MOST {
+            break;
+        }
+    }
+    Ok(())
+}
