@@ -311,29 +311,21 @@ impl Held<'_> {
 ///
 /// # Errors
 /// The stream's failure, if it gave up.
-pub(crate) async fn reached(seen: watch::Receiver<Seen>, marker: Uuid) -> Result<u64, StepError> {
-    shown(seen, |seen| seen.markers.get(&marker).copied()).await
-}
-
-/// Waits until `marker` has arrived: everything that was committed before it is applied, or about to be.
-///
-/// # Errors
-/// As [`reached`].
-pub(crate) async fn arrived(seen: watch::Receiver<Seen>, marker: Uuid) -> Result<(), StepError> {
-    shown(seen, |seen| seen.arrived.contains(&marker).then_some(())).await
-}
-
-/// Waits until the stream shows something.
-async fn shown<T>(
+pub(crate) async fn reached(
     mut seen: watch::Receiver<Seen>,
-    what: impl Fn(&Seen) -> Option<T>,
-) -> Result<T, StepError> {
+    marker: Uuid,
+) -> Result<u64, StepError> {
     let found = seen
-        .wait_for(|seen| what(seen).is_some() || seen.status.failure.is_some())
+        .wait_for(|seen| seen.markers.contains_key(&marker) || seen.status.failure.is_some())
         .await
-        .map(|seen| (what(&seen), seen.status.failure.clone()));
+        .map(|seen| {
+            (
+                seen.markers.get(&marker).copied(),
+                seen.status.failure.clone(),
+            )
+        });
     match found {
-        Ok((Some(shown), _)) => Ok(shown),
+        Ok((Some(applied), _)) => Ok(applied),
         Ok((None, Some(failure))) => Err(StepError::Failed(failure)),
         _ => Err(StepError::passing(
             "stream.ended",

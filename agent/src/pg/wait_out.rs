@@ -10,10 +10,11 @@ use std::time::Duration;
 use connect::Connected;
 use plans::table::MovingTable;
 use tokio::time::Instant;
+use tokio_postgres::types::ToSql;
 
 use crate::error::{At, StepError};
 
-/// Pause after the first look at writers that have not ended; each one after that is twice as long.
+/// Pause after a second look at writers that have not ended, which comes at once; each one after that is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_micros(250);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
@@ -27,11 +28,6 @@ pub(super) const WRITERS: &str = "select distinct l.virtualtransaction
      and not exists (
        select 1 from pg_catalog.pg_stat_activity a
        where a.pid = l.pid and a.usename = session_user and a.application_name like 'shardwright/%')";
-/// Those of the virtual transactions `$1` that have not ended. Locks are held to the end, so any of theirs says it, and
-/// nothing is asked of the tables and the sessions again.
-pub(super) const REMAINING: &str = "select distinct l.virtualtransaction
-   from pg_catalog.pg_locks l
-   where l.locktype = 'relation' and l.granted and l.virtualtransaction = any ($1::text[])";
 
 /// Writers on the moving tables right now, by virtual transaction id.
 pub(crate) async fn writers(
@@ -39,18 +35,18 @@ pub(crate) async fn writers(
     tables: &[MovingTable],
     shard: &str,
 ) -> Result<BTreeSet<String>, StepError> {
-    let names = tables.iter().map(|table| table.table.sql()).collect();
-    listed(client, WRITERS, names, shard).await
+    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    listed(client, WRITERS, &names, shard).await
 }
 
 async fn listed(
     client: &Connected,
     statement: &str,
-    those: Vec<String>,
+    those: &(dyn ToSql + Sync),
     shard: &str,
 ) -> Result<BTreeSet<String>, StepError> {
     let rows = client
-        .query_prepared(statement, &[&those])
+        .query_prepared(statement, &[those])
         .await
         .at(format_args!("shard {shard}: listing writers"))?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
@@ -59,55 +55,57 @@ async fn listed(
 /// Waits until every writer that is there now has ended.
 ///
 /// # Errors
-/// As [`Patience::pause`].
+/// As [`ended`].
 pub(crate) async fn wait_out(
     client: &Connected,
     tables: &[MovingTable],
     deadline: Instant,
     shard: &str,
 ) -> Result<(), StepError> {
-    let mut remembered = writers(client, tables, shard).await?;
-    let mut patience = Patience::until(deadline, shard);
-    while !remembered.is_empty() {
-        patience.pause(remembered.len()).await?;
-        remembered = listed(client, REMAINING, remembered.into_iter().collect(), shard).await?;
-    }
-    Ok(())
+    let remembered = writers(client, tables, shard).await?;
+    ended(remembered, client, deadline, shard).await
 }
 
-/// How long writers that have not ended are waited for.
-pub(super) struct Patience<'a> {
-    pause: Duration,
+/// Those of `remembered` that have not ended. Locks are held to the end, so any of theirs says it, and nothing is asked
+/// of the tables and the sessions again.
+pub(crate) async fn remaining(
+    remembered: &BTreeSet<String>,
+    client: &Connected,
+    shard: &str,
+) -> Result<BTreeSet<String>, StepError> {
+    let remembered: Vec<&str> = remembered.iter().map(String::as_str).collect();
+    let left = "select distinct l.virtualtransaction
+         from pg_catalog.pg_locks l
+         where l.locktype = 'relation' and l.granted and l.virtualtransaction = any ($1::text[])";
+    listed(client, left, &remembered, shard).await
+}
+
+/// Waits until every writer of `remembered` has ended.
+///
+/// # Errors
+/// `wait_out.budget` when one of them is still there at `deadline`.
+pub(crate) async fn ended(
+    mut remembered: BTreeSet<String>,
+    client: &Connected,
     deadline: Instant,
-    shard: &'a str,
-}
-
-impl<'a> Patience<'a> {
-    pub(super) fn until(deadline: Instant, shard: &'a str) -> Self {
-        let pause = FIRST_PAUSE;
-        Self {
-            pause,
-            deadline,
-            shard,
-        }
-    }
-
-    /// Lets so many writers go on for a moment.
-    ///
-    /// # Errors
-    /// `wait_out.budget` at the deadline.
-    pub(super) async fn pause(&mut self, writers: usize) -> Result<(), StepError> {
-        if Instant::now() >= self.deadline {
+    shard: &str,
+) -> Result<(), StepError> {
+    let mut pause = FIRST_PAUSE;
+    while !remembered.is_empty() {
+        if Instant::now() >= deadline {
             return Err(StepError::not_yet(
                 "wait_out.budget",
                 format!(
-                    "shard {}: {writers} writer(s) of the moving tables did not end within the write-stop budget",
-                    self.shard
+                    "shard {shard}: {} writer(s) of the moving tables did not end within the write-stop budget",
+                    remembered.len()
                 ),
             ));
         }
-        tokio::time::sleep(self.pause).await;
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-        Ok(())
+        remembered = remaining(&remembered, client, shard).await?;
+        if !remembered.is_empty() {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
     }
+    Ok(())
 }

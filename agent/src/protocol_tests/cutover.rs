@@ -14,7 +14,7 @@ use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
 use crate::pg::replication::{ChangeStream, StreamEvent, StreamStart};
 use crate::pg::wait_out::{wait_out, writers};
-use crate::stream::{arrived, reached};
+use crate::stream::reached;
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -190,33 +190,4 @@ pub(super) async fn a_marker_comes_after_every_acknowledged_commit_and_a_positio
     let to_position = committed_before(&bench, naive, &marker).await;
     let lost: Vec<_> = ledger.0.difference(&to_position).collect();
     assert!(!lost.is_empty(), "control: a drain to {naive} has them all");
-}
-
-#[tokio::test]
-async fn a_marker_has_arrived_before_it_is_applied_and_behind_what_it_came_with() {
-    let bench = Bench::new("arrived", ITEM).await;
-    bench.guard(&bench.source, 0).await;
-    bench.capture(FORWARD).await;
-    let stream = bench.stream(FORWARD).await;
-    bench.drain(&stream).await.expect("drained");
-    let applied = stream.seen().applied;
-
-    // Nobody but us can write on the other side, so what comes is not applied.
-    let holder = bench.target.session().await;
-    let hold = "begin; lock table public.item in share mode";
-    holder.batch_execute(hold).await.expect("held");
-    let writer = bench.source.session().await;
-    open_writer(&writer, 1).await;
-    let marker = Marker::new(&bench.token, 1, Kind::Fenced);
-    let marked = marker.write_and_commit(&writer, "s").await;
-    marked.expect("marked");
-    let here = tokio::time::timeout(LIMIT, arrived(stream.watch(), marker.id));
-    here.await.expect("in time").expect("arrived");
-    assert_eq!(stream.seen().applied, applied);
-    assert!(!stream.seen().markers.contains_key(&marker.id));
-
-    holder.batch_execute("commit").await.expect("let go");
-    let there = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
-    let before = there.await.expect("in time").expect("reached");
-    assert_eq!(before, applied + 1);
 }

@@ -378,12 +378,6 @@ impl Run {
         self.batch
             .end_transaction(&shared.spec, end, arriving.rows, opened);
         let before = shared.publish.borrow().applied + self.batch.moving();
-        if !arriving.markers.is_empty() {
-            let arrived = arriving.markers.iter().map(|marker| marker.id);
-            shared
-                .publish
-                .send_modify(|seen| seen.arrived.extend(arrived));
-        }
         self.batch
             .markers
             .extend(arriving.markers.into_iter().map(|marker| (marker, before)));

@@ -1,6 +1,6 @@
 //! What a stream has seen so far, for those who wait for it and for the controller.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use plans::names::Direction;
 use plans::wire::{DualWriteState, Retained, StreamMode, StreamStatus};
@@ -12,8 +12,6 @@ use crate::pg::lsn::Lsn;
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) status: StreamStatus,
-    /// Markers that have arrived, behind everything that was committed before them.
-    pub(crate) arrived: HashSet<Uuid>,
     /// Markers that are applied, with the number of row changes applied before each.
     pub(crate) markers: HashMap<Uuid, u64>,
     /// Changes of moving rows applied by this process.
@@ -42,7 +40,6 @@ impl Seen {
                 changes: 0,
                 failure: None,
             },
-            arrived: HashSet::new(),
             markers: HashMap::new(),
             applied: 0,
             written: Lsn::ZERO,

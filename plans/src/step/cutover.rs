@@ -11,11 +11,11 @@ pub struct Window {
     pub total: f64,
     /// Waiting for writers that were there before the fence, and again after the seal.
     pub wait_out: f64,
-    /// Marker to marker arrived, and the seal allowed.
+    /// Marker to marker applied; sequences set meanwhile.
     pub drain: f64,
-    /// Dirty keys compared, once the first marker is applied; the losing shard is being closed meanwhile.
+    /// Dirty keys compared, while the losing shard is being closed.
     pub check: f64,
-    /// Seal, second marker applied, guards and fingerprints read again.
+    /// Seal, second marker, guards and fingerprints read again.
     pub seal: f64,
     /// The compare-and-set in the control store.
     pub flip: f64,

@@ -13,7 +13,7 @@ use crate::owned::Context;
 use crate::pg::behind::{self, Behind};
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
-use crate::pg::sequences;
+use crate::pg::{sequences, wait_out};
 use crate::steps::dirty::{self, Both};
 use crate::steps::verify::Sides;
 
@@ -26,22 +26,33 @@ const RECHECKS: usize = 8;
 pub(super) struct Sessions {
     pub(super) losing: Connected,
     pub(super) gaining: Connected,
+    /// The losing shard's again: what is compared there does not wait for the seal, nor the seal for it.
+    comparing: Connected,
 }
 
 impl Sessions {
     /// A statement is planned once: inside the window it is only run.
     pub(super) async fn open(sides: &Sides) -> Result<Self, StepError> {
-        let (losing, gaining) = tokio::try_join!(
+        let (losing, gaining, comparing) = tokio::try_join!(
             sides.origin.session("cutover"),
-            sides.destination.session("cutover")
+            sides.destination.session("cutover"),
+            sides.origin.session("cutover")
         )?;
-        for (session, shard) in [(&losing, &sides.origin), (&gaining, &sides.destination)] {
+        for (session, shard) in [
+            (&losing, &sides.origin),
+            (&gaining, &sides.destination),
+            (&comparing, &sides.origin),
+        ] {
             let set = session.batch_execute("set plan_cache_mode = force_generic_plan");
             let what = format!("shard {}: setting up the session", shard.name);
             set.await.at(what)?;
         }
         behind::prepare(&losing, &sides.origin.name).await?;
-        Ok(Self { losing, gaining })
+        Ok(Self {
+            losing,
+            gaining,
+            comparing,
+        })
     }
 
     pub(super) fn behind<'a>(&'a self, sides: &'a Sides, marker: &'a Marker) -> Behind<'a> {
@@ -55,7 +66,7 @@ impl Sessions {
 
     pub(super) fn both(&self) -> Both<'_> {
         Both {
-            origin: &self.losing,
+            origin: &self.comparing,
             destination: &self.gaining,
         }
     }
@@ -74,7 +85,7 @@ pub(super) async fn rehearse(
     let probe = Marker::new(&parties.sides.token, attempt.0, Kind::Probe);
     let behind = sessions.behind(&parties.sides, &probe);
     let writers = behind.writers(&context.keyed()).await?;
-    behind.remaining(writers).await?;
+    wait_out::remaining(&writers, losing, shard).await?;
     dirty::rehearse(context, &parties.sides, &sessions.both()).await?;
     sequences::values(losing, &facts.sequences, shard).await?;
     standbys_flushed(context, parties, losing, Instant::now() + budget(context)).await?;

@@ -71,12 +71,13 @@ pub(super) async fn attempt(
         sessions,
         fenced: 0,
         deadline: started + closing_within(budget(context)),
+        applied_at_fence: 0,
         permitted: started,
         former: None,
         window: Window::default(),
     };
-    let fenced = run.fence().await?;
-    let dirty_keys = run.seal(fenced).await?;
+    run.fence_to_drain().await?;
+    let dirty_keys = run.seal().await?;
     drop(hurried);
     let version = run.flip().await?;
     let opening = Instant::now();
@@ -123,6 +124,8 @@ struct Attempt<'a> {
     fenced: i64,
     /// The losing shard is closed for good by then, or the attempt is given up.
     deadline: Instant,
+    /// Row changes that were applied before the first marker.
+    applied_at_fence: u64,
     /// When the controller granted the seal.
     permitted: Instant,
     /// The stream that has stopped at the second marker.
@@ -130,27 +133,9 @@ struct Attempt<'a> {
     window: Window,
 }
 
-/// The losing shard is closed for good, and everything of it is applied.
-struct ClosedAt {
-    /// Milliseconds for which writers were waited for.
-    waited: f64,
-    /// Row changes that were applied before the second marker.
-    applied: u64,
-}
-
-/// What the comparison of dirty keys came to.
-struct Compared {
-    /// Row changes that were applied before the first marker.
-    applied: u64,
-    different: usize,
-    keys: usize,
-    /// Milliseconds.
-    took: f64,
-}
-
 impl Attempt<'_> {
-    /// C3 to C5, until the marker has arrived, and the seal is allowed.
-    async fn fence(&mut self) -> Result<Uuid, StepError> {
+    /// C3 to C5, and the seal allowed.
+    async fn fence_to_drain(&mut self) -> Result<(), StepError> {
         let marker = Marker::new(&self.parties.sides.token, self.number.0, Kind::Fenced);
         let behind = self.sessions.behind(&self.parties.sides, &marker);
         let fence = Setting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
@@ -166,23 +151,37 @@ impl Attempt<'_> {
         // writers. Its answer is awaited whatever becomes of the drain: what it grants is given back by a release that
         // it hears of afterwards.
         let permission = permitted(self.context, self.parties.direction, self.number);
-        let draining = Instant::now();
-        let (arrived, permission) = tokio::join!(self.arrived(marker.id), permission);
-        self.window.drain = millis(draining);
-        arrived?;
+        let (drained, permission) = tokio::join!(self.drain(marker.id), permission);
+        (self.applied_at_fence, self.window.drain) = drained?;
         self.permitted = permission?;
-        Ok(marker.id)
+        Ok(())
     }
 
-    /// Waits until a marker has arrived.
-    async fn arrived(&self, marker: Uuid) -> Result<(), StepError> {
-        let arrived = crate::stream::arrived(verify::watch(self.context).await?, marker);
-        in_time(arrived, self.deadline).await
+    /// C5, and the sequences of C6: nobody writes to the moving keys any more, so they are where they will stay. Row
+    /// changes before the marker, and how long that took.
+    async fn drain(&self, marker: Uuid) -> Result<(u64, f64), StepError> {
+        let draining = Instant::now();
+        let (applied, ()) = tokio::try_join!(self.applied(marker), self.carry_sequences())?;
+        Ok((applied, millis(draining)))
     }
 
     /// Waits until a marker is applied.
     async fn applied(&self, marker: Uuid) -> Result<u64, StepError> {
         applied(self.context, marker, self.deadline).await
+    }
+
+    /// Refuses to go on where changes of moving keys were applied after the first marker.
+    fn nothing_since_the_fence(&self, applied: u64) -> Result<(), StepError> {
+        if applied == self.applied_at_fence {
+            return Ok(());
+        }
+        Err(StepError::not_yet(
+            "fence.expired",
+            format!(
+                "{} change(s) of moving keys arrived between fence and seal: the fence had expired",
+                applied.abs_diff(self.applied_at_fence)
+            ),
+        ))
     }
 
     /// C6: sequences are set past the losing shard's.
@@ -194,38 +193,35 @@ impl Attempt<'_> {
 
     /// C6 to C8: from here on the losing shard stays closed whatever happens to us. How many dirty keys were compared.
     ///
-    /// What the fence's marker had before it is applied, and dirty keys are compared, while the shard is being closed
-    /// and the second marker is on its way. A difference is one only while nothing moves, and a fence ends by itself:
-    /// what the second marker says of that comes first.
-    async fn seal(&mut self, fenced: Uuid) -> Result<i64, StepError> {
+    /// They are compared while the shard is being closed and the second marker is on its way. A difference is one only
+    /// while nothing moves, and a fence ends by itself: what that marker says of it comes first.
+    async fn seal(&mut self) -> Result<i64, StepError> {
         let sealing = Instant::now();
         fail_point::hit("cutover.before_seal").await?;
         if self.permitted.elapsed() > FRESH {
             let (context, parties) = (self.context, self.parties);
             permitted(context, parties.direction, self.number).await?;
         }
-        let (closed, compared, ()) =
-            tokio::try_join!(self.close(), self.compare(fenced), self.carry_sequences())?;
+        let (closed, checked) = tokio::join!(self.close(), self.check());
+        let (waited, (different, compared, check)) = (closed?, checked?);
         self.end_stream().await;
-        self.window.wait_out += closed.waited;
-        self.window.check = compared.took;
-        self.window.seal = millis(sealing) - closed.waited;
-        nothing_between(compared.applied, closed.applied)?;
-        if compared.different > 0 {
+        self.window.wait_out += waited;
+        self.window.check = check;
+        self.window.seal = millis(sealing) - waited;
+        if different > 0 {
             return Err(StepError::refused(
                 "verify.different",
                 format!(
-                    "{} row(s) that changed before the fence differ on the two shards",
-                    compared.different
+                    "{different} row(s) that changed before the fence differ on the two shards"
                 ),
                 "find out who wrote to the new shard; abort the migration and plan it again",
             ));
         }
-        Ok(i64::try_from(compared.keys).unwrap_or(i64::MAX))
+        Ok(i64::try_from(compared).unwrap_or(i64::MAX))
     }
 
-    /// C7 and C8. While the marker is on its way everything is looked at once more.
-    async fn close(&self) -> Result<ClosedAt, StepError> {
+    /// C7 and C8: how long the wait-out took. While the marker is on its way everything is looked at once more.
+    async fn close(&self) -> Result<f64, StepError> {
         let (context, parties) = (self.context, self.parties);
         let marker = Marker::new(&parties.sides.token, self.number.0, Kind::Sealed);
         if let Some(stream) = context.owned.stream.lock().await.as_ref() {
@@ -239,26 +235,22 @@ impl Attempt<'_> {
         behind.written(writers, self.deadline).await?;
         let waited = millis(waiting);
         let losing = &self.sessions.losing;
-        let (applied, (), ()) = tokio::try_join!(
-            self.applied(marker.id),
+        let drained = async { self.nothing_since_the_fence(self.applied(marker.id).await?) };
+        tokio::try_join!(
+            drained,
             standbys_flushed(context, parties, losing, self.deadline),
             last_look(context, parties, losing, self.facts, &self.seen),
         )?;
-        Ok(ClosedAt { waited, applied })
+        Ok(waited)
     }
 
-    /// C6, once the fence's marker is applied.
-    async fn compare(&self, fenced: Uuid) -> Result<Compared, StepError> {
-        let applied = self.applied(fenced).await?;
-        let comparing = Instant::now();
+    /// C6: how many dirty keys differ, of how many, and how long the comparison took.
+    async fn check(&self) -> Result<(usize, usize, f64), StepError> {
+        let checking = Instant::now();
         let (context, sides) = (self.context, &self.parties.sides);
-        let (different, keys) = dirty::differences(context, sides, &self.sessions.both()).await?;
-        Ok(Compared {
-            applied,
-            different,
-            keys,
-            took: millis(comparing),
-        })
+        let (different, compared) =
+            dirty::differences(context, sides, &self.sessions.both()).await?;
+        Ok((different, compared, millis(checking)))
     }
 
     /// The applier has stopped exactly at the second marker (R7); its sessions do nothing any more, and end once the new
@@ -288,24 +280,16 @@ impl Attempt<'_> {
 }
 
 /// Waits until a marker is applied; row changes before it.
+///
+/// # Errors
+/// `drain.budget` when it is not at `deadline`.
 pub(super) async fn applied(
     context: &Context,
     marker: Uuid,
     deadline: Instant,
 ) -> Result<u64, StepError> {
-    let applied = crate::stream::reached(verify::watch(context).await?, marker);
-    in_time(applied, deadline).await
-}
-
-/// Waits for a marker.
-///
-/// # Errors
-/// `drain.budget` when it has not come by `deadline`.
-async fn in_time<T>(
-    marker: impl Future<Output = Result<T, StepError>>,
-    deadline: Instant,
-) -> Result<T, StepError> {
-    tokio::time::timeout_at(deadline, marker)
+    let watch = verify::watch(context).await?;
+    tokio::time::timeout_at(deadline, crate::stream::reached(watch, marker))
         .await
         .map_err(|_| {
             StepError::not_yet(
@@ -313,20 +297,6 @@ async fn in_time<T>(
                 "the marker was not applied within the write-stop budget",
             )
         })?
-}
-
-/// Refuses to go on where changes of moving keys were applied between the two markers.
-fn nothing_between(first: u64, second: u64) -> Result<(), StepError> {
-    if first == second {
-        return Ok(());
-    }
-    Err(StepError::not_yet(
-        "fence.expired",
-        format!(
-            "{} change(s) of moving keys arrived between fence and seal: the fence had expired",
-            second.abs_diff(first)
-        ),
-    ))
 }
 
 /// Asks the controller to hold the migration's row, without which nothing is sealed (C7); when it granted that.
