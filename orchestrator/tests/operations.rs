@@ -73,6 +73,8 @@ async fn of_two_cutovers_of_a_map_one_waits_before_it_stops_writes() {
     let direction = Direction::Forward;
     let begin = || agent.cutover(second, CutoverAsk::Begin { direction });
     let attempt = agent.begin(first, direction).await;
+    // Whoever has not been heard of for seconds is in nobody's way.
+    agent.beat(first).await;
     let CutoverAnswer::Refused { reason } = begin().await else {
         panic!("both began");
     };
