@@ -73,7 +73,8 @@ impl Sessions {
 }
 
 /// Asks once what will be asked inside the window: the sessions know it then, and what would end the attempt is found
-/// before anything is refused to anybody. The versions of the catalog's rows that the last look is to find again.
+/// before anything is refused to anybody. Where nobody writes that moment, a marker is written that nobody waits for.
+/// The versions of the catalog's rows that the last look is to find again.
 pub(super) async fn rehearse(
     context: &Context,
     parties: &Parties,
