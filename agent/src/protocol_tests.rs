@@ -26,6 +26,7 @@ mod doctor;
 mod drop_old;
 mod dual_write;
 mod durability;
+mod ended_fence;
 mod epoch;
 mod guard;
 mod holders;

@@ -6,31 +6,82 @@
 use std::collections::BTreeSet;
 
 use connect::Connected;
+use plans::id::{MapName, MigrationId};
+use plans::key_set::KeySet;
 use plans::names::MARKER_PREFIX;
 use plans::table::{MovingTable, quote_literal};
 use tokio::time::Instant;
 
 use super::epoch::{Proof, Proven, Token, answered_in_turn};
+use super::guard;
 use super::marker::Marker;
 use super::register::{Setting, set_sql};
 use super::wait_out::{WRITERS, ended};
 use crate::error::{At, StepError};
 
-/// The name of the statement in a session.
-const MARK_OR_LIST: &str = "shardwright_mark_or_list";
+/// Who is waited for before a marker is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Who<'a> {
+    /// Everybody who writes to these tables, and may have read "open".
+    Writers(&'a [MovingTable]),
+    /// Who has passed the guard since because the fence had ended: the others were waited for behind it.
+    Passed,
+}
 
-/// Makes the statement known to a session, which plans it once.
-pub(crate) async fn prepare(client: &Connected, shard: &str) -> Result<(), StepError> {
-    let statement = format!(
-        "prepare {MARK_OR_LIST} (text[], text) as
-         with writer as materialized ({WRITERS})
-         select pg_catalog.string_agg(virtualtransaction, ' '),
-                case when pg_catalog.count(*) = 0
-                     then pg_catalog.pg_logical_emit_message(true, '{MARKER_PREFIX}', $2) end
-         from writer"
-    );
-    let prepared = client.batch_execute(&statement).await;
+impl Who<'_> {
+    /// The call of the statement that lists them, or writes the marker.
+    fn call(self, content: &str) -> String {
+        let content = quote_literal(content);
+        match self {
+            Self::Writers(tables) => {
+                let names = tables.iter().map(|table| quote_literal(&table.table.sql()));
+                let names = names.collect::<Vec<_>>().join(", ");
+                format!("shardwright_mark_or_list (array[{names}]::text[], {content})")
+            }
+            Self::Passed => format!("shardwright_mark_or_list_passed ({content})"),
+        }
+    }
+}
+
+/// Makes the statements known to a session, which plans them once, and the guard one that takes the note they look for:
+/// an agent of another version may have put it.
+pub(crate) async fn prepare(
+    client: &Connected,
+    token: &Token,
+    map: &MapName,
+    about: (&KeySet, &[MovingTable]),
+    shard: &str,
+) -> Result<(), StepError> {
+    guard::renew(client, token, map, about, shard).await?;
+    let statement = |head: &str, who: &str, content: &str| {
+        format!(
+            "prepare {head} as
+             with writer as materialized ({who})
+             select pg_catalog.string_agg(virtualtransaction, ' '),
+                    case when pg_catalog.count(*) = 0
+                         then pg_catalog.pg_logical_emit_message(true, '{MARKER_PREFIX}', {content}) end
+             from writer"
+        )
+    };
+    let passed = passed_sql(&token.migration);
+    let both = [
+        statement("shardwright_mark_or_list (text[], text)", WRITERS, "$2"),
+        statement("shardwright_mark_or_list_passed (text)", &passed, "$1"),
+    ];
+    let prepared = client.batch_execute(&both.join("; ")).await;
     prepared.at(format_args!("shard {shard}: preparing the wait-out"))
+}
+
+/// Transactions that hold the note, by virtual transaction id.
+fn passed_sql(migration: &MigrationId) -> String {
+    format!(
+        "select distinct l.virtualtransaction
+         from pg_catalog.pg_locks l, lateral (select {} as key) note
+         where l.locktype = 'advisory' and l.objsubid = 1
+           and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
+           and l.classid = ((note.key >> 32) & 4294967295)::oid and l.objid = (note.key & 4294967295)::oid",
+        guard::note_key(migration)
+    )
 }
 
 /// A marker that is to lie behind every writer; of a session that [`prepare`] was called for.
@@ -47,7 +98,7 @@ impl Behind<'_> {
     pub(crate) async fn set(
         &self,
         (proof, setting): (Proof, Setting),
-        tables: &[MovingTable],
+        who: Who<'_>,
     ) -> Result<(i64, BTreeSet<String>), StepError> {
         let set = set_sql(self.token, setting);
         let setting = Proven {
@@ -55,15 +106,12 @@ impl Behind<'_> {
             proof,
             sql: &set,
         };
-        self.mark(Some(setting), tables).await
+        self.mark(Some(setting), who).await
     }
 
     /// As [`Self::set`] for a register that is set already.
-    pub(crate) async fn writers(
-        &self,
-        tables: &[MovingTable],
-    ) -> Result<BTreeSet<String>, StepError> {
-        self.mark(None, tables).await.map(|(_, writers)| writers)
+    pub(crate) async fn writers(&self, who: Who<'_>) -> Result<BTreeSet<String>, StepError> {
+        self.mark(None, who).await.map(|(_, writers)| writers)
     }
 
     /// Writes the marker once every writer of `remembered` has ended; it is written already where there is none.
@@ -85,14 +133,9 @@ impl Behind<'_> {
     async fn mark(
         &self,
         first: Option<Proven<'_>>,
-        tables: &[MovingTable],
+        who: Who<'_>,
     ) -> Result<(i64, BTreeSet<String>), StepError> {
-        let names = tables.iter().map(|table| quote_literal(&table.table.sql()));
-        let marking = format!(
-            "execute {MARK_OR_LIST} (array[{}]::text[], {})",
-            names.collect::<Vec<_>>().join(", "),
-            quote_literal(&self.marker.content())
-        );
+        let marking = format!("execute {}", who.call(&self.marker.content()));
         let marking = Proven {
             token: self.token,
             proof: Proof::Work,

@@ -8,14 +8,16 @@
 //! The row triggers of leaves stand on the partitioned table at the top: PostgreSQL puts them on each leaf, and on
 //! each partition that comes later. The TRUNCATE trigger is for a statement, so each leaf has its own.
 
+mod functions;
+
+pub(crate) use functions::{functions_sql, note_key, renew};
+
 use std::time::Duration;
 
 use connect::Connected;
 use plans::id::{MapName, MigrationId};
 use plans::key_set::KeySet;
-use plans::names::{
-    BYPASS_SETTING, SCHEMA, SQLSTATE_NOT_OPEN, SQLSTATE_NOT_OWNER, SQLSTATE_REFUSED, TRIGGER_PREFIX,
-};
+use plans::names::{BYPASS_SETTING, SCHEMA, TRIGGER_PREFIX};
 use plans::table::{MovingTable, TableKey, TableName, quote_ident, quote_literal};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -42,121 +44,6 @@ pub(crate) async fn create_register(
             max = i64::MAX
         ))
         .await
-}
-
-/// The statements that create the guard functions of a migration, and the sequence by which they count what they
-/// refuse: it keeps what it counted when the refused transaction is rolled back.
-pub(crate) fn functions_sql(
-    migration: &MigrationId,
-    map: &MapName,
-    keys: &KeySet,
-    tables: &[MovingTable],
-    our_role: &str,
-) -> String {
-    let refusals = quote_ident(&migration.refusals());
-    let mut sql = format!("create sequence if not exists {SCHEMA}.{refusals} as bigint; ");
-    sql.push_str(&row_function(
-        migration,
-        map,
-        &migration.guard_function(),
-        "",
-    ));
-    for (index, table) in tables.iter().enumerate() {
-        if matches!(table.key, TableKey::Through(_)) {
-            let name = migration.through_function(index);
-            sql.push_str(&row_function(
-                migration,
-                map,
-                &name,
-                &unless_moving(table, keys),
-            ));
-        }
-    }
-    sql.push_str(&truncate_function(migration));
-    sql.push_str(&foreign_function(migration, our_role));
-    sql
-}
-
-/// For a table without the key: WHEN cannot look at other tables, so the function does.
-fn unless_moving(table: &MovingTable, keys: &KeySet) -> String {
-    let (new, old) = (table.predicate(keys, "new"), table.predicate(keys, "old"));
-    format!(
-        "if not (case tg_op when 'INSERT' then {new} when 'DELETE' then {old} else {old} or {new} end) then
-             return null;
-           end if;"
-    )
-}
-
-fn row_function(migration: &MigrationId, map: &MapName, name: &str, first: &str) -> String {
-    let register = quote_ident(&migration.register());
-    let refusals = quote_ident(&migration.refusals());
-    let id = quote_literal(migration.as_str());
-    let map = quote_literal(map.as_str());
-    format!(
-        "create or replace function {SCHEMA}.{name}() returns trigger
-         language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
-         declare
-           until bigint;
-           now_ms bigint;
-           told record;
-         begin
-           select last_value into until from {SCHEMA}.{register};
-           if until = 0 then
-             return null;
-           end if;
-           if until < {max} then
-             now_ms := (extract(epoch from clock_timestamp()) * 1000)::bigint;
-             if not (now_ms < until and until <= now_ms + 60000) then
-               return null;
-             end if;
-           end if;
-           {first}
-           perform nextval('{SCHEMA}.{refusals}');
-           select role, map_version, flipped, read_only into told from {SCHEMA}.move where migration = {id};
-           raise exception using
-             errcode = case when told.role = 'target' and told.flipped is null
-                            then '{SQLSTATE_NOT_OPEN}' else '{SQLSTATE_NOT_OWNER}' end,
-             message = format('this shard does not take writes for this key (map %s)', {map}),
-             detail = format('map=%s version>=%s migration=%s', {map}, coalesce(told.flipped, told.map_version), {id})
-               || case when told.read_only and told.flipped is null
-                       then ' read only: the key moves offline, its new shard takes writes when the map names it' else '' end,
-             hint = 'read the shard map again and repeat the whole transaction';
-         end $guard$; ",
-        max = i64::MAX,
-    )
-}
-
-fn truncate_function(migration: &MigrationId) -> String {
-    let id = quote_literal(migration.as_str());
-    format!(
-        "create or replace function {SCHEMA}.{truncate}() returns trigger
-         language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
-         begin
-           raise exception using
-             errcode = '{SQLSTATE_REFUSED}',
-             message = format('TRUNCATE of %I.%I is refused while migration %s moves its rows', tg_table_schema, tg_table_name, {id}),
-             hint = 'use DELETE, or wait for the migration to end';
-         end $guard$; ",
-        truncate = migration.truncate_function(),
-    )
-}
-
-/// What [`foreign`] asks, by a function that is said never to change its mind: the server asks it once, when it prepares
-/// a statement's WHEN, and not for each row. Who the session is and what it has set hold for a statement.
-///
-/// It is called by everybody whose statement meets the guard, so everybody may call it, whatever the database grants by
-/// default, and it names its operators, because the search path is theirs.
-fn foreign_function(migration: &MigrationId, our_role: &str) -> String {
-    let name = migration.foreign_function();
-    format!(
-        "create or replace function {SCHEMA}.{name}() returns boolean language plpgsql immutable as $guard$
-         begin
-           return coalesce(pg_catalog.current_setting('{BYPASS_SETTING}', true), '') operator(pg_catalog.<>) 'on'
-             or session_user operator(pg_catalog.<>) {};
-         end $guard$;
-         grant execute on function {SCHEMA}.{name}() to public; ",
-        quote_literal(our_role)
-    )
 }
 
 /// What lets our own writes pass: our setting and our role, decided in WHEN (R16).
@@ -259,10 +146,10 @@ pub(crate) async fn put(
     (keys, tables): (&KeySet, &[MovingTable]),
     shard: &str,
 ) -> Result<(), StepError> {
-    let what = format!("shard {shard}: creating the guard's functions");
-    let role = session_user(client).await.at(&what)?;
-    let functions = functions_sql(&token.migration, map, keys, tables, &role);
-    epoch::execute(client, token, &functions).await.at(&what)?;
+    functions::put(client, token, map, (keys, tables), shard).await?;
+    let role = session_user(client)
+        .await
+        .at(format_args!("shard {shard}: asking for our role"))?;
     for (index, table) in tables.iter().enumerate() {
         let sql = triggers_sql(&token.migration, keys, (index, tables), &role);
         let what = format!("shard {shard}: putting the guard on {}", table.table);

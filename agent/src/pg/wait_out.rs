@@ -1,4 +1,5 @@
-//! Wait-out (C4, C8): every transaction that may have read "open" from the register has ended.
+//! Wait-out (C4, C8): every transaction that may have read "open" from the register has ended. Behind the seal of an
+//! online cutover those are left who passed a fence that had ended (ADR 44).
 //!
 //! Such a transaction holds a row-exclusive or stronger lock on a moving table to its end.
 //! It is remembered by its virtual transaction id, never by pid: PREPARE TRANSACTION gives the pid

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::id::MapName;
 use plans::names::Direction;
 use plans::table::MovingTable;
 use tokio::time::Instant;
@@ -14,7 +15,7 @@ use super::bench::{Bench, ITEM, code, pid};
 use super::cutover::committed_before;
 use super::shard::{LIMIT, until};
 use crate::error::StepError;
-use crate::pg::behind::{self, Behind};
+use crate::pg::behind::{self, Behind, Who};
 use crate::pg::epoch::{self, Proof, Token};
 use crate::pg::long_writers::obstacles;
 use crate::pg::lsn::Lsn;
@@ -33,6 +34,16 @@ async fn until_polled(observer: &Client, waiter: i32) {
                     and query_start > $2::text::timestamptz from pg_stat_activity where pid = $1";
         let row = observer.query_one(read, &[&waiter, &now]).await;
         row.expect("read").get(0)
+    })
+    .await;
+}
+
+/// Waits until a session waits for an advisory lock.
+pub(super) async fn until_queued(observer: &Client, waiter: i32) {
+    until("it waits for the lock", || async {
+        let read = "select wait_event = 'advisory' from pg_stat_activity where pid = $1";
+        let row = observer.query_one(read, &[&waiter]).await.expect("read");
+        row.get::<_, Option<bool>>(0).unwrap_or_default()
     })
     .await;
 }
@@ -106,20 +117,33 @@ async fn who_comes_later_or_only_reads_is_not_waited_for() {
 }
 
 /// A session of ours that marks behind the writers.
-struct Marking {
-    session: Connected,
-    token: Token,
-    tables: Arc<Vec<MovingTable>>,
-    marker: Marker,
+pub(super) struct Marking {
+    pub(super) session: Connected,
+    pub(super) token: Token,
+    pub(super) tables: Arc<Vec<MovingTable>>,
+    pub(super) marker: Marker,
+}
+
+/// A session of ours is made ready for a cutover.
+pub(super) async fn prepare(bench: &Bench, session: &Connected) {
+    let about = (&bench.keys, bench.tables.as_slice());
+    behind::prepare(session, &bench.token, &MapName::from("m"), about, "s")
+        .await
+        .expect("prepared");
 }
 
 impl Marking {
     /// On a shard whose changes are kept from now on.
-    async fn new(bench: &Bench) -> Arc<Self> {
+    pub(super) async fn new(bench: &Bench) -> Arc<Self> {
         bench.guard(&bench.source, 0).await;
+        Self::behind_its_guard(bench).await
+    }
+
+    /// The same where the guard stands.
+    pub(super) async fn behind_its_guard(bench: &Bench) -> Arc<Self> {
         bench.capture(FORWARD).await;
         let session = bench.ours(&bench.source).await;
-        behind::prepare(&session, "s").await.expect("prepared");
+        prepare(bench, &session).await;
         Arc::new(Self {
             session,
             token: bench.token.clone(),
@@ -128,7 +152,7 @@ impl Marking {
         })
     }
 
-    fn behind(&self) -> Behind<'_> {
+    pub(super) fn behind(&self) -> Behind<'_> {
         Behind {
             client: &self.session,
             token: &self.token,
@@ -137,13 +161,13 @@ impl Marking {
         }
     }
 
-    async fn fence(&self) -> Result<(i64, BTreeSet<String>), StepError> {
+    pub(super) async fn fence(&self) -> Result<(i64, BTreeSet<String>), StepError> {
         let fence = (Proof::Next(1), Setting::FencedFor(50_000));
-        self.behind().set(fence, &self.tables).await
+        self.behind().set(fence, Who::Writers(&self.tables)).await
     }
 
     /// How many markers the log has.
-    async fn markers(&self, observer: &Client) -> i64 {
+    pub(super) async fn markers(&self, observer: &Client) -> i64 {
         let migration = &self.token.migration;
         let read = format!(
             "select count(*) from pg_logical_slot_peek_binary_changes('{}', null, null,
@@ -171,12 +195,7 @@ async fn who_came_while_the_register_was_being_closed_is_before_the_marker() {
         let marking = Arc::clone(&marking);
         async move { marking.fence().await }
     });
-    until("the fence waits", || async {
-        let read = "select wait_event = 'advisory' from pg_stat_activity where pid = $1";
-        let row = holder.query_one(read, &[&waiter]).await.expect("read");
-        row.get::<_, Option<bool>>(0).unwrap_or_default()
-    })
-    .await;
+    until_queued(&holder, waiter).await;
     let write = "begin; insert into public.item values (100, 1, 'x')";
     writer.batch_execute(write).await.expect("written");
     holder.batch_execute("commit").await.expect("let go");
@@ -213,7 +232,7 @@ async fn where_nobody_writes_the_marker_comes_with_the_register_and_once() {
     let release = register::begin_and_set(&marking.session, &bench.token, 1, Setting::Open, "s");
     assert_eq!(release.await.expect("released"), 1001);
     let late = (Proof::Count(count), Setting::Closed);
-    let late = marking.behind().set(late, &bench.tables).await;
+    let late = marking.behind().set(late, Who::Passed).await;
     assert!(late.expect_err("another count").is_superseded());
     assert_eq!(marking.markers(&observer).await, 1);
     assert_eq!(bench.register(&observer).await, 0);

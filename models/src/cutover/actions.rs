@@ -11,8 +11,12 @@ const REPEATABLE_READ: usize = 0;
 pub(crate) enum Action {
     /// A client's transaction begins on the source: its snapshot is taken.
     Begin(usize),
-    /// Its statement passes the guard.
+    /// Its statement comes to the guard, which lets it pass at once where the register is open.
     Write(usize),
+    /// The guard, which has read that the fence has ended, notes it.
+    Note(usize),
+    /// The guard reads the register again, and lets the statement pass or refuses it.
+    LookAgain(usize),
     Prepare(usize),
     /// Its commit record enters the log.
     Log(usize),
@@ -109,11 +113,13 @@ impl Cutover {
                     actions.push(Action::Write(client));
                 }
             }
-            Client::Holding if client == REPEATABLE_READ => {
+            Client::Looked => actions.push(Action::Note(client)),
+            Client::Noted => actions.push(Action::LookAgain(client)),
+            Client::Holding { .. } if client == REPEATABLE_READ => {
                 actions.extend([Action::Prepare(client), Action::Log(client)]);
             }
-            Client::Holding | Client::Prepared => actions.push(Action::Log(client)),
-            Client::Logged => actions.push(Action::End(client)),
+            Client::Holding { .. } | Client::Prepared { .. } => actions.push(Action::Log(client)),
+            Client::Logged { .. } => actions.push(Action::End(client)),
             Client::OnSource | Client::OnTarget | Client::Unknown => {}
         }
     }
@@ -123,7 +129,8 @@ impl Cutover {
             Step::Dead | Step::Done => false,
             Step::Idle => self.may_begin(state) || state.ownership == Ownership::Fencing,
             Step::Wait(_, holders) => !state.clients.iter().enumerate().any(|(index, client)| {
-                let by_pid = self.is(Rule::WaitOutByPid) && *client == Client::Prepared;
+                let by_pid =
+                    self.is(Rule::WaitOutByPid) && matches!(client, Client::Prepared { .. });
                 holders >> index & 1 == 1 && client.holds_lock() && !by_pid
             }),
             Step::Drain(round, until) => self.has_drained(state, round, until),

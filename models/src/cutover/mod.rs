@@ -21,6 +21,8 @@ pub(crate) enum Rule {
     FenceTable,
     NoWaitOut,
     WaitOutByPid,
+    NoNote,
+    NoSecondLook,
     DrainToPosition,
     DrainBeforeWaitOut,
     AnyMarker,
@@ -97,6 +99,16 @@ impl Protocol for Cutover {
             mutant(Rule::FenceTable, "fence in MVCC table", ON_OWNER),
             mutant(Rule::NoWaitOut, "no wait-out", ON_OWNER),
             mutant(Rule::WaitOutByPid, "wait-out by pid", ON_OWNER),
+            mutant(
+                Rule::NoNote,
+                "who passes an ended fence notes nothing",
+                SEALED,
+            ),
+            mutant(
+                Rule::NoSecondLook,
+                "the register is not read again behind the note",
+                SEALED,
+            ),
             mutant(Rule::DrainToPosition, "drain at write LSN", ON_OWNER),
             mutant(Rule::DrainBeforeWaitOut, "drain before wait-out", ON_OWNER),
             mutant(Rule::AnyMarker, "marker of another attempt", ON_OWNER),
@@ -176,7 +188,7 @@ impl Model for Cutover {
             Property::always(SEALED, |_, s: &State| {
                 s.ownership != Ownership::Flipped
                     || s.source.register() == Register::Closed
-                        && !s.clients.iter().any(|client| client.holds_lock())
+                        && !s.clients.iter().any(|client| client.has_passed())
                         && s.is_drained()
                         && !s.has_slipped()
             }),

@@ -32,12 +32,22 @@ pub(super) enum Client {
     Begun {
         open: bool,
     },
-    /// Past the guard; holds ROW EXCLUSIVE to its end.
-    Holding,
+    /// In the guard, which has read that the fence has ended; holds ROW EXCLUSIVE from here on to its end.
+    Looked,
+    /// In the guard, which has noted that and reads the register again.
+    Noted,
+    /// Past the guard.
+    Holding {
+        noted: bool,
+    },
     /// Prepared for two-phase commit: its session is gone, its virtual transaction is not.
-    Prepared,
-    /// Its commit record is in the log; lock held, not acknowledged.
-    Logged,
+    Prepared {
+        noted: bool,
+    },
+    /// Its commit record is in the log; locks held, not acknowledged.
+    Logged {
+        noted: bool,
+    },
     OnSource,
     OnTarget,
     /// Ended by a crash; a client does not repeat a commit of unknown end.
@@ -45,8 +55,25 @@ pub(super) enum Client {
 }
 
 impl Client {
+    pub(super) fn has_passed(self) -> bool {
+        matches!(
+            self,
+            Self::Holding { .. } | Self::Prepared { .. } | Self::Logged { .. }
+        )
+    }
+
     pub(super) fn holds_lock(self) -> bool {
-        matches!(self, Self::Holding | Self::Prepared | Self::Logged)
+        self.has_passed() || matches!(self, Self::Looked | Self::Noted)
+    }
+
+    /// It holds the note that it passes, or is about to, because the fence has ended.
+    pub(super) fn holds_note(self) -> bool {
+        match self {
+            Self::Noted => true,
+            Self::Holding { noted } | Self::Prepared { noted } | Self::Logged { noted } => noted,
+            Self::Idle | Self::Begun { .. } | Self::Looked => false,
+            Self::OnSource | Self::OnTarget | Self::Unknown => false,
+        }
     }
 }
 

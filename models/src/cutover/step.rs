@@ -12,10 +12,23 @@ impl Cutover {
                     open: self.is(Rule::FenceTable) && state.source.is_open(),
                 };
             }
-            Action::Write(client) => state.clients[client] = Client::Holding,
-            Action::Prepare(client) => state.clients[client] = Client::Prepared,
+            Action::Write(client) => {
+                let fence = state.source.register() == Register::Fenced;
+                state.clients[client] = if fence && !self.is(Rule::FenceTable) {
+                    Client::Looked
+                } else {
+                    Client::Holding { noted: false }
+                };
+            }
+            Action::Note(client) => state.clients[client] = Client::Noted,
+            Action::LookAgain(client) => self.look_again(state, client),
+            Action::Prepare(client) => {
+                let noted = state.clients[client].holds_note();
+                state.clients[client] = Client::Prepared { noted };
+            }
             Action::Log(client) => {
-                state.clients[client] = Client::Logged;
+                let noted = state.clients[client].holds_note();
+                state.clients[client] = Client::Logged { noted };
                 state.source.log.push(Record::Write(client));
             }
             Action::End(client) => state.clients[client] = Client::OnSource,
@@ -54,13 +67,32 @@ impl Cutover {
         }
     }
 
+    /// Who is refused gives its locks back, and is waited for no more.
+    fn look_again(&self, state: &mut State, client: usize) {
+        if state.source.is_open() || self.is(Rule::NoSecondLook) {
+            let noted = !self.is(Rule::NoNote);
+            state.clients[client] = Client::Holding { noted };
+            return;
+        }
+        state.clients[client] = Client::Idle;
+        if let Step::Wait(_, holders) = &mut state.step {
+            *holders &= !(1 << client);
+        }
+    }
+
+    /// Whom a wait-out waits for, as bits: behind the fence everybody who writes, behind the seal who has noted that
+    /// they passed because the fence had ended.
+    fn holders(state: &State, round: Round) -> u8 {
+        let is_one = |client: &Client| match round {
+            Round::Fence => client.holds_lock(),
+            Round::Seal => client.holds_note(),
+        };
+        let clients = state.clients.iter().enumerate();
+        let holders = clients.filter(|(_, client)| is_one(client));
+        holders.fold(0, |bits, (index, _)| bits | 1 << index)
+    }
+
     fn proceed(&self, state: &mut State) {
-        let holders = state
-            .clients
-            .iter()
-            .enumerate()
-            .filter(|(_, client)| client.holds_lock());
-        let holders = holders.fold(0, |bits, (index, _)| bits | 1 << index);
         state.step = match state.step {
             Step::Idle if !self.may_begin(state) => Step::Abort,
             Step::Idle => {
@@ -73,7 +105,7 @@ impl Cutover {
                 self.begin(Round::Fence)
             }
             Step::List(round) if self.is(Rule::NoWaitOut) => Step::Wait(round, 0),
-            Step::List(round) => Step::Wait(round, holders),
+            Step::List(round) => Step::Wait(round, Self::holders(state, round)),
             Step::Wait(round, _) if self.is(Rule::DrainBeforeWaitOut) => self.end(round),
             Step::Wait(round, _) => Step::Mark(round),
             Step::Mark(round) => self.mark(state, round),
@@ -153,13 +185,13 @@ impl Cutover {
         let source = &mut state.source;
         source.truncate(records);
         for (index, client) in state.clients.iter_mut().enumerate() {
-            let is_kept = *client == Client::Prepared || source.log.contains(&Record::Write(index));
+            let is_kept = source.log.contains(&Record::Write(index));
             match client {
-                Client::Begun { .. } => *client = Client::Idle,
-                Client::Logged if is_kept => *client = Client::OnSource,
-                Client::Holding | Client::Logged => *client = Client::Unknown,
-                Client::Prepared if source.promoted => *client = Client::Unknown,
-                Client::Prepared | Client::Idle => {}
+                Client::Begun { .. } | Client::Looked | Client::Noted => *client = Client::Idle,
+                Client::Logged { .. } if is_kept => *client = Client::OnSource,
+                Client::Holding { .. } | Client::Logged { .. } => *client = Client::Unknown,
+                Client::Prepared { .. } if source.promoted => *client = Client::Unknown,
+                Client::Prepared { .. } | Client::Idle => {}
                 Client::OnSource | Client::OnTarget | Client::Unknown => {}
             }
         }

@@ -10,7 +10,7 @@ use super::last_look::{last_look, look, standbys_flushed};
 use super::window::{applied, budget, carry_sequences};
 use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pg::behind::{self, Behind};
+use crate::pg::behind::{self, Behind, Who};
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
 use crate::pg::{sequences, wait_out};
@@ -32,7 +32,7 @@ pub(super) struct Sessions {
 
 impl Sessions {
     /// A statement is planned once: inside the window it is only run.
-    pub(super) async fn open(sides: &Sides) -> Result<Self, StepError> {
+    pub(super) async fn open(context: &Context, sides: &Sides) -> Result<Self, StepError> {
         let (losing, gaining, comparing) = tokio::try_join!(
             sides.origin.session("cutover"),
             sides.destination.session("cutover"),
@@ -47,7 +47,9 @@ impl Sessions {
             let what = format!("shard {}: setting up the session", shard.name);
             set.await.at(what)?;
         }
-        behind::prepare(&losing, &sides.origin.name).await?;
+        let (dispatch, shard) = (&context.dispatch, &sides.origin.name);
+        let about = (&dispatch.keys, dispatch.tables.as_slice());
+        behind::prepare(&losing, &sides.token, &dispatch.map, about, shard).await?;
         Ok(Self {
             losing,
             gaining,
@@ -73,7 +75,7 @@ impl Sessions {
 }
 
 /// Asks once what will be asked inside the window: the sessions know it then, and what would end the attempt is found
-/// before anything is refused to anybody. Where nobody writes that moment, a marker is written that nobody waits for.
+/// before anything is refused to anybody. Markers are written that nobody waits for.
 /// The versions of the catalog's rows that the last look is to find again.
 pub(super) async fn rehearse(
     context: &Context,
@@ -85,7 +87,8 @@ pub(super) async fn rehearse(
     let (losing, shard) = (&sessions.losing, parties.sides.origin.name.as_str());
     let probe = Marker::new(&parties.sides.token, attempt.0, Kind::Probe);
     let behind = sessions.behind(&parties.sides, &probe);
-    let writers = behind.writers(&context.keyed()).await?;
+    let writers = behind.writers(Who::Writers(&context.keyed())).await?;
+    behind.writers(Who::Passed).await?;
     wait_out::remaining(&writers, losing, shard).await?;
     dirty::rehearse(context, &parties.sides, &sessions.both()).await?;
     sequences::values(losing, &facts.sequences, shard).await?;

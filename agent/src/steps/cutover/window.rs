@@ -19,6 +19,7 @@ use super::{
 };
 use crate::error::StepError;
 use crate::owned::Context;
+use crate::pg::behind::Who;
 use crate::pg::epoch::Proof;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
@@ -40,7 +41,7 @@ pub(super) async fn attempt(
     facts: &Facts,
 ) -> Result<CutOver, StepError> {
     let destination = &parties.sides.destination;
-    let sessions = Sessions::open(&parties.sides).await?;
+    let sessions = Sessions::open(context, &parties.sides).await?;
     let token = &parties.sides.token;
     let version = parties.version.0;
     let witnessed = register::witness(
@@ -141,7 +142,9 @@ impl Attempt<'_> {
         let fence = Setting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
         let fence = (Proof::Next(self.number.0), fence);
         let writers;
-        (self.fenced, writers) = behind.set(fence, &self.context.keyed()).await?;
+        (self.fenced, writers) = behind
+            .set(fence, Who::Writers(&self.context.keyed()))
+            .await?;
         fail_point::hit(fenced_point(self.parties.direction)).await?;
         let waiting = Instant::now();
         behind.written(writers, self.deadline).await?;
@@ -229,10 +232,10 @@ impl Attempt<'_> {
         }
         let behind = self.sessions.behind(&parties.sides, &marker);
         let closed = (Proof::Count(self.fenced), Setting::Closed);
-        let (_, writers) = behind.set(closed, &context.keyed()).await?;
+        let (_, passed) = behind.set(closed, Who::Passed).await?;
         fail_point::hit("cutover.sealed").await?;
         let waiting = Instant::now();
-        behind.written(writers, self.deadline).await?;
+        behind.written(passed, self.deadline).await?;
         let waited = millis(waiting);
         let losing = &self.sessions.losing;
         let drained = async { self.nothing_since_the_fence(self.applied(marker.id).await?) };
