@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, state, system};
-use super::shard::LIMIT;
+use super::shard::{LIMIT, until};
 use crate::pg::decode::Change;
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
@@ -190,4 +190,38 @@ pub(super) async fn a_marker_comes_after_every_acknowledged_commit_and_a_positio
     let to_position = committed_before(&bench, naive, &marker).await;
     let lost: Vec<_> = ledger.0.difference(&to_position).collect();
     assert!(!lost.is_empty(), "control: a drain to {naive} has them all");
+}
+
+/// The progress is locked by somebody, so nothing of the stream can commit: who waits for a marker is told of it where
+/// there is nothing before it, and not before the row that is.
+#[tokio::test]
+async fn a_marker_behind_nothing_needs_no_commit_and_one_behind_a_row_does() {
+    let bench = Bench::new("behind_nothing", ITEM).await;
+    bench.capture(FORWARD).await;
+    let stream = bench.stream(FORWARD).await;
+    let (ours, app) = (
+        bench.ours(&bench.source).await,
+        bench.source.session().await,
+    );
+    let (lock, observer) = (bench.target.session().await, bench.target.session().await);
+    let hold = "begin; select from shardwright.progress for update";
+    lock.batch_execute(hold).await.expect("locked");
+    let arrived = tokio::time::timeout(LIMIT, bench.drain(&stream)).await;
+    assert_eq!(arrived.expect("in time").expect("told"), 0);
+
+    let insert = "insert into public.item values (100, 1, 'x')";
+    app.batch_execute(insert).await.expect("written");
+    let marker = Marker::new(&bench.token, 1, Kind::Probe);
+    marker.emit(&ours, &bench.token, "s").await.expect("marked");
+    until("the stream waits for its progress", || async {
+        let waits = "select exists (select from pg_stat_activity where wait_event_type = 'Lock' \
+                     and query like '%shardwright.progress%' and datname = current_database())";
+        observer.query_one(waits, &[]).await.expect("read").get(0)
+    })
+    .await;
+    assert!(!stream.watch().borrow().markers.contains_key(&marker.id));
+    lock.batch_execute("commit").await.expect("let go");
+    let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
+    assert_eq!(arrived.await.expect("in time").expect("told"), 1);
+    assert!(bench.assert_equal().await >= 1);
 }

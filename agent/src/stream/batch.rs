@@ -360,6 +360,12 @@ impl Batch {
         self.settle_sealed(1).await
     }
 
+    /// Whether every row that was taken is durable, and what is left to write down is how far that is.
+    pub(super) async fn has_no_rows(&mut self) -> Result<bool, StepError> {
+        self.settle_sealed(0).await?;
+        Ok(!self.open && self.next.opened == self.progress.opened)
+    }
+
     /// Commits everything, synchronously, with the progress that it makes.
     pub(super) async fn commit(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
         self.settle_sealed(0).await?;

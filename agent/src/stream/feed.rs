@@ -36,6 +36,11 @@ impl Feed {
         }
     }
 
+    /// Whether the slot is confirmed only as far as the progress is: what came into a spool is confirmed already.
+    pub(super) fn waits_for_progress(&self) -> bool {
+        matches!(self, Self::Live(_))
+    }
+
     /// Somebody waits for what comes next.
     pub(super) fn stay(&mut self) {
         match self {

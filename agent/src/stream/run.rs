@@ -383,7 +383,10 @@ impl Run {
             .extend(arriving.markers.into_iter().map(|marker| (marker, before)));
         let full = self.batch.is_full(&shared.spec, arriving.behind);
         let prompt = shared.spec.dual_write.is_some();
-        if !self.batch.markers.is_empty() || (full && prompt) {
+        let marked = !self.batch.markers.is_empty();
+        if marked && feed.waits_for_progress() && self.is_drained(shared).await? {
+            self.tell(shared, feed);
+        } else if marked || (full && prompt) {
             self.commit(shared, feed).await?;
         } else if full && !self.is_ahead() {
             self.batch.seal(&shared.spec).await?;
@@ -392,6 +395,17 @@ impl Run {
         Ok(shared
             .stop_at
             .is_some_and(|id| shared.publish.borrow().markers.contains_key(&id)))
+    }
+
+    /// Whether a marker that has come lies behind nothing that is to be written, so that who waits for it need not wait
+    /// until the progress has passed it: that is written behind it.
+    ///
+    /// It is not so where commits wait for the progress.
+    async fn is_drained(&mut self, shared: &Shared) -> Result<bool, StepError> {
+        if shared.spec.dual_write.is_some() || self.is_ahead() {
+            return Ok(false);
+        }
+        self.batch.has_no_rows().await
     }
 
     pub(super) async fn commit(

@@ -274,6 +274,10 @@ async fn live(
             event = feed.next(&origin) => {
                 let Some(event) = event? else { break };
                 if run.handle(shared, &mut feed, event).await? {
+                    if drained.is_some() {
+                        // The slot is confirmed up to its end.
+                        run.commit(shared, &mut feed).await?;
+                    }
                     remove(&mut drained).await?;
                     // Nothing is applied any more. The last report to the slot may take its time.
                     let let_go = shared.let_go.clone();

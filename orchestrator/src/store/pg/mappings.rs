@@ -170,13 +170,11 @@ pub(super) async fn apply(
             close(session, map, version, spans).await?;
         }
     }
-    let numbers = registered(session, &delta.added).await?;
     let mut rows = Rows::default();
     for piece in &delta.added {
-        let number = numbers.get(&piece.shard);
-        let number = *number.ok_or_else(|| missing("shard", piece.shard.as_str()))?;
+        let shard = piece.shard.as_str();
         for (span, keys) in piece.keys.spans().into_iter().zip(json_pieces(&piece.keys)) {
-            rows.push(span, keys, number);
+            rows.push(span, keys, shard);
             if rows.shards.len() == ROWS_AT_ONCE {
                 std::mem::take(&mut rows)
                     .insert(session, map, version)
@@ -214,17 +212,6 @@ async fn close(
     })
 }
 
-/// The numbers of the shards of `pieces`, which stay registered until the transaction ends.
-async fn registered(
-    session: &mut PgConnection,
-    pieces: &[Piece],
-) -> Result<BTreeMap<ShardName, i32>, StoreError> {
-    let mut names: Vec<&str> = pieces.iter().map(|piece| piece.shard.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    super::shards::hold(session, &names).await
-}
-
 /// Each piece of `keys` as a set of its own, in JSON.
 fn json_pieces(keys: &KeySet) -> Vec<serde_json::Value> {
     let none = serde_json::Value::Null;
@@ -243,21 +230,22 @@ fn json_pieces(keys: &KeySet) -> Vec<serde_json::Value> {
 
 /// Mappings to write, column by column.
 #[derive(Default)]
-struct Rows {
+struct Rows<'a> {
     lower: Vec<Option<Vec<u8>>>,
     upper: Vec<Option<Vec<u8>>>,
     keys: Vec<serde_json::Value>,
-    shards: Vec<i32>,
+    shards: Vec<&'a str>,
 }
 
-impl Rows {
-    fn push(&mut self, (lower, upper): Span, keys: serde_json::Value, shard: i32) {
+impl<'a> Rows<'a> {
+    fn push(&mut self, (lower, upper): Span, keys: serde_json::Value, shard: &'a str) {
         self.lower.push(lower);
         self.upper.push(upper);
         self.keys.push(keys);
         self.shards.push(shard);
     }
 
+    /// The owners stay registered until the transaction ends.
     async fn insert(
         self,
         session: &mut PgConnection,
@@ -267,20 +255,34 @@ impl Rows {
         if self.shards.is_empty() {
             return Ok(());
         }
-        sqlx::query(
-            "insert into mapping (map, since, span, keys, shard) \
-             select $1, $2, key_span(c.l, c.u), c.keys, c.shard \
-             from unnest($3::bytea[], $4::bytea[], $5::jsonb[], $6::integer[]) as c (l, u, keys, shard)",
+        let mut owners = self.shards.clone();
+        owners.sort_unstable();
+        owners.dedup();
+        let inserted = sqlx::query(
+            "with owner as materialized (select name, number from shard \
+                 where name = any($7) and removed_at is null order by number for key share) \
+             insert into mapping (map, since, span, keys, shard) \
+             select $1, $2, key_span(c.l, c.u), c.keys, owner.number \
+             from unnest($3::bytea[], $4::bytea[], $5::jsonb[], $6::text[]) as c (l, u, keys, shard) \
+             join owner on owner.name = c.shard",
         )
         .bind(map.as_str())
         .bind(version.0)
         .bind(self.lower)
         .bind(self.upper)
         .bind(self.keys)
-        .bind(self.shards)
-        .execute(session)
+        .bind(&self.shards)
+        .bind(&owners)
+        .execute(&mut *session)
         .await?;
-        Ok(())
+        if usize::try_from(inserted.rows_affected()) == Ok(self.shards.len()) {
+            return Ok(());
+        }
+        let known = super::shards::hold(session, &owners).await?;
+        let unknown = owners
+            .iter()
+            .find(|name| !known.contains_key(&ShardName::from(**name)));
+        Err(missing("shard", unknown.copied().unwrap_or_default()))
     }
 }
 

@@ -30,6 +30,15 @@ struct MapRow {
 }
 
 impl MapRow {
+    fn made(&self) -> known::Made {
+        (self.version, self.created_at)
+    }
+
+    /// The map, if it has been read before.
+    fn known(&self, store: &PgStore, name: &MapName) -> Option<Arc<ShardMap>> {
+        store.known.map(name, self.made(), &self.settings)
+    }
+
     fn strategy(&self) -> Result<Strategy, StoreError> {
         Strategy::parse(&self.strategy).ok_or_else(|| unknown("strategy", &self.strategy))
     }
@@ -144,6 +153,13 @@ impl PgStore {
         &self,
         name: &MapName,
     ) -> Result<Option<Arc<ShardMap>>, StoreError> {
+        // In most cases the version is known, and its row is all that is read.
+        let Some(row) = row(&mut *self.pool.acquire().await?, name, None).await? else {
+            return Ok(None);
+        };
+        if let Some(known) = row.known(self, name) {
+            return Ok(Some(known));
+        }
         let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
         in_force(self, &mut transaction, name).await
     }
@@ -214,10 +230,10 @@ pub(super) async fn in_force(
     let Some(row) = row(session, name, None).await? else {
         return Ok(None);
     };
-    let made = (row.version, row.created_at);
-    if let Some(known) = store.known.map(name, made, &row.settings) {
+    if let Some(known) = row.known(store, name) {
         return Ok(Some(known));
     }
+    let made = row.made();
     let strategy = row.strategy()?;
     let mappings = match known::later(store, session, name, row.version).await? {
         Some(mappings) => mappings,

@@ -7,8 +7,9 @@ use super::open::Touches;
 use super::rows::{EventRow, MigrationRow, STEPS, StepRow};
 use crate::store::{Change, Event, HoldEnd, Migration, NewEvent, Snapshot, Step, StoreError};
 use plans::id::MigrationId;
-use sqlx::PgConnection;
+use sqlx::postgres::PgArguments;
 use sqlx::types::Json;
+use sqlx::{Arguments, PgConnection};
 
 /// A migration with its operation and its lease, as [`MigrationRow`] reads them.
 pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, m.plan, m.state, \
@@ -139,14 +140,19 @@ impl<E: Into<StoreError>> From<E> for Refusal {
 /// The compare-and-set on the revision with all that belongs to it; `false`: nothing was done.
 pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result<bool, Refusal> {
     let m = &change.migration;
-    let updated = sqlx::query(
-        "update migration set state = $3, ownership = $4, attempt = $5, epoch = $6, renew = $7, \
-         agent = $8, instance = $9, approved = $10, hold_end = $11, waiting_for = $12, failure = $13, \
-         map_version_before = $14, map_version_after = $15, map_version_back = $16, \
-         started_at = $17, finished_at = $18, cancel = $19, plan = coalesce($20, plan), limits = $21, \
-         since = $22, approvals = $23, hook = $24, revision = $2 + 1 where id = $1 and revision = $2",
+    let statement = format!(
+        "with changed as (update migration set state = $8, ownership = $9, attempt = $10, epoch = $11, renew = $12, \
+             agent = $13, instance = $14, approved = $15, hold_end = $16, waiting_for = $17, failure = $18, \
+             map_version_before = $19, map_version_after = $20, map_version_back = $21, \
+             started_at = $22, finished_at = $23, cancel = $24, plan = coalesce($25, plan), limits = $26, \
+             since = $27, approvals = $28, hook = $29, revision = $7 + 1 where id = $1 and revision = $7 returning id), \
+         told as ({INSERT_EVENTS} where exists (select from changed)) \
+         select from changed"
+    );
+    let changed = sqlx::query_with(
+        sqlx::AssertSqlSafe(statement),
+        events(&m.id, &change.events)?,
     )
-    .bind(m.id.as_str())
     .bind(change.from_revision)
     .bind(m.state.name())
     .bind(m.ownership.name())
@@ -170,17 +176,16 @@ pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result
     .bind(m.since)
     .bind(Json(&m.approvals))
     .bind(m.hook.as_ref().map(Json))
-    .execute(&mut *session)
+    .fetch_optional(&mut *session)
     .await
     .map_err(refusal)?;
-    if updated.rows_affected() == 0 {
+    if changed.is_none() {
         return Ok(false);
     }
     for step in &change.steps {
         upsert_step(session, &m.id, step).await?;
     }
     write_lease(session, change).await?;
-    insert_events(session, &m.id, &change.events).await?;
     Ok(true)
 }
 
@@ -251,14 +256,14 @@ pub(super) async fn upsert_step(
 }
 
 /// The migration's row is locked by its update, so numbers have no gap and no rival.
-pub(super) async fn insert_events(
-    session: &mut PgConnection,
-    id: &MigrationId,
-    events: &[NewEvent],
-) -> Result<(), StoreError> {
-    if events.is_empty() {
-        return Ok(());
-    }
+/// Lines of the journal, of [`events`].
+const INSERT_EVENTS: &str = "insert into event (migration, seq, at, actor, kind, step, data) \
+    select $1, (select coalesce(max(seq), 0) from event where migration = $1) + n, at, actor, kind, step, data \
+    from unnest($2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::jsonb[]) \
+         with ordinality as new (at, actor, kind, step, data, n)";
+
+/// The parameters of [`INSERT_EVENTS`].
+fn events(id: &MigrationId, events: &[NewEvent]) -> Result<PgArguments, StoreError> {
     let (mut at, mut actors, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
     let (mut steps, mut data) = (Vec::new(), Vec::new());
     for event in events {
@@ -268,20 +273,25 @@ pub(super) async fn insert_events(
         steps.push(event.step.as_ref().map(|step| step.as_str()));
         data.push(Json(&event.data));
     }
-    sqlx::query(
-        "insert into event (migration, seq, at, actor, kind, step, data) \
-         select $1, (select coalesce(max(seq), 0) from event where migration = $1) + n, \
-                at, actor, kind, step, data \
-         from unnest($2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::jsonb[]) \
-              with ordinality as new (at, actor, kind, step, data, n)",
-    )
-    .bind(id.as_str())
-    .bind(at)
-    .bind(actors)
-    .bind(kinds)
-    .bind(steps)
-    .bind(data)
-    .execute(session)
-    .await?;
+    let mut arguments = PgArguments::default();
+    let added = arguments
+        .add(id.as_str())
+        .and_then(|()| arguments.add(at))
+        .and_then(|()| arguments.add(actors))
+        .and_then(|()| arguments.add(kinds))
+        .and_then(|()| arguments.add(steps))
+        .and_then(|()| arguments.add(data));
+    added.map_err(|source| StoreError::Unavailable { source })?;
+    Ok(arguments)
+}
+
+pub(super) async fn insert_events(
+    session: &mut PgConnection,
+    id: &MigrationId,
+    new: &[NewEvent],
+) -> Result<(), StoreError> {
+    sqlx::query_with(INSERT_EVENTS, events(id, new)?)
+        .execute(session)
+        .await?;
     Ok(())
 }

@@ -66,6 +66,9 @@ const SETTINGS: [(&str, &str); 6] = [
     ("default_transaction_isolation", "read committed"),
 ];
 
+/// What a rehearsal has planned is only run while writes are refused.
+const PLANNED_ONCE: (&str, &str) = ("plan_cache_mode", "force_generic_plan");
+
 /// The control store in PostgreSQL.
 #[derive(Debug, Clone)]
 pub struct PgStore {
@@ -110,7 +113,8 @@ impl PgStore {
             .test_before_acquire(false);
         // A rehearsal comes right before; it says as well whether the session lives, and not while writes are refused.
         let holding = pools.clone().max_connections(HOLDING);
-        let holding = holding.connect_lazy_with(options.clone());
+        let planned_once = options.clone().options([PLANNED_ONCE]);
+        let holding = holding.connect_lazy_with(planned_once);
         let pool = pools
             .before_acquire(|session, about| Box::pin(test(session, about.idle_for)))
             .max_connections(SESSIONS)

@@ -15,6 +15,9 @@ use plans::shard_map::ShardMap;
 use sqlx::PgConnection;
 use std::sync::{MutexGuard, PoisonError};
 
+/// What a flip is committed by, whatever the session was set to.
+const BEGIN: &str = "begin; set local synchronous_commit = on";
+
 struct PgSealed {
     transaction: Writing,
     seen: Seen,
@@ -42,7 +45,7 @@ impl PgStore {
     /// `no key update`: rows that refer to the migration can still be written.
     pub(super) async fn hold_row(&self, id: &MigrationId) -> Result<Box<dyn Sealed>, StoreError> {
         let (term, holder) = self.leads()?;
-        let mut transaction = self.holding.begin().await?;
+        let mut transaction = self.holding.begin_with(BEGIN).await?;
         let held = sqlx::query_as("select * from hold($1, $2, $3)")
             .bind(term.0)
             .bind(holder.as_str())
@@ -121,9 +124,6 @@ impl Sealed for PgSealed {
                 Ok(false) | Err(Refusal::KeysMoving) => return Err(StoreError::Busy),
                 Err(Refusal::Other(error)) => return Err(error),
             }
-            sqlx::query("set local synchronous_commit = on")
-                .execute(&mut *self.transaction)
-                .await?;
             Ok(())
         })
     }
