@@ -1,14 +1,20 @@
 //! Operations of several moves: limits, queue, orders that go to all, offline moves, rules.
 
-use crate::fixture::{Server, step_name, until};
+use crate::fixture::{Server, quick, step_name, until};
+use orchestrator::controller::Settings;
 use plans::id::MigrationId;
 use plans::names::Direction;
 use plans::wire::{Action, CutoverAnswer, CutoverAsk};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// A server with shards `a`, `b`, `c` and map `tenants`, all keys on `a`.
 async fn three() -> Server {
-    let server = Server::start().await;
+    three_with(quick()).await
+}
+
+async fn three_with(settings: Settings) -> Server {
+    let server = Server::with(settings).await;
     let shard = json!({"name": "c", "dsn": "host=x password=${env:X}"});
     assert_eq!(server.post("/api/v1/shards", &shard).await.status(), 201);
     server
@@ -57,7 +63,9 @@ async fn owners(server: &Server) -> Vec<(String, String)> {
 /// A second write stop would be in vain: the map changes under it.
 #[tokio::test]
 async fn of_two_cutovers_of_a_map_one_waits_before_it_stops_writes() {
-    let server = three().await;
+    // Whoever has not been heard of for the lease is in nobody's way, and this agent sends no heartbeats.
+    let lease = Duration::from_secs(3600);
+    let server = three_with(Settings { lease, ..quick() }).await;
     let agent = server.agent("x", "x1");
     let options = "cutover: automatic, moves_at_once: 2, moves_per_shard: 2";
     server.submit(&agent, &two_moves(options)).await;
@@ -73,8 +81,6 @@ async fn of_two_cutovers_of_a_map_one_waits_before_it_stops_writes() {
     let direction = Direction::Forward;
     let begin = || agent.cutover(second, CutoverAsk::Begin { direction });
     let attempt = agent.begin(first, direction).await;
-    // Whoever has not been heard of for seconds is in nobody's way.
-    agent.beat(first).await;
     let CutoverAnswer::Refused { reason } = begin().await else {
         panic!("both began");
     };
