@@ -19,6 +19,10 @@ use super::register::{Setting, set_sql};
 use super::wait_out::{WRITERS, ended};
 use crate::error::{At, StepError};
 
+/// The names of the statements in a session.
+const BEHIND_WRITERS: &str = "shardwright_mark_or_list";
+const BEHIND_PASSED: &str = "shardwright_mark_or_list_passed";
+
 /// Who is waited for before a marker is written.
 #[derive(Clone, Copy)]
 pub(crate) enum Who<'a> {
@@ -36,9 +40,9 @@ impl Who<'_> {
             Self::Writers(tables) => {
                 let names = tables.iter().map(|table| quote_literal(&table.table.sql()));
                 let names = names.collect::<Vec<_>>().join(", ");
-                format!("shardwright_mark_or_list (array[{names}]::text[], {content})")
+                format!("{BEHIND_WRITERS} (array[{names}]::text[], {content})")
             }
-            Self::Passed => format!("shardwright_mark_or_list_passed ({content})"),
+            Self::Passed => format!("{BEHIND_PASSED} ({content})"),
         }
     }
 }
@@ -64,9 +68,13 @@ pub(crate) async fn prepare(
         )
     };
     let passed = passed_sql(&token.migration);
+    let heads = [
+        format!("{BEHIND_WRITERS} (text[], text)"),
+        format!("{BEHIND_PASSED} (text)"),
+    ];
     let both = [
-        statement("shardwright_mark_or_list (text[], text)", WRITERS, "$2"),
-        statement("shardwright_mark_or_list_passed (text)", &passed, "$1"),
+        statement(&heads[0], WRITERS, "$2"),
+        statement(&heads[1], &passed, "$1"),
     ];
     let prepared = client.batch_execute(&both.join("; ")).await;
     prepared.at(format_args!("shard {shard}: preparing the wait-out"))

@@ -1,5 +1,7 @@
 //! What a run does with each event: whole transactions become batches on the destination.
 
+mod rows;
+
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -7,13 +9,13 @@ use tokio::sync::oneshot;
 
 use super::batch::{Batch, Taken};
 use super::feed::Feed;
-use super::recopy::{Found, Recopied};
+use super::recopy::Recopied;
 use super::visible::Visible;
 use super::{Ask, ParkAt, Shared};
 use crate::error::StepError;
 use crate::pg::apply::RowChange;
 use crate::pg::ddl;
-use crate::pg::decode::{Begin, Change, Message, OldRow, Relation, Tuple, Value};
+use crate::pg::decode::{Begin, Change, Message, Relation};
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::replication::StreamEvent;
@@ -167,109 +169,6 @@ impl Run {
         self.batch.applier().relation(relation)
     }
 
-    /// A row that lacks values is read on the origin.
-    async fn insert(
-        &mut self,
-        shared: &Shared,
-        relation: u32,
-        new: Tuple,
-    ) -> Result<(), StepError> {
-        let applier = self.batch.applier_ref();
-        if applier.is_complete(relation, &new)? {
-            let change = applier.insert(relation, new)?;
-            return self.push(shared, change).await;
-        }
-        let (table, key) = applier.key(relation, &new)?;
-        self.batch.keep_together();
-        let xid = self.arriving.as_ref().map_or(0, |tx| tx.begin.xid);
-        let at = match &shared.halt {
-            Some(Halt::Before(at, _)) => Some(at),
-            Some(Halt::Here) | None => None,
-        };
-        let read = self.recopied.read(&shared.spec, at, (table, &key), xid);
-        match read.await? {
-            Found::Row(values) => {
-                let change = self.batch.applier().insert_read(table, values)?;
-                self.push(shared, change).await
-            }
-            Found::Large => self.copy(shared, (table, &key)).await,
-            Found::Nothing => Ok(()),
-        }
-    }
-
-    /// Writes a row that was found on the origin and is too large to be held.
-    async fn copy(&mut self, shared: &Shared, row: (usize, &str)) -> Result<(), StepError> {
-        let Some(taken) = self.taken(shared) else {
-            return Ok(());
-        };
-        let copied = &mut self.recopied;
-        self.batch.copy(&shared.spec, copied, row, taken).await
-    }
-
-    /// An UPDATE may take a row from a unit whose copy holds it to one whose copy does not, and back.
-    async fn update(
-        &mut self,
-        shared: &Shared,
-        relation: u32,
-        old: OldRow,
-        new: Tuple,
-    ) -> Result<(), StepError> {
-        let applier = self.batch.applier_ref();
-        let whole = applier.complete(relation, &old, &new)?;
-        let to = self.held(relation, &whole)?;
-        let from = match &old {
-            OldRow::Absent => to,
-            OldRow::Key(row) | OldRow::Full(row) => self.held(relation, row)?,
-        };
-        let change = match (from, to) {
-            (false, false) if new.0.contains(&Value::LeftOut) => {
-                let whole = whole.into_owned();
-                let old = match old {
-                    OldRow::Absent => OldRow::Key(new),
-                    known @ (OldRow::Key(_) | OldRow::Full(_)) => known,
-                };
-                let before = applier.delete(relation, old)?;
-                self.push(shared, before).await?;
-                return self.insert(shared, relation, whole).await;
-            }
-            (false, false) => applier.update(relation, old, new)?,
-            (false, true) => applier.delete(relation, old)?,
-            (true, false) => {
-                let whole = whole.into_owned();
-                return self.insert(shared, relation, whole).await;
-            }
-            (true, true) => return Ok(()),
-        };
-        self.push(shared, change).await
-    }
-
-    /// Whether the copy, or a row that was read since, holds this image of a row already.
-    fn held(&self, relation: u32, row: &Tuple) -> Result<bool, StepError> {
-        let Some(arriving) = &self.arriving else {
-            return Ok(false);
-        };
-        let (applier, xid) = (self.batch.applier_ref(), arriving.begin.xid);
-        if self.is_ahead() {
-            let (table, key) = applier.key(relation, row)?;
-            if let Some(held) = self.recopied.holds(table, &key, xid) {
-                return Ok(held);
-            }
-        }
-        let Some(visible) = self.visible.as_ref().filter(|_| arriving.judge) else {
-            return Ok(false);
-        };
-        let (table, first) = applier.place(relation, row)?;
-        visible.holds(table, &first, xid)
-    }
-
-    fn held_old(&self, relation: u32, old: &OldRow) -> Result<bool, StepError> {
-        match old {
-            // The applier refuses it with the reason.
-            OldRow::Absent => Ok(false),
-            OldRow::Key(row) | OldRow::Full(row) => self.held(relation, row),
-        }
-    }
-
     async fn begin(
         &mut self,
         shared: &mut Shared,
@@ -400,9 +299,10 @@ impl Run {
     /// Whether a marker that has come lies behind nothing that is to be written, so that who waits for it need not wait
     /// until the progress has passed it: that is written behind it.
     ///
-    /// It is not so where commits wait for the progress.
+    /// Only a cutover is in such a hurry, and it is not so where commits wait for the progress.
     async fn is_drained(&mut self, shared: &Shared) -> Result<bool, StepError> {
-        if shared.spec.dual_write.is_some() || self.is_ahead() {
+        let hurried = shared.orders.hurry.load(Ordering::SeqCst);
+        if !hurried || shared.spec.dual_write.is_some() || self.is_ahead() {
             return Ok(false);
         }
         self.batch.has_no_rows().await

@@ -255,8 +255,8 @@ pub(super) async fn upsert_step(
     Ok(())
 }
 
-/// The migration's row is locked by its update, so numbers have no gap and no rival.
-/// Lines of the journal, of [`events`].
+/// Lines of the journal, of [`events`]. Their numbers have no gap and no rival: whoever else wrote lines since this
+/// statement began has changed the migration's revision too, and then nothing is written here.
 const INSERT_EVENTS: &str = "insert into event (migration, seq, at, actor, kind, step, data) \
     select $1, (select coalesce(max(seq), 0) from event where migration = $1) + n, at, actor, kind, step, data \
     from unnest($2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::jsonb[]) \
