@@ -37,6 +37,7 @@ mod large;
 mod load;
 mod long_writers;
 mod looked_at;
+mod lookups;
 mod park;
 mod partitions;
 mod pieces;

@@ -2,6 +2,7 @@
 
 mod copy_by;
 mod format;
+mod lookup;
 
 use crate::key::KeyType;
 use crate::key_set::KeySet;
@@ -12,6 +13,7 @@ use std::fmt;
 
 pub use copy_by::{CopyBy, RowOrder, copy_by};
 pub use format::{BinaryForm, CopyFormat, Format, Majors, copy_format, stream_format};
+pub use lookup::lookup;
 
 /// A table by schema and name.
 #[derive(
@@ -141,6 +143,10 @@ pub struct MovingTable {
     /// they contain the key's columns. Empty: only the whole row does, which is its replica identity (full).
     #[serde(alias = "primary_key")]
     pub identity: Vec<String>,
+    /// How many columns of the identity, from the first on, its index holds in the types' own ascending order; absent: all
+    /// of them. With 0 its order is another one, and rows are looked up by equality.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookup_columns: Option<usize>,
     /// All columns in table order.
     pub columns: Vec<Column>,
     /// Estimated rows of the whole table.

@@ -84,6 +84,7 @@ pub(super) fn bare(table: TableName, key: TableKey) -> MovingTable {
         partition_of: None,
         key,
         identity: Vec::new(),
+        lookup_columns: None,
         columns: Vec::new(),
         rows: 0,
         bytes: 0,

@@ -88,6 +88,7 @@ async fn tables(
         if let Some(facts) = found.get(&table) {
             tables.push(MovingTable {
                 identity: facts.identity(&key),
+                lookup_columns: facts.lookup_columns(&key),
                 ..check::bare(table, key)
             });
         }

@@ -27,6 +27,8 @@ pub(crate) struct Found {
     /// Columns of the index that finds a row: the one that is the replica identity, else the primary key's if it is
     /// not deferrable; empty where there is none.
     pub(crate) unique_by: Vec<String>,
+    /// That index gives its columns in their own ascending order, by the types' own operators.
+    pub(crate) in_order: bool,
     pub(crate) rows: i64,
     pub(crate) bytes: i64,
     pub(crate) order: Option<RowOrder>,
@@ -74,7 +76,16 @@ pub(crate) async fn tables(
                     topn.nspname::text, top.relname::text,
                     array(select a.attname::text from pg_catalog.unnest(own.indkey::int2[]) with ordinality k (attnum, place)
                           join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
-                          where k.place <= own.indnkeyatts order by k.place)
+                          where k.place <= own.indnkeyatts order by k.place),
+                    coalesce((select pg_catalog.bool_and(o.opcdefault and o.opcnamespace = 'pg_catalog'::regnamespace
+                                       and k.by = a.attcollation and k.direction in (0, 3))
+                                     and pg_catalog.count(distinct k.direction) = 1
+                              from rows from (pg_catalog.unnest(own.indkey::int2[]), pg_catalog.unnest(own.indclass::oid[]),
+                                     pg_catalog.unnest(own.indcollation::oid[]), pg_catalog.unnest(own.indoption::int2[]))
+                                   with ordinality k (attnum, class, by, direction, place)
+                              join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+                              join pg_catalog.pg_opclass o on o.oid = k.class
+                              where k.place <= own.indnkeyatts), false)
              from pg_catalog.pg_class c
              join pg_catalog.pg_namespace n on n.oid = c.relnamespace
              left join pg_catalog.pg_index own on own.indrelid = c.oid and own.indisvalid
@@ -124,6 +135,7 @@ fn found(row: &Row) -> Found {
         primary_key: row.get(6),
         deferrable_key: row.get(7),
         unique_by: row.get(14),
+        in_order: row.get(15),
         rows: row.get(8),
         bytes: row.get(9),
         partition_of: row.get::<_, Option<String>>(12).map(|schema| TableName {
@@ -151,6 +163,16 @@ impl Found {
             identity.extend(outside);
         }
         identity
+    }
+
+    /// How many columns of the identity its index gives in their own order, where that is not all of them.
+    pub(crate) fn lookup_columns(&self, key: &TableKey) -> Option<usize> {
+        let held = if self.in_order {
+            self.unique_by.len()
+        } else {
+            0
+        };
+        (held < self.identity(key).len()).then_some(held)
     }
 }
 

@@ -8,6 +8,9 @@ use plans::shard_map::Sequences;
 use super::sequences::Share;
 use crate::error::{At, StepError};
 
+/// A session that does not sort gets the order of a lookup from the one index that has it.
+pub(crate) const LOOKUPS: &str = "set enable_sort = off; set enable_incremental_sort = off";
+
 /// A shard as one owner of one migration uses it.
 #[derive(Debug, Clone)]
 pub(crate) struct Shard {
@@ -51,6 +54,20 @@ impl Shard {
     pub(crate) async fn replica_session(&self, role: &str) -> Result<Connected, StepError> {
         self.open(Session::named(self.application_name(role)).as_replica())
             .await
+    }
+
+    /// An ordinary session in which a row is looked up by the index of its identity, whatever the statistics say
+    /// ([`MovingTable::lookup`](plans::table::MovingTable::lookup)).
+    pub(crate) async fn lookup_session(&self, role: &str) -> Result<Connected, StepError> {
+        let session = self.session(role).await?;
+        self.look_up(&session).await?;
+        Ok(session)
+    }
+
+    /// Makes a session one for lookups.
+    pub(crate) async fn look_up(&self, session: &Connected) -> Result<(), StepError> {
+        let set = session.batch_execute(LOOKUPS).await;
+        set.at(format_args!("shard {}: setting up the session", self.name))
     }
 
     /// How the shard shares out sequence values under `policy`.

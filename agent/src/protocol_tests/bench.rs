@@ -337,6 +337,7 @@ pub(crate) async fn tables(session: &Client) -> Vec<MovingTable> {
             },
             partition_of: found.partition_of.clone(),
             identity: found.identity(&key),
+            lookup_columns: found.lookup_columns(&key),
             key,
             columns: columns.into_iter().map(|found| found.column).collect(),
             rows: 0,

@@ -262,8 +262,8 @@ async fn sweep_for_ever(context: &Context, direction: Direction) -> Result<(), S
     // Most steps are over before there is anything to compare: no session is opened for them.
     tokio::time::sleep(PAUSE).await;
     let sides = Sides::of(context, direction)?;
-    let origin = sides.origin.session("sweep").await?;
-    let destination = sides.destination.session("sweep").await?;
+    let origin = sides.origin.lookup_session("sweep").await?;
+    let destination = sides.destination.lookup_session("sweep").await?;
     let both = Both {
         origin: &origin,
         destination: &destination,

@@ -109,7 +109,7 @@ impl Recopied {
         let sessions = match self.sessions.take() {
             Some(sessions) => sessions,
             None => Sessions {
-                reader: spec.origin.session("recopy").await?,
+                reader: spec.origin.lookup_session("recopy").await?,
                 barrier: spec.origin.session("barrier").await?,
             },
         };
@@ -274,20 +274,27 @@ async fn row(
     })
 }
 
-/// The condition that a row of `t` has these texts for what it is found by.
+/// The condition that a row of `t` has these texts for what it is found by; the session is one for lookups.
 fn same(table: &MovingTable, texts: &[String]) -> String {
-    let terms = table.identity.iter().zip(texts).map(|(name, text)| {
-        let mut columns = table.columns.iter();
-        let data_type = columns.find(|column| &column.name == name);
-        let data_type = data_type.map_or("text", |column| column.data_type.as_str());
-        // Equal values may have several texts: a row with another text has another key in the stream.
-        format!(
-            "t.{} = ({text})::{data_type} and ({}) collate pg_catalog.\"C\" = {text}",
-            quote_ident(name),
-            text_of(name),
-        )
-    });
-    terms.collect::<Vec<_>>().join(" and ")
+    let identity = table.identity.iter().zip(texts);
+    let values: Vec<String> = identity
+        .clone()
+        .map(|(name, text)| {
+            let mut columns = table.columns.iter();
+            let data_type = columns.find(|column| &column.name == name);
+            let data_type = data_type.map_or("text", |column| column.data_type.as_str());
+            format!("({text})::{data_type}")
+        })
+        .collect();
+    // Equal values may have several texts: a row with another text has another key in the stream.
+    let texts = identity
+        .map(|(name, text)| format!("({}) collate pg_catalog.\"C\" = {text}", text_of(name)));
+    format!(
+        "t.ctid = (select shardwright_row.ctid from only {} shardwright_row {}) and {}",
+        table.table.sql(),
+        table.lookup("shardwright_row", &values),
+        texts.collect::<Vec<_>>().join(" and ")
+    )
 }
 
 /// A column as text as the stream has it; a composite of nothing but NULLs is not NULL.

@@ -86,6 +86,7 @@ mod tests {
                 kind: KeyType::Bigint,
             }]),
             identity: vec!["k".to_owned()],
+            lookup_columns: None,
             columns: Vec::new(),
             rows: 1,
             bytes,

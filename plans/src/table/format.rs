@@ -150,6 +150,7 @@ mod tests {
             partition_of: None,
             key: TableKey::Reference,
             identity: vec!["c0".to_owned()],
+            lookup_columns: None,
             columns: columns.iter().enumerate().map(column).collect(),
             rows: 1,
             bytes: 1,

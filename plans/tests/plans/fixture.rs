@@ -303,6 +303,7 @@ fn moving_table(table: &str, key: &KeyColumns, types: &[KeyType], nth: i64) -> M
         partition_of: None,
         key: TableKey::Columns(key_columns.collect()),
         identity: [key.0.clone(), vec!["nth".to_owned()]].concat(),
+        lookup_columns: None,
         columns,
         rows: nth * 100_000,
         bytes: nth * 9_000_000,

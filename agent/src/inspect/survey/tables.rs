@@ -170,12 +170,12 @@ pub(super) async fn add_reference(
 }
 
 fn moving_table(key: TableKey, facts: &Found, columns: &[FoundColumn]) -> MovingTable {
-    let identity = facts.identity(&key);
     MovingTable {
         table: facts.table.clone(),
         partition_of: facts.partition_of.clone(),
+        identity: facts.identity(&key),
+        lookup_columns: facts.lookup_columns(&key),
         key,
-        identity,
         columns: columns.iter().map(|found| found.column.clone()).collect(),
         rows: facts.rows,
         bytes: facts.bytes,

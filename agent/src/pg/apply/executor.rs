@@ -16,6 +16,7 @@ use super::planned::{Planned, Sets};
 use super::rows;
 use super::sets::SetStatement;
 use crate::error::{At, StepError};
+use crate::pg::shard::LOOKUPS;
 
 /// A change that touches another number of rows than one.
 const MISCOUNTED: &str = "apply.count";
@@ -44,10 +45,11 @@ impl Executor {
     /// What the server says.
     pub(crate) async fn new(session: Connected, shard: &str) -> Result<Self, StepError> {
         // Rows are looked up by their keys, however many at once: reading a table to join it grows with the table.
-        let settings =
-            "set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off";
+        let settings = format!(
+            "{LOOKUPS}; set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off"
+        );
         session
-            .batch_execute(settings)
+            .batch_execute(&settings)
             .await
             .at(format_args!("shard {shard}: preparing to apply"))?;
         Ok(Self {

@@ -14,6 +14,9 @@ use super::net::{Set, Verb};
 use super::target::Target;
 use crate::pg::decode::{Tuple, Value};
 
+/// The condition that a row of the table is the one that was found.
+const AT_FOUND: &str = "t.ctid = found.ctid";
+
 /// A set as a statement, with its parameters as they are sent: the server need not wait for them.
 #[derive(Debug)]
 pub(super) struct SetStatement {
@@ -49,13 +52,13 @@ pub(super) fn statement(set: &Set<'_>) -> Option<SetStatement> {
         Verb::Delete => {
             let found = made.found()?;
             format!(
-                "delete from {table} as t using {} where {found}",
+                "delete from {table} as t using {}, {found} where {AT_FOUND}",
                 made.from()
             )
         }
         Verb::Miss => {
             let found = made.found()?;
-            format!("select 1 from {table} as t, {} where {found}", made.from())
+            format!("select 1 from {}, {found}", made.from())
         }
     };
     let rows = set.rows.len();
@@ -102,11 +105,11 @@ impl Columns<'_> {
         Some(format!("t.{} = {value}", self.target.column(index)))
     }
 
-    /// Takes what rows are found by; the condition that finds them.
+    /// Takes what rows are found by; the places of those rows, one for each row that was taken.
     fn found(&mut self) -> Option<String> {
         let target = self.target;
-        let terms: Option<Vec<_>> = target.key.iter().map(|index| self.equal(*index)).collect();
-        Some(terms?.join(" and "))
+        let values: Option<Vec<_>> = target.key.iter().map(|index| self.take(*index)).collect();
+        Some(format!("lateral ({}) as found", target.found(&values?)))
     }
 
     /// What was taken so far, as a table.
@@ -136,7 +139,8 @@ impl Columns<'_> {
     /// Sets every column that the rows have, and compares those that no UPDATE may set.
     fn update(&mut self, table: &str) -> Option<String> {
         let target = self.target;
-        let (mut set, mut found) = (Vec::new(), vec![self.found()?]);
+        let found = self.found()?;
+        let (mut set, mut matched) = (Vec::new(), vec![AT_FOUND.to_owned()]);
         for index in 0..target.relation.columns.len() {
             let lacks = |row: &Cow<'_, Tuple>| row.0[index] == Value::UnchangedToast;
             let is_key = target.key.contains(&index);
@@ -149,15 +153,15 @@ impl Columns<'_> {
                 let column = quote_ident(&target.relation.columns[index].name);
                 set.push(format!("{column} = {value}"));
             } else {
-                found.push(self.equal(index)?);
+                matched.push(self.equal(index)?);
             }
         }
-        let (from, found) = (self.from(), found.join(" and "));
+        let (from, matched) = (self.from(), matched.join(" and "));
         Some(if set.is_empty() {
-            format!("select 1 from {table} as t, {from} where {found} for update of t")
+            format!("select 1 from {table} as t, {from}, {found} where {matched} for update of t")
         } else {
             format!(
-                "update {table} as t set {} from {from} where {found}",
+                "update {table} as t set {} from {from}, {found} where {matched}",
                 set.join(", ")
             )
         })

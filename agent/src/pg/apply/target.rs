@@ -5,12 +5,15 @@
 
 use std::borrow::Cow;
 
-use plans::table::{Format, MovingTable, TableName, quote_ident};
+use plans::table::{Format, MovingTable, TableName, lookup, quote_ident};
 
 use super::known::{Known, KnownTable};
 use super::param::{Param, sent};
 use crate::error::StepError;
 use crate::pg::decode::{OldRow, Relation, Tuple, Value};
+
+/// What a row that is looked up is called in our statements.
+pub(super) const FOUND: &str = "shardwright_row";
 
 /// A relation as the stream describes it, with its table.
 #[derive(Debug)]
@@ -20,6 +23,8 @@ pub(super) struct Target {
     pub(super) name: TableName,
     /// Position in the tuple of each column that a row is found by: of the identity, or all that are carried.
     pub(super) key: Vec<usize>,
+    /// How many of them the index of the identity holds, and gives in their own order.
+    pub(super) ordered: usize,
     /// Only the whole row is an identity; the columns of the shard key, which narrow the search, are these.
     pub(super) whole: Option<Vec<usize>>,
     /// Columns of the tuple that the plan has; others were dropped since, on both shards.
@@ -95,6 +100,7 @@ impl Target {
             table,
             name: plan.table.clone(),
             one_by_one: whole || never_fits,
+            ordered: plan.ordered_columns(),
             settable,
             fixed,
             by_sets: by_sets && !whole,
@@ -165,6 +171,19 @@ impl Target {
         )
     }
 
+    /// The query for the place of the one row with these values of its identity.
+    pub(super) fn found(&self, values: &[String]) -> String {
+        let columns = self.key.iter();
+        let columns: Vec<String> = columns
+            .map(|index| format!("{FOUND}.{}", self.column(*index)))
+            .collect();
+        format!(
+            "select {FOUND}.ctid from only {} {FOUND} {}",
+            self.name.sql(),
+            lookup(&columns, values, self.ordered)
+        )
+    }
+
     /// The condition that finds `row`; `None` when the row does not say.
     pub(super) fn condition(&self, row: &Tuple, params: &mut Vec<Param>) -> Option<String> {
         let mut terms = Vec::with_capacity(self.key.len());
@@ -173,10 +192,12 @@ impl Target {
             Some(format!("{} = ${}", self.column(*index), params.len()))
         };
         let Some(shard_key) = &self.whole else {
+            let mut values = Vec::with_capacity(self.key.len());
             for index in &self.key {
-                terms.push(equal(index, params)?);
+                params.push(row.0.get(*index).and_then(sent)?);
+                values.push(format!("${}", params.len()));
             }
-            return Some(terms.join(" and "));
+            return Some(format!("ctid = ({})", self.found(&values)));
         };
         for index in shard_key {
             terms.push(equal(index, params)?);

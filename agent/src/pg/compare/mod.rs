@@ -114,33 +114,30 @@ impl<'a> Moving<'a> {
     }
 
     /// A join that finds the row of each `given.shardwright_text`, a key as [`canonical`] writes it; `given` is a common
-    /// table expression.
+    /// table expression. The session is one for lookups.
     fn join_given(&self) -> String {
         if self.is_whole() {
             return self.join_whole();
         }
-        let columns: Vec<String> = self
-            .table
-            .identity
-            .iter()
-            .map(|column| format!("t.{}", quote_ident(column)))
-            .collect();
-        let values: Vec<String> = self
-            .table
-            .identity
-            .iter()
-            .enumerate()
+        let identity = self.table.identity.iter().enumerate();
+        let parts: Vec<String> = identity
             .map(|(at, column)| {
                 let data_type = self.type_of(column);
-                format!("(k.shardwright_key operator(pg_catalog.->>) {at})::{data_type}")
+                format!("(j.shardwright_json operator(pg_catalog.->>) {at})::{data_type} as shardwright_{at}")
             })
             .collect();
+        let values: Vec<String> = (0..parts.len())
+            .map(|at| format!("k.shardwright_{at}"))
+            .collect();
+        // The values are made once for each key. The predicate stays outside: an index is not chosen by it.
         format!(
-            "cross join lateral (select given.shardwright_text::pg_catalog.jsonb as shardwright_key) k
-             join only {name} t on ({columns}) = ({values}) and {predicate}",
+            "cross join lateral (
+               select {parts} from (select given.shardwright_text::pg_catalog.jsonb as shardwright_json) j offset 0
+             ) k
+             join lateral (select t.ctid, t.* from only {name} t {lookup}) t on {predicate}",
+            parts = parts.join(", "),
             name = self.name(),
-            columns = columns.join(", "),
-            values = values.join(", "),
+            lookup = self.table.lookup("t", &values),
             predicate = self.predicate,
         )
     }

@@ -35,8 +35,8 @@ impl Sessions {
     pub(super) async fn open(context: &Context, sides: &Sides) -> Result<Self, StepError> {
         let (losing, gaining, comparing) = tokio::try_join!(
             sides.origin.session("cutover"),
-            sides.destination.session("cutover"),
-            sides.origin.session("cutover")
+            sides.destination.lookup_session("cutover"),
+            sides.origin.lookup_session("cutover")
         )?;
         for (session, shard) in [
             (&losing, &sides.origin),

@@ -144,7 +144,7 @@ async fn parked_snapshot(
 }
 
 async fn session(shard: &Shard) -> Result<Snapshot, StepError> {
-    let session = shard.session("compare").await?;
+    let session = shard.lookup_session("compare").await?;
     Ok(Snapshot {
         session,
         shard: shard.name.clone(),

@@ -47,6 +47,7 @@ async fn write(comparison: &Comparison<'_>, point: &Point) -> Result<i64, StepEr
     let sides = comparison.sides;
     let shard = sides.destination.name.as_str();
     let session = sides.destination.replica_session("repair").await?;
+    sides.destination.look_up(&session).await?;
     let copy = Side {
         client: &session,
         shard,

@@ -40,6 +40,7 @@ pub(in crate::pg::apply) fn target(has_fixed: bool) -> Arc<Target> {
             kind: KeyType::Text,
         }]),
         identity: vec!["k".to_owned()],
+        lookup_columns: None,
         columns: planned.to_vec(),
         rows: 0,
         bytes: 0,

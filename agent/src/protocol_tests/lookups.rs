@@ -1,0 +1,334 @@
+//! A row is looked up by the index of its identity and by no other, whatever the statistics say of its table.
+//!
+//! The server's own counts decide: how often each index, and the table itself, was scanned by the session that looked.
+
+use std::collections::BTreeMap;
+
+use plans::key::Key;
+use plans::key_set::KeySet;
+use tokio_postgres::Client;
+
+use super::bench::Bench;
+use crate::pg::apply::{Applier, Executor, Planned, RowChange};
+use crate::pg::compare::{Moving, Side, delete_rows, keyed_rows, values};
+use crate::pg::decode::{Column, OldRow, Relation, Tuple, Value};
+
+/// Other indexes begin with columns of the identity, so that each of them could find its rows too.
+const ITEM: &str = "
+    create table public.item (tenant_id bigint, id bigint, line int, v text, op bigint, primary key (tenant_id, id, line));
+    alter table public.item set (autovacuum_enabled = false);
+    create index item_tenant on public.item (tenant_id);
+    create index item_v on public.item (tenant_id, v);
+    create index item_id on public.item (id);
+    create index item_op on public.item (tenant_id, op) where op is not null";
+/// The rows of one hot tenant.
+const ROWS: i64 = 20_000;
+const LOOKED_UP: i64 = 40;
+
+/// What the planner knows of a table.
+#[derive(Debug, Clone, Copy)]
+enum Statistics {
+    /// Nothing.
+    None,
+    /// That all rows have one tenant.
+    OneTenant,
+    /// That each tenant has one row, as before they came.
+    OneRowEach,
+    /// Nothing, and the statements were planned before the rows came.
+    Empty,
+}
+
+const ALL: [Statistics; 4] = [
+    Statistics::None,
+    Statistics::OneTenant,
+    Statistics::OneRowEach,
+    Statistics::Empty,
+];
+
+/// A shard whose table is loaded as `statistics` says.
+async fn loaded(name: &str, statistics: Statistics) -> Bench {
+    let name = format!("{name}_{statistics:?}").to_lowercase();
+    let bench = Bench::new(&name, ITEM).await;
+    let session = bench.target.session().await;
+    if let Statistics::OneRowEach = statistics {
+        let few = "insert into public.item select g, g, 0, 'v', g from pg_catalog.generate_series(1000, 3000) g;
+                   analyze public.item; delete from public.item";
+        session.batch_execute(few).await.expect("analyzed");
+    }
+    if !matches!(statistics, Statistics::Empty) {
+        load(&session).await;
+    }
+    if let Statistics::OneTenant = statistics {
+        session
+            .batch_execute("analyze public.item")
+            .await
+            .expect("analyzed");
+    }
+    bench
+}
+
+async fn load(session: &Client) {
+    let rows = format!(
+        "insert into public.item select 100, g, 0, 'v', g from pg_catalog.generate_series(1, {ROWS}) g"
+    );
+    session.batch_execute(&rows).await.expect("loaded");
+}
+
+/// Scans of the table and of each of its indexes by this session, with the entries or rows that they read.
+async fn scans(session: &Client) -> BTreeMap<String, (i64, i64)> {
+    let read = "select c.relname::text, pg_stat_get_xact_numscans(c.oid), pg_stat_get_xact_tuples_returned(c.oid)
+                from pg_class c left join pg_index i on i.indexrelid = c.oid
+                where c.oid = 'public.item'::regclass or i.indrelid = 'public.item'::regclass";
+    let rows = session.query(read, &[]).await.expect("counted");
+    let count = |row: &tokio_postgres::Row| (row.get(0), (row.get(1), row.get(2)));
+    rows.iter().map(count).collect()
+}
+
+/// The session has looked up `rows` rows since `before`, each by the primary key and at once.
+async fn assert_by_identity(
+    what: &str,
+    session: &Client,
+    before: &BTreeMap<String, (i64, i64)>,
+    rows: i64,
+) {
+    let after = scans(session).await;
+    let since: BTreeMap<&str, (i64, i64)> = after
+        .iter()
+        .map(|(name, (scans, read))| {
+            let (old_scans, old_read) = before.get(name).copied().unwrap_or_default();
+            (name.as_str(), (scans - old_scans, read - old_read))
+        })
+        .filter(|(_, count)| *count != (0, 0))
+        .collect();
+    let (scans, read) = since.get("item_pkey").copied().unwrap_or_default();
+    assert!(scans >= rows, "{what}: {since:?}");
+    assert!(read <= 3 * rows, "{what}: {since:?}");
+    // The planner asks indexes for their first and last entries; a row that is found by its place is read as one.
+    let others: Vec<_> = since
+        .iter()
+        .filter(|(name, (_, read))| **name != "item_pkey" && *read > rows + 10)
+        .collect();
+    assert!(others.is_empty(), "{what}: {since:?}");
+}
+
+fn keys() -> Vec<String> {
+    let id = |nth: i64| 1 + nth * (ROWS / LOOKED_UP);
+    let key = |nth| format!("[\"100\",\"{}\",\"0\"]", id(nth));
+    (0..LOOKED_UP).map(key).collect()
+}
+
+/// The moving keys of each kind of map; the tenant is one of them.
+fn key_sets() -> [KeySet; 3] {
+    [
+        KeySet::list([Key::Int(100)]),
+        KeySet::range(Some(Key::Int(100)), Some(Key::Int(200))),
+        KeySet::buckets(2, 0, 2),
+    ]
+}
+
+#[tokio::test]
+async fn changed_keys_are_compared_by_the_index_of_the_identity() {
+    for statistics in ALL {
+        let bench = loaded("look_compare", statistics).await;
+        let shard = bench.shard(&bench.target, bench.token.epoch);
+        for keys_that_move in key_sets() {
+            let session = shard.lookup_session("cutover").await.expect("a session");
+            let generic = "set plan_cache_mode = force_generic_plan";
+            session.batch_execute(generic).await.expect("set");
+            let moving = Moving::new(&bench.tables[0], &keys_that_move);
+            let side = Side {
+                client: &session,
+                shard: "t",
+            };
+            if let Statistics::Empty = statistics {
+                let none = keyed_rows(side, &moving, &keys()).await.expect("looked up");
+                assert!(none.is_empty());
+                let app = bench.target.session().await;
+                load(&app).await;
+            }
+            session.batch_execute("begin").await.expect("begun");
+            let before = scans(&session).await;
+            let found = keyed_rows(side, &moving, &keys()).await.expect("looked up");
+            assert_eq!(found.len(), keys().len());
+            let what = format!("compare, {statistics:?}, {keys_that_move:?}");
+            assert_by_identity(&what, &session, &before, LOOKED_UP).await;
+
+            let before = scans(&session).await;
+            let read = values(side, &moving, &keys()).await.expect("read");
+            assert_eq!(read.len(), keys().len());
+            let what = format!("read to repair, {statistics:?}");
+            assert_by_identity(&what, &session, &before, LOOKED_UP).await;
+
+            let before = scans(&session).await;
+            let gone = delete_rows(side, &moving, &keys()).await.expect("deleted");
+            assert_eq!(gone, keys().len() as u64);
+            let what = format!("repair, {statistics:?}");
+            assert_by_identity(&what, &session, &before, LOOKED_UP).await;
+            session.batch_execute("rollback").await.expect("undone");
+            if let Statistics::Empty = statistics {
+                let empty = "truncate public.item";
+                let app = bench.target.session().await;
+                app.batch_execute(empty).await.expect("emptied");
+            }
+        }
+    }
+}
+
+fn relation() -> Relation {
+    let column = |name: &str, type_oid: u32| Column {
+        key: ["tenant_id", "id", "line"].contains(&name),
+        name: name.to_owned(),
+        type_oid,
+        typmod: -1,
+    };
+    Relation {
+        id: 1,
+        namespace: "public".to_owned(),
+        name: "item".to_owned(),
+        replica_identity: 'd',
+        columns: vec![
+            column("tenant_id", 20),
+            column("id", 20),
+            column("line", 23),
+            column("v", 25),
+            column("op", 20),
+        ],
+    }
+}
+
+fn tuple(id: i64, v: &str) -> Tuple {
+    let text = |text: String| Value::Text(text.into());
+    let values = [
+        "100".to_owned(),
+        id.to_string(),
+        "0".to_owned(),
+        v.to_owned(),
+    ];
+    let values = values.into_iter().map(text);
+    Tuple(values.chain([Value::Null]).collect())
+}
+
+/// Rows `from..to` updated, or deleted.
+fn changes(applier: &Applier, (from, to): (i64, i64), updated: bool) -> Vec<RowChange> {
+    (from..to)
+        .map(|id| match updated {
+            true => applier.update(1, OldRow::Absent, tuple(id, "w")),
+            false => applier.delete(1, OldRow::Key(tuple(id, "v"))),
+        })
+        .map(|change| change.expect("a change"))
+        .collect()
+}
+
+#[tokio::test]
+async fn changes_are_applied_by_the_index_of_the_identity() {
+    for statistics in ALL {
+        let bench = loaded("look_apply", statistics).await;
+        let shard = bench.shard(&bench.target, bench.token.epoch);
+        let session = shard.replica_session("apply").await.expect("a session");
+        let mut applier = Applier::prepare(&session, &bench.tables, "t")
+            .await
+            .expect("prepared");
+        applier.relation(relation()).expect("its shape");
+        let mut executor = Executor::new(session, "t").await.expect("a session");
+        if let Statistics::Empty = statistics {
+            plan_on_empty(&mut executor, &applier).await;
+            let app = bench.target.session().await;
+            load(&app).await;
+        }
+        let session = executor.session().clone();
+        session.batch_execute("begin").await.expect("begun");
+        let sets = [
+            ((1000, 1000 + LOOKED_UP), true),
+            ((2000, 2000 + LOOKED_UP), false),
+        ];
+        let one_by_one = [((3000, 3001), true), ((4000, 4001), false)];
+        for (ids, updated) in sets.into_iter().chain(one_by_one) {
+            let changes = changes(&applier, ids, updated);
+            let planned = Planned::of(&changes);
+            let before = scans(&session).await;
+            executor.execute(&planned).await.expect("applied");
+            let what = format!("apply {ids:?}, updated {updated}, {statistics:?}");
+            assert_by_identity(&what, &session, &before, ids.1 - ids.0).await;
+        }
+    }
+}
+
+/// Statements of single changes are planned while there are no rows.
+async fn plan_on_empty(executor: &mut Executor, applier: &Applier) {
+    for updated in [true, false] {
+        let session = executor.session().clone();
+        session.batch_execute("begin").await.expect("begun");
+        let changes = changes(applier, (1, 2), updated);
+        let missed = executor.execute(&Planned::of(&changes)).await;
+        assert!(missed.is_err(), "no row is there");
+        session.batch_execute("rollback").await.expect("undone");
+    }
+}
+
+/// Of each table `(definition, more)`: how many columns of the identity the index gives in order, if not all.
+#[tokio::test]
+async fn an_index_in_another_order_is_not_asked_for_its_own() {
+    const TEXT: &str = "tenant_id bigint not null, name text not null";
+    let by = |index: &str| {
+        format!(
+            "create unique index item_by on public.item ({index}); alter table public.item replica identity using index item_by"
+        )
+    };
+    let full = "alter table public.item replica identity full";
+    let cases = [
+        (
+            "look_key",
+            "primary key (tenant_id, name)",
+            String::new(),
+            None,
+        ),
+        ("look_desc", "v int", by("tenant_id desc, name desc"), None),
+        ("look_mixed", "v int", by("tenant_id, name desc"), Some(0)),
+        (
+            "look_nulls",
+            "v int",
+            by("tenant_id nulls first, name nulls first"),
+            Some(0),
+        ),
+        (
+            "look_class",
+            "v int",
+            by("tenant_id, name text_pattern_ops"),
+            Some(0),
+        ),
+        (
+            "look_collation",
+            "v int",
+            by("tenant_id, name collate \"C\""),
+            Some(0),
+        ),
+        ("look_full", "primary key (name)", full.to_owned(), Some(1)),
+    ];
+    for (name, rest, more, expected) in cases {
+        let ddl = format!("create table public.item ({TEXT}, {rest}); {more}");
+        let bench = Bench::new(name, &ddl).await;
+        let table = &bench.tables[0];
+        assert_eq!(
+            table.lookup_columns, expected,
+            "{name}: {:?}",
+            table.identity
+        );
+        let row =
+            "insert into public.item select 100, 'n' || g from pg_catalog.generate_series(1, 9) g";
+        let app = bench.target.session().await;
+        app.batch_execute(row).await.expect("a row");
+        let shard = bench.shard(&bench.target, bench.token.epoch);
+        let session = shard.lookup_session("test").await.expect("a session");
+        let moving = Moving::new(table, &bench.keys);
+        let side = Side {
+            client: &session,
+            shard: "t",
+        };
+        let key = match expected {
+            Some(1) => "[\"n4\",\"100\"]",
+            _ => "[\"100\",\"n4\"]",
+        };
+        let found = keyed_rows(side, &moving, &[key.to_owned()]).await;
+        assert_eq!(found.expect("looked up").len(), 1, "{name}");
+    }
+}
