@@ -17,6 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Stops the writers for a moment and waits until the former owner's rows equal the owner's.
 pub(super) async fn held(run: &Run<'_>, workload: &Workload) -> Result<(), DemoError> {
+    say("the clients pause until both copies are compared");
     workload.pause().await;
     let begun = Instant::now();
     let checked = loop {

@@ -1,91 +1,79 @@
 //! Judges a list by search: tries the orders that real time allows until one explains everything that was heard.
 //!
-//! It takes time that grows fast with the number of calls that overlap, most of all where there is no such order.
+//! What is left to explain depends on the calls that have their place and on the list that they made, not on their
+//! order: no such state is searched twice. Without that, calls that may change places double the time, one after the
+//! other.
 
-use super::calls::{Done, History};
-use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
+use super::calls::{Done, History, Operation};
+use std::collections::HashSet;
 
 /// Calls that are searched at most, and appends among them that have no end: each may stand anywhere.
 const MOST_CALLS: usize = 200;
 const MOST_OPEN: usize = 4;
+/// States that are searched at most.
+const MOST_STATES: usize = 200_000;
 
-/// True if the search ends soon.
+/// True if the search may end soon.
 pub(super) fn is_feasible(history: &History) -> bool {
-    let open = history
-        .operations
-        .iter()
-        .filter(|operation| operation.end.is_none());
+    let open = history.operations.iter().filter(|call| call.end.is_none());
     history.operations.len() <= MOST_CALLS && open.count() <= MOST_OPEN
 }
 
-/// What calls do to a list.
-#[derive(Debug, Clone, Default)]
-struct List(Vec<i64>);
-
-#[derive(Debug, Clone)]
-enum Asked {
-    Append(i64),
-    Read,
+/// The calls that have their place, and the list that they made.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct State {
+    placed: Vec<bool>,
+    list: Vec<i64>,
 }
 
-/// The list as the call left it; none where nobody knows.
-#[derive(Debug, Clone, PartialEq)]
-struct Answered(Option<Vec<i64>>);
-
-impl SequentialSpec for List {
-    type Op = Asked;
-    type Ret = Answered;
-
-    fn invoke(&mut self, asked: &Asked) -> Answered {
-        if let Asked::Append(value) = asked {
-            self.0.push(*value);
+impl State {
+    /// The state behind `call`, if that may be the next and was told what it then finds.
+    fn then(&self, index: usize, call: &Operation, first_end: usize) -> Option<Self> {
+        if self.placed[index] || call.begin > first_end {
+            return None;
         }
-        Answered(Some(self.0.clone()))
-    }
-
-    fn is_valid_step(&mut self, asked: &Asked, answered: &Answered) -> bool {
-        if let Asked::Append(value) = asked {
-            self.0.push(*value);
-        }
-        answered.0.as_ref().is_none_or(|list| *list == self.0)
-    }
-}
-
-/// True if some order of the calls explains the history.
-pub(super) fn explains(history: &History) -> bool {
-    let mut tester = LinearizabilityTester::new(List::default());
-    let told = events(history).into_iter().try_for_each(|event| {
-        let told = match event.1 {
-            Told::Asked(asked) => tester.on_invoke(event.0, asked),
-            Told::Answered(answered) => tester.on_return(event.0, answered),
+        let mut next = self.clone();
+        next.placed[index] = true;
+        let heard = match &call.done {
+            Done::Append { value, left } => {
+                next.list.push(*value);
+                left.as_ref()
+            }
+            Done::Read { seen } => Some(seen),
         };
-        told.map(|_| ())
-    });
-    told.is_ok() && tester.is_consistent()
+        heard
+            .is_none_or(|heard| *heard == next.list)
+            .then_some(next)
+    }
 }
 
-enum Told {
-    Asked(Asked),
-    Answered(Answered),
-}
-
-/// Beginnings and ends by process, in order of time.
-fn events(history: &History) -> Vec<(u64, Told)> {
-    let mut events = Vec::new();
-    for operation in &history.operations {
-        let (asked, answer) = match &operation.done {
-            Done::Append { value, left } => (Asked::Append(*value), left.clone()),
-            Done::Read { seen } => (Asked::Read, Some(seen.clone())),
+/// True if some order of the calls explains the history; `None`: the search was given up.
+pub(super) fn explains(history: &History) -> Option<bool> {
+    let calls = &history.operations;
+    let first = State {
+        placed: vec![false; calls.len()],
+        list: Vec::new(),
+    };
+    let (mut seen, mut left) = (HashSet::new(), vec![first]);
+    while let Some(state) = left.pop() {
+        let open = || {
+            calls
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| !state.placed[*at])
         };
-        events.push((operation.begin, operation.process, Told::Asked(asked)));
-        if let Some(end) = operation.end {
-            let answered = Told::Answered(Answered(answer));
-            events.push((end, operation.process, answered));
+        // No call comes later than one that began after its end.
+        let first_end = open().filter_map(|(_, call)| call.end).min();
+        let Some(first_end) = first_end else {
+            return Some(true);
+        };
+        for (index, call) in open() {
+            let next = state.then(index, call, first_end);
+            left.extend(next.filter(|next| seen.insert(next.clone())));
+        }
+        if seen.len() > MOST_STATES {
+            return None;
         }
     }
-    events.sort_by_key(|(at, _, _)| *at);
-    events
-        .into_iter()
-        .map(|(_, process, told)| (process, told))
-        .collect()
+    Some(false)
 }
