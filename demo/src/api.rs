@@ -231,6 +231,17 @@ impl Api {
         Ok(created["id"].as_str().unwrap_or_default().to_owned())
     }
 
+    /// Why attempts of its cutover were released, in order.
+    pub(crate) async fn released(&self, id: &str) -> Result<Vec<String>, ApiError> {
+        let events: Vec<Value> = self.get(&format!("/api/v1/migrations/{id}/events")).await?;
+        let attempts = events
+            .iter()
+            .map(|event| &event["data"])
+            .filter(|data| data["attempt"].is_number());
+        let reasons = attempts.filter_map(|data| data["reason"].as_str());
+        Ok(reasons.map(str::to_owned).collect())
+    }
+
     pub(crate) async fn migration(&self, id: &str) -> Result<Migration, ApiError> {
         self.get(&format!("/api/v1/migrations/{id}")).await
     }

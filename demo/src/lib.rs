@@ -28,6 +28,6 @@ pub use options::{
     TroubleKind, parse_measure, parse_shape, parse_step, parse_strategy,
 };
 pub use report::{
-    Balance, Clients, Compared, Foreseen, Killed, Moved, Orphaned, Outcome, Report, Troubled,
-    Versions,
+    Balance, Clients, Compared, Foreseen, Killed, Moved, Orphaned, Outcome, Report, StalledCutover,
+    Troubled, Versions,
 };

@@ -44,6 +44,8 @@ pub struct Options {
     pub away: u32,
     /// Kill the controller and both agents here, start nothing for a while, and watch who takes writes.
     pub orphan: Option<Moment>,
+    /// An agent stands still here for longer than the budget of the write-blocked window, while the application writes.
+    pub stall: Option<Moment>,
     /// Leave clusters, logs and ledger in place.
     pub keep: bool,
     /// Makes the run repeatable, as far as concurrency allows.
@@ -72,6 +74,7 @@ impl Default for Options {
             troubles: Vec::new(),
             away: 10,
             orphan: None,
+            stall: None,
             keep: false,
             seed: 1,
             programs: None,
@@ -109,7 +112,11 @@ impl Options {
     /// Whether the run is disturbed on purpose.
     pub(crate) fn disturbed(&self) -> bool {
         let steps = self.abort_at.len() + self.pause_in.len() + self.troubles.len();
-        self.kill.is_some() || self.orphan.is_some() || self.rollback || steps > 0
+        self.kill.is_some()
+            || self.orphan.is_some()
+            || self.stall.is_some()
+            || self.rollback
+            || steps > 0
     }
 
     fn is_synchronous(&self) -> bool {
@@ -245,7 +252,9 @@ pub enum OptionError {
         text: String,
     },
     /// No such moment.
-    #[error("{text:?} is not a moment of the cutover: fenced, before_seal, sealed or flipped")]
+    #[error(
+        "{text:?} is not a moment of the cutover: fenced, before_check, before_seal, sealed or flipped"
+    )]
     Moment {
         /// What was given.
         text: String,

@@ -18,7 +18,7 @@ mod operation;
 mod text;
 
 pub use foreseen::Foreseen;
-pub use incident::{Killed, Orphaned, Troubled};
+pub use incident::{Killed, Orphaned, StalledCutover, Troubled};
 pub use operation::{Balance, Moved};
 
 /// How a run ended.
@@ -99,6 +99,12 @@ pub struct Report {
     /// What was seen while nothing of ours ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orphan: Option<Orphaned>,
+    /// What was seen while an agent stood still in the cutover.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall: Option<StalledCutover>,
+    /// Attempts that the cutover of the last move took.
+    #[serde(default)]
+    pub cutover_attempts: i64,
     /// How long moving keys were read-only, milliseconds, from the first move's begin to the last one's flip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only_ms: Option<u64>,
@@ -197,6 +203,8 @@ impl Report {
             paused_in: Vec::new(),
             troubles: Vec::new(),
             orphan: None,
+            stall: None,
+            cutover_attempts: 0,
             foreseen: Vec::new(),
             clients: Clients::default(),
             evidence,
@@ -236,6 +244,7 @@ impl Report {
             }
             if let Some(cut) = migration.output::<CutOver>(StepKind::Cutover) {
                 moved.window_ms = cut.window.total;
+                self.cutover_attempts = cut.attempt;
                 if cut.window.total > self.window_ms.total {
                     self.window_ms = cut.window;
                 }

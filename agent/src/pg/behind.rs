@@ -12,7 +12,7 @@ use plans::names::MARKER_PREFIX;
 use plans::table::{MovingTable, quote_literal};
 use tokio::time::Instant;
 
-use super::epoch::{Proof, Proven, Token, answered_in_turn};
+use super::epoch::{self, Proof, Proven, Token, answered_in_turn};
 use super::guard;
 use super::marker::Marker;
 use super::register::{Setting, set_sql};
@@ -82,14 +82,7 @@ pub(crate) async fn prepare(
 
 /// Transactions that hold the note, by virtual transaction id.
 fn passed_sql(migration: &MigrationId) -> String {
-    format!(
-        "select distinct l.virtualtransaction
-         from pg_catalog.pg_locks l, lateral (select {} as key) note
-         where l.locktype = 'advisory' and l.objsubid = 1
-           and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
-           and l.classid = ((note.key >> 32) & 4294967295)::oid and l.objid = (note.key & 4294967295)::oid",
-        guard::note_key(migration)
-    )
+    epoch::lock_holders(&guard::note_key(migration), "virtualtransaction")
 }
 
 /// A marker that is to lie behind every writer; of a session that [`prepare`] was called for.

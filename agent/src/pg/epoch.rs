@@ -40,6 +40,39 @@ pub(crate) fn lock_key(migration: &MigrationId) -> String {
     format!("pg_catalog.hashtextextended('shardwright:{migration}', 0)")
 }
 
+/// The query for a column of `pg_locks`, of each lock that is held or waited for under this key.
+pub(super) fn lock_holders(key: &str, column: &str) -> String {
+    format!(
+        "select distinct l.{column}
+         from pg_catalog.pg_locks l, lateral (select {key} as key) lock
+         where l.locktype = 'advisory' and l.objsubid = 1
+           and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
+           and l.classid = ((lock.key >> 32) & 4294967295)::oid and l.objid = (lock.key & 4294967295)::oid"
+    )
+}
+
+/// Ends the other sessions of ours that hold the migration's lock, or wait for it; how many there were.
+///
+/// Only once the map has flipped, on the shard that gains the keys: nothing is left there for them to do.
+pub(super) async fn end_holders(
+    client: &Client,
+    token: &Token,
+) -> Result<usize, tokio_postgres::Error> {
+    let pids = lock_holders(&lock_key(&token.migration), "pid");
+    let ours = token.migration.application_name("%");
+    let ended = client
+        .query(
+            &format!(
+                "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
+                 where pid in ({pids}) and pid <> pg_catalog.pg_backend_pid()
+                   and application_name like $1 and usename = session_user"
+            ),
+            &[&ours],
+        )
+        .await?;
+    Ok(ended.len())
+}
+
 /// Opens a transaction of ours, which guards let pass, behind the migration's lock, and runs `proof` in it as a later
 /// statement with a snapshot of its own: all in one round trip. The row that the proof returns.
 async fn prove(

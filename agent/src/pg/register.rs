@@ -178,37 +178,74 @@ fn told_sql(token: &Token, version: i64) -> String {
     )
 }
 
-/// Opens the shard that has gained the keys (C10): told of the flip, the open marker, the register, each committed
-/// before the next begins. `after` proves our work after the flip.
-pub(crate) async fn open(
-    client: &Client,
-    (token, after): (&Token, &Token),
-    number: i64,
-    version: i64,
-    shard: &str,
-) -> Result<(), StepError> {
-    let what = format!("shard {shard}: opening it at map version {version}");
-    let told = told_sql(token, version);
-    let marker = Marker::new(after, number, Kind::Opened).sql();
-    let opened = set_sql(token, Setting::Open);
-    let in_turn = [
-        Proven {
-            token,
-            proof: Proof::Next(number),
-            sql: &told,
-        },
-        Proven {
-            token: after,
-            proof: Proof::Work,
-            sql: &marker,
-        },
-        Proven {
-            token,
-            proof: Proof::Same,
-            sql: &opened,
-        },
-    ];
-    epoch::transact_in_turn(client, &in_turn, (&what, shard))
-        .await
-        .map(|_| ())
+/// How long an opening waits for a lock before the sessions of ours that may hold it are ended.
+const OPENING_WAITS: &str = "set lock_timeout = '100ms'";
+
+/// The opening of the shard that has gained the keys (C10): told of the flip, the open marker, the register, each
+/// committed before the next begins.
+pub(crate) struct Opening<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) token: &'a Token,
+    /// Proves our work after the flip.
+    pub(crate) after: &'a Token,
+    pub(crate) number: i64,
+    pub(crate) version: i64,
+    pub(crate) shard: &'a str,
+}
+
+impl Opening<'_> {
+    /// Opens the shard; `delayed` is told why that takes so long.
+    ///
+    /// A session of ours that was lost may still hold the migration's lock there, as long as the server has not noticed
+    /// that its client is gone. It is ended: after the flip all that it could do is refused.
+    pub(crate) async fn open(&self, delayed: impl Fn(&str)) -> Result<(), StepError> {
+        let (client, shard) = (self.client, self.shard);
+        let what = format!("shard {shard}: opening it at map version {}", self.version);
+        let waits = |error: &StepError| {
+            let failure = error.failure();
+            failure.is_some_and(|failure| failure.code == "sql.55P03")
+        };
+        loop {
+            // One round trip: the setting goes ahead of the batch.
+            let (set, opened) = tokio::join!(client.batch_execute(OPENING_WAITS), self.once(&what));
+            set.at(&what)?;
+            let Err(error) = opened else {
+                return Ok(());
+            };
+            if !waits(&error) {
+                return Err(error);
+            }
+            let ended = epoch::end_holders(client, self.token).await.at(&what)?;
+            tracing::warn!(shard, ended, %error, "sessions of this migration that delayed the opening were ended");
+            delayed(&format!("shard {shard} to take writes: {error}"));
+        }
+    }
+
+    async fn once(&self, what: &str) -> Result<(), StepError> {
+        let (token, after) = (self.token, self.after);
+        let told = told_sql(token, self.version);
+        let marker = Marker::new(after, self.number, Kind::Opened).sql();
+        let opened = set_sql(token, Setting::Open);
+        let in_turn = [
+            Proven {
+                token,
+                proof: Proof::Next(self.number),
+                sql: &told,
+            },
+            Proven {
+                token: after,
+                proof: Proof::Work,
+                sql: &marker,
+            },
+            Proven {
+                token,
+                proof: Proof::Same,
+                sql: &opened,
+            },
+        ];
+        let at = (what, self.shard);
+        epoch::transact_in_turn(self.client, &in_turn, at)
+            .await
+            .map(|_| ())
+    }
 }

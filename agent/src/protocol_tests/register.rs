@@ -1,8 +1,9 @@
 //! The register is set only within the attempt that is current, behind the lock (R1, R3, R4).
 
-use super::bench::{Bench, ITEM, code, pid, state, until_blocked};
-use crate::pg::epoch;
-use crate::pg::register::{self, Setting};
+use super::bench::{Bench, ITEM, VERSION, code, pid, state, until_blocked};
+use super::shard::{LIMIT, until};
+use crate::pg::epoch::{self, Token};
+use crate::pg::register::{self, Opening, Setting};
 
 const CLOSED: i64 = i64::MAX;
 
@@ -187,4 +188,66 @@ async fn a_fence_says_until_when_on_the_clock_of_its_shard() {
     );
     let left: i64 = session.query_one(&left, &[]).await.expect("read").get(0);
     assert!((0..=30_000).contains(&left), "{left} ms");
+}
+
+/// Opens the target of a bench after the flip; what it was told of delays.
+async fn opened(bench: &Bench) -> Vec<String> {
+    let ours = bench.ours(&bench.target).await;
+    let delays = std::sync::Mutex::new(Vec::new());
+    let opening = Opening {
+        client: &ours,
+        token: &bench.token,
+        after: &Token {
+            until: bench.token.until.next(),
+            ..bench.token.clone()
+        },
+        number: 1,
+        version: VERSION + 1,
+        shard: "t",
+    };
+    let delayed = |why: &str| delays.lock().expect("told").push(why.to_owned());
+    let done = tokio::time::timeout(LIMIT, opening.open(delayed)).await;
+    done.expect("in time").expect("open");
+    assert_eq!(bench.register(&ours).await, 0);
+    delays.into_inner().expect("told")
+}
+
+/// The server has not noticed that nobody is behind a session of ours: its transaction is open, with the migration's
+/// lock.
+#[tokio::test]
+async fn a_lost_session_of_ours_does_not_delay_the_opening() {
+    let bench = Bench::new("open_lost", ITEM).await;
+    bench.guard(&bench.target, i64::MAX).await;
+    assert!(opened(&bench).await.is_empty(), "nothing is in its way");
+
+    let bench = Bench::new("open_held", ITEM).await;
+    bench.guard(&bench.target, i64::MAX).await;
+    let lost = bench.ours(&bench.target).await;
+    epoch::begin(&lost, &bench.token, "t")
+        .await
+        .expect("proved");
+    let delays = opened(&bench).await;
+    assert!(delays[0].contains("shard t to take writes"), "{delays:?}");
+    assert!(lost.batch_execute("select").await.is_err(), "it was ended");
+}
+
+#[tokio::test]
+async fn a_session_of_somebody_else_is_waited_for_and_named_and_not_ended() {
+    let bench = Bench::new("open_other", ITEM).await;
+    bench.guard(&bench.target, i64::MAX).await;
+    let other = bench.target.session().await;
+    let key = epoch::lock_key(&bench.token.migration);
+    let hold = format!("begin; select pg_advisory_xact_lock_shared({key})");
+    other.batch_execute(&hold).await.expect("locked");
+    let observer = bench.target.session().await;
+    let releasing = async {
+        until("the opening waits", || async {
+            let waits = "select exists (select from pg_stat_activity
+                         where wait_event = 'advisory' and datname = current_database())";
+            observer.query_one(waits, &[]).await.expect("read").get(0)
+        })
+        .await;
+        other.batch_execute("commit").await.expect("not ended");
+    };
+    tokio::join!(opened(&bench), releasing);
 }

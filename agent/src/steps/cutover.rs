@@ -30,7 +30,7 @@ use crate::owned::Context;
 use crate::pg::catalog;
 use crate::pg::epoch::{self, Token};
 use crate::pg::guard;
-use crate::pg::register::{self, Setting};
+use crate::pg::register::{self, Opening, Setting};
 
 /// Pause between two tries to reach the controller.
 const CONTROLLER_PAUSE: Duration = Duration::from_millis(100);
@@ -348,7 +348,7 @@ async fn finish_flipped(
     let tables = context.captured(parties.direction);
     let shard = parties.sides.destination.name.as_str();
     let storage = catalog::storage(&gaining, tables, shard).await?;
-    open(parties, attempt, version, &gaining).await?;
+    open(context, parties, attempt, version, &gaining).await?;
     let open = millis(started);
     tell_former(parties, attempt, version, &losing).await?;
     follow(context, parties).await?;
@@ -370,15 +370,24 @@ async fn finish_flipped(
 ///
 /// `gaining` is a session that was open before: none is opened while writes are refused.
 pub(super) async fn open(
+    context: &Context,
     parties: &Parties,
     attempt: AttemptNo,
     version: MapVersion,
     gaining: &Client,
 ) -> Result<(), StepError> {
-    let token = &parties.sides.token;
-    let shard = parties.sides.destination.name.as_str();
-    let tokens = (token, &parties.token_after());
-    register::open(gaining, tokens, attempt.0, version.0, shard).await?;
+    let opening = Opening {
+        client: gaining,
+        token: &parties.sides.token,
+        after: &parties.token_after(),
+        number: attempt.0,
+        version: version.0,
+        shard: &parties.sides.destination.name,
+    };
+    let delayed = |why: &str| {
+        context.say_waits(format!("the map has flipped; waiting for {why}"), why);
+    };
+    opening.open(delayed).await?;
     fail_point::hit("cutover.opened").await?;
     Ok(())
 }

@@ -58,6 +58,11 @@ pub(super) struct Follower<'f> {
 }
 
 impl<'f> Follower<'f> {
+    /// The migration's id.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
     pub(super) fn new(api: &'f Api, ledger: &'f Ledger, id: String) -> Self {
         Self {
             api,

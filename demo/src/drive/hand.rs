@@ -30,7 +30,8 @@ impl Hand {
         let steps = options.abort_at.iter().chain(&options.pause_in);
         let troubles = options.troubles.iter().map(|trouble| &trouble.step);
         let steps = steps.chain(troubles).map(|step| points::of_step(*step));
-        let points = steps.chain(options.orphan.map(points::of_moment));
+        let moments = options.orphan.into_iter().chain(options.stall);
+        let points = steps.chain(moments.map(points::of_moment));
         let points: BTreeMap<String, Point> =
             points.map(|point| (point.name.clone(), point)).collect();
         let path = fleet.dir().join("meet");

@@ -75,9 +75,15 @@ impl Run<'_> {
         if let Some(moment) = self.options.orphan {
             self.orphan(moment, hand, follower, report).await?;
         }
+        if let Some(moment) = self.options.stall {
+            self.stall(moment, hand, follower, report).await?;
+        }
         let migration = follower.until("the flip", is_flipped).await?;
         if migration.state == MigrationState::Unwound {
             return Ok(Some(Outcome::Unwound));
+        }
+        if let Some(stall) = &mut report.stall {
+            stall.released = self.api.released(follower.id()).await?;
         }
         say("the map names the new owner; the application keeps writing");
         figures(&migration, report);

@@ -12,6 +12,7 @@ mod migrate;
 mod operate;
 mod orphan;
 mod progress;
+mod stall;
 mod stop;
 mod strike;
 mod trouble;

@@ -67,13 +67,13 @@ impl Run<'_> {
         self.fleet.restart_programs().await
     }
 
-    async fn application(&self, shard: &str) -> Result<Connected, DemoError> {
+    pub(super) async fn application(&self, shard: &str) -> Result<Connected, DemoError> {
         let session = connect::connect(&self.fleet.app(shard)?, &Session::named("demo")).await;
         Ok(session.map_err(ShopError::from)?)
     }
 
     /// Commits a write to a moving row that changes nothing; `None` if it was taken, else the SQLSTATE.
-    async fn try_write(&self, session: &Connected) -> Result<Option<String>, DemoError> {
+    pub(super) async fn try_write(&self, session: &Connected) -> Result<Option<String>, DemoError> {
         let moving = self.mix.moving.first().copied().unwrap_or_default();
         let sql = "update public.tenants set plan = plan where id = $1";
         match session.execute(sql, &[&moving]).await {

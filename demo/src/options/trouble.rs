@@ -91,6 +91,8 @@ impl FromStr for Then {
 pub enum Moment {
     /// C3: the fence is up.
     Fenced,
+    /// C6: the fence holds, and changed keys are about to be compared.
+    BeforeCheck,
     /// Between C6 and C7.
     BeforeSeal,
     /// C7: the source is sealed.
@@ -100,13 +102,20 @@ pub enum Moment {
 }
 
 impl Moment {
-    const ALL: [Self; 4] = [Self::Fenced, Self::BeforeSeal, Self::Sealed, Self::Flipped];
+    const ALL: [Self; 5] = [
+        Self::Fenced,
+        Self::BeforeCheck,
+        Self::BeforeSeal,
+        Self::Sealed,
+        Self::Flipped,
+    ];
 
     /// The name on the command line; the fail point is `cutover.` and this.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Fenced => "fenced",
+            Self::BeforeCheck => "before_check",
             Self::BeforeSeal => "before_seal",
             Self::Sealed => "sealed",
             Self::Flipped => "flipped",
@@ -117,7 +126,7 @@ impl Moment {
     #[must_use]
     pub fn expires(self) -> bool {
         match self {
-            Self::Fenced | Self::BeforeSeal => true,
+            Self::Fenced | Self::BeforeCheck | Self::BeforeSeal => true,
             Self::Sealed | Self::Flipped => false,
         }
     }

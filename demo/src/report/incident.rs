@@ -59,6 +59,30 @@ pub struct Orphaned {
     pub target_refused: BTreeMap<String, u64>,
 }
 
+/// An agent stood still in the cutover for longer than writes may be refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StalledCutover {
+    /// At which point.
+    pub fail_point: String,
+    /// When the source took a write to a moving key, milliseconds after the agent had come there; none within 30 s.
+    pub source_open_after_ms: Option<u64>,
+    /// Why attempts were released, in order.
+    pub released: Vec<String>,
+}
+
+impl StalledCutover {
+    pub(super) fn text(&self) -> String {
+        let source = match self.source_open_after_ms {
+            Some(after) => format!("the source took writes to the moving keys after {after} ms"),
+            None => "the source refused all writes to the moving keys".to_owned(),
+        };
+        format!(
+            "Stalled      an agent stood still at {}: {source}.",
+            self.fail_point
+        )
+    }
+}
+
 impl Orphaned {
     pub(super) fn text(&self) -> String {
         let source = match self.source_open_after_ms {

@@ -64,6 +64,7 @@ impl Report {
         }
         lines.extend(self.troubles.iter().map(super::Troubled::text));
         lines.extend(self.orphan.iter().map(super::Orphaned::text));
+        lines.extend(self.stall.iter().map(super::StalledCutover::text));
     }
 
     fn copied_and_compared(&self, lines: &mut Vec<String>) {
@@ -88,8 +89,8 @@ impl Report {
             Mode::Offline => "Cutover     ",
         };
         lines.push(format!(
-            "{stop} {:.0} ms for the moving keys, none for the others: wait-out {:.0}, drain {:.0}, check {:.0}, seal {:.0}, flip {:.0}, open {:.0}.",
-            w.total, w.wait_out, w.drain, w.check, w.seal, w.flip, w.open
+            "{stop} {:.0} ms for the moving keys, none for the others: fence {:.0}, wait-out {:.0}, drain {:.0}, check {:.0}, seal {:.0}, flip {:.0}, open {:.0}.",
+            w.total, w.fence, w.wait_out, w.drain, w.check, w.seal, w.flip, w.open
         ));
         if let Some(refused) = self.writes_refused {
             lines.push(format!(

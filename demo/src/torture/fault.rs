@@ -114,6 +114,7 @@ const TIMED: &[&str] = &[
     "catch_up.batch_applied",
     "controller.cutover.claimed",
     "cutover.fenced",
+    "cutover.before_check",
     "cutover.before_seal",
     "cutover.sealed",
     "cutover.flipped",

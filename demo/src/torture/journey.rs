@@ -15,6 +15,7 @@ use plans::request::Request;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use plans::step::cutover::CutOver;
 use std::time::Instant;
 use tokio::sync::watch;
 
@@ -38,6 +39,8 @@ pub(super) struct Operator<'o> {
     pub(super) request: &'o Request,
     pub(super) journey: &'o watch::Sender<Journey>,
     pub(super) attempts: u32,
+    /// Write-blocked windows of cutovers that went through, milliseconds.
+    pub(super) windows: Vec<f64>,
 }
 
 impl Operator<'_> {
@@ -46,6 +49,10 @@ impl Operator<'_> {
         loop {
             self.submit(course).await?;
             let ended = self.steer(course).await;
+            if ended.is_ok() && !self.offline {
+                let migration = course.until("its figures", |_| true).await?;
+                self.windows.extend(windows(&migration));
+            }
             let ended = self.judge(course, ended).await?;
             self.attempts += 1;
             let unasked = ended == Outcome::Unwound
@@ -227,6 +234,13 @@ impl Operator<'_> {
         let what = format!("writes to moving keys in phase {phase}");
         course.wait(&what, || moving() >= goal).await
     }
+}
+
+/// What a migration's cutovers say of their windows, forward and back.
+fn windows(migration: &Migration) -> impl Iterator<Item = f64> {
+    let steps = [StepKind::Cutover, StepKind::Rollback];
+    let cuts = steps.map(|step| migration.output::<CutOver>(step));
+    cuts.into_iter().flatten().map(|cut| cut.window.total)
 }
 
 async fn finish(course: &mut Course<'_>) -> Result<Outcome, DemoError> {

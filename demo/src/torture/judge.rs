@@ -5,6 +5,7 @@
 //! Absent: whether both copies are equal. That holds during the hold only, where [`super::level`] looks; a migration
 //! that has ended has dropped one of them, and one that has not need not be level.
 
+use super::place::Place;
 use super::record::Record;
 use super::run::{Run, chain};
 use crate::api::Api;
@@ -136,6 +137,21 @@ fn files(folder: &Path) -> u64 {
 }
 
 impl Record {
+    /// No write-blocked window is longer than its budget, unless the fault struck behind the seal: that is counted.
+    pub(super) fn judge_windows(&mut self, windows: &[f64], budget: f64, place: &Place) {
+        self.window_ms = windows.iter().copied().reduce(f64::max);
+        let Some(longest) = self.window_ms.filter(|longest| *longest > budget) else {
+            return;
+        };
+        if place.is_behind_the_seal() {
+            self.over_budget = 1;
+        } else {
+            self.problems.push(format!(
+                "writes were refused for {longest:.0} ms, longer than the budget of {budget:.0} ms"
+            ));
+        }
+    }
+
     pub(super) fn judge(&mut self, checked: &Checked) {
         self.acknowledged = checked.acknowledged;
         self.in_doubt = checked.in_doubt;
@@ -189,6 +205,31 @@ mod tests {
         record.judge(&checked);
         assert_eq!((record.not_linearizable, record.money), (2, 3));
         assert_eq!(record.problems.len(), 2, "{:?}", record.problems);
+    }
+
+    #[test]
+    fn a_window_beyond_its_budget_is_a_problem_unless_the_fault_struck_behind_the_seal() {
+        let judged = |name: &str, longest: f64| {
+            let place = crate::torture::place::all()
+                .into_iter()
+                .find(|place| place.name == name)
+                .unwrap();
+            let mut record = Record::default();
+            record.judge_windows(&[20.0, longest], 2_000.0, &place);
+            (record.problems.len(), record.over_budget, record.window_ms)
+        };
+        assert_eq!(judged("copy.half", 30.0), (0, 0, Some(30.0)));
+        assert_eq!(judged("copy.half", 2_001.0), (1, 0, Some(2_001.0)));
+        assert_eq!(judged("cutover.fenced", 2_001.0).0, 1);
+        assert_eq!(judged("cutover.before_check", 2_001.0).0, 1);
+        assert_eq!(judged("hold.started", 2_001.0).0, 1);
+        for name in [
+            "cutover.sealed",
+            "rollback.flipped",
+            "controller.rollback.after_flip",
+        ] {
+            assert_eq!(judged(name, 2_001.0), (0, 1, Some(2_001.0)), "{name}");
+        }
     }
 
     #[test]

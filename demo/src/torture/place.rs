@@ -78,6 +78,7 @@ const AGENTS: &[(&str, &str, StepKind, Leg)] = &[
         Leg::Before,
     ),
     ("cutover.fenced", "", StepKind::Cutover, Leg::Before),
+    ("cutover.before_check", "", StepKind::Cutover, Leg::Before),
     ("cutover.before_seal", "", StepKind::Cutover, Leg::Before),
     ("cutover.sealed", "", StepKind::Cutover, Leg::Before),
     ("cutover.flipped", "", StepKind::Cutover, Leg::Flipped),
@@ -132,6 +133,17 @@ const FLIPS: [(&str, Leg); 3] = [
     ("begun", Leg::Before),
     ("before_flip", Leg::Before),
     ("after_flip", Leg::Flipped),
+];
+
+/// Fail points from right before the seal to the open register, by the end of their names: a process that hangs from
+/// there on keeps the keys closed, whatever the budget is.
+const BEHIND_THE_SEAL: [&str; 6] = [
+    "before_seal",
+    "sealed",
+    "flipped",
+    "opened",
+    "before_flip",
+    "after_flip",
 ];
 
 /// All places, in the order in which a run passes them.
@@ -204,6 +216,12 @@ fn leg_of(step: StepKind, moment: &str) -> Leg {
 }
 
 impl Place {
+    /// Whether a fault that strikes here may keep the keys closed for longer than the budget.
+    pub(super) fn is_behind_the_seal(&self) -> bool {
+        let moment = self.point.rsplit('.').next().unwrap_or_default();
+        self.point.contains("cutover.") && BEHIND_THE_SEAL.contains(&moment)
+    }
+
     fn of(name: &str, point: &str, step: StepKind, leg: Leg, passes: Passes) -> Self {
         Self {
             name: name.to_owned(),

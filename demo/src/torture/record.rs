@@ -65,6 +65,13 @@ pub struct Record {
     pub stuck: u64,
     /// Objects, sessions and files of ours that were left.
     pub leaked: u64,
+    /// The longest write-blocked window, milliseconds, forward or back; none where the cutover was offline or never came
+    /// to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_ms: Option<f64>,
+    /// 1 where that is longer than the budget, because the fault struck behind the seal, where nothing may open the keys.
+    #[serde(default)]
+    pub over_budget: u64,
     /// Times that the operator had to resume a failed migration.
     pub resumed: u32,
     /// Migrations that unwound unasked and were submitted again.
@@ -106,6 +113,9 @@ pub struct Sums {
     pub stuck: u64,
     /// Objects, sessions and files of ours that were left.
     pub leaked: u64,
+    /// Runs whose write-blocked window was longer than its budget, because the fault struck behind the seal.
+    #[serde(default)]
+    pub over_budget: u64,
 }
 
 /// The whole file.
@@ -153,6 +163,7 @@ impl Sums {
         self.diverged += record.diverged;
         self.stuck += record.stuck;
         self.leaked += record.leaked;
+        self.over_budget += record.over_budget;
     }
 }
 

@@ -79,6 +79,7 @@ struct Travelled {
     resumed: u32,
     attempts: u32,
     diverged: u64,
+    windows: Vec<f64>,
 }
 
 /// Runs a case; everything that goes wrong is in the record.
@@ -156,6 +157,11 @@ impl Run<'_> {
         }
     }
 
+    /// How long writes may be refused in one attempt, milliseconds.
+    fn budget(&self) -> f64 {
+        f64::from(self.scenario.request.options().write_stop_budget_ms)
+    }
+
     async fn go(&self, record: &mut Record) -> Result<(), DemoError> {
         let meeting = Rendezvous::bind(self.fleet.dir().join("meet"));
         let meeting = meeting.map_err(DemoError::io("make a socket"))?;
@@ -185,6 +191,7 @@ impl Run<'_> {
         let enough = self.enough(&ledger).await;
         let stopped = tokio::time::timeout(DEADLINE, workload.stop()).await;
         self.story.tell("the clients have stopped");
+        record.judge_windows(&travelled.windows, self.budget(), &self.case.place);
         let outcome = travelled.enter(record);
         match (enough, stopped) {
             (Ok(()), Ok(Ok(()))) => {}
@@ -250,6 +257,7 @@ impl Run<'_> {
             request: &self.scenario.request,
             journey: &journey,
             attempts: 0,
+            windows: Vec::new(),
         };
         let ended = async {
             before(ledger, &mut course).await?;
@@ -264,6 +272,7 @@ impl Run<'_> {
             resumed: course.resumes,
             attempts: operator.attempts,
             diverged: operator.diverged,
+            windows: operator.windows,
         }
     }
 

@@ -21,6 +21,9 @@ pub(super) fn line(record: &Record, number: u64) -> String {
         record.seconds,
         record.acknowledged
     );
+    if let Some(window) = record.window_ms {
+        let _ = write!(text, ", writes refused for {window:.0} ms");
+    }
     for (what, count) in [
         ("resumed", record.resumed),
         ("resubmitted", record.resubmitted),

@@ -97,9 +97,13 @@ pub(super) struct Demo {
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     away: u32,
     /// Kill -9 the controller and both agents at a moment of the cutover, start nothing for some seconds, and report
-    /// who takes writes: fenced, before_seal, sealed or flipped.
+    /// who takes writes: fenced, before_check, before_seal, sealed or flipped.
     #[arg(long, value_name = "MOMENT", conflicts_with_all = ["kill", "abort_at", "trouble"])]
     orphan: Option<Moment>,
+    /// Let an agent stand still at a moment of the cutover until the source takes writes again: the attempt ends by
+    /// itself within the budget of the write-blocked window, and the next one succeeds.
+    #[arg(long, value_name = "MOMENT", conflicts_with_all = ["kill", "abort_at", "trouble", "orphan"])]
+    stall: Option<Moment>,
     /// Keep clusters, logs and ledger.
     #[arg(long)]
     keep: bool,
@@ -148,6 +152,7 @@ impl Demo {
             troubles: self.trouble.into_iter().map(then).collect(),
             away: self.away,
             orphan: self.orphan,
+            stall: self.stall,
             keep: self.keep,
             seed: self.seed,
             programs: None,

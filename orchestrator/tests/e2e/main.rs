@@ -11,4 +11,5 @@ mod orphan;
 mod resume;
 #[allow(dead_code, reason = "the suite of operations uses more of it")]
 mod run;
+mod stall;
 mod ways_back;

@@ -9,11 +9,14 @@ use serde::{Deserialize, Serialize};
 pub struct Window {
     /// From the fence to the open register.
     pub total: f64,
+    /// The fence itself, with the first look for writers.
+    #[serde(default)]
+    pub fence: f64,
     /// Waiting for writers that were there before the fence, and again after the seal.
     pub wait_out: f64,
     /// Marker to marker applied; sequences set meanwhile.
     pub drain: f64,
-    /// Dirty keys compared, while the losing shard is being closed.
+    /// Changed keys compared, before the losing shard is closed.
     pub check: f64,
     /// Seal, second marker, guards and fingerprints read again.
     pub seal: f64,

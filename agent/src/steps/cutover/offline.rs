@@ -88,7 +88,7 @@ async fn attempt(
     window.flip = millis(flipping);
     fail_point::hit("cutover.flipped").await?;
     let opening = Instant::now();
-    open(parties, number, map_version, &gaining).await?;
+    open(context, parties, number, map_version, &gaining).await?;
     window.open = millis(opening);
     window.total = millis(started);
     context.say(format!(

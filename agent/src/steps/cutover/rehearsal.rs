@@ -1,5 +1,7 @@
 //! What comes right before the window, so that it is not done inside: sessions, statements, and keys that have changed.
 
+use std::time::Duration;
+
 use connect::Connected;
 use plans::id::AttemptNo;
 use tokio::time::Instant;
@@ -17,9 +19,12 @@ use crate::pg::{sequences, wait_out};
 use crate::steps::dirty::{self, Both};
 use crate::steps::verify::Sides;
 
-/// Once no more dirty keys were found than this, the rest is left for the comparison inside the window.
-const DIRTY_AT_MOST: usize = 50;
-/// Comparisons, and markers, right before the fence; keys that change faster than this are compared inside.
+/// What a comparison inside the window should take at most: keys are compared again before the fence until the last
+/// comparison took no longer.
+const CHECK_AIM: Duration = Duration::from_millis(5);
+/// The part of a budget that it must not exceed: the attempt ends before the fence, or before the seal.
+const CHECK_MOST: u32 = 4;
+/// Comparisons, and markers, right before the fence.
 const RECHECKS: usize = 8;
 
 /// Sessions that are open before the fence, so that none is opened inside the window.
@@ -145,21 +150,47 @@ pub(super) async fn rehearse_drain(
     Ok(())
 }
 
-/// Compares keys that changed since the verification until few are left for the window.
+/// What the comparison inside a write stop may take of its budget.
+pub(super) fn check_within(budget: Duration) -> Duration {
+    budget / CHECK_MOST
+}
+
+/// Compares keys that changed since the verification until few are left for the window: as many as are compared within
+/// [`CHECK_AIM`], at what a key has cost in the last comparison.
+///
+/// # Errors
+/// `cutover.changed_keys` where those that are left would take longer than [`check_within`].
 pub(super) async fn recheck(
     context: &Context,
     parties: &Parties,
     sessions: &Sessions,
 ) -> Result<(), StepError> {
+    let budget = budget(context);
+    let (mut seen, mut took) = (0, Duration::ZERO);
     for _ in 0..RECHECKS {
-        let (left, seen) = dirty::recheck(context, &parties.sides, &sessions.both()).await?;
+        let begun = Instant::now();
+        let left;
+        // While one comparison is made, keys change for the next: as many as were compared, at the same cost.
+        (left, seen) = dirty::recheck(context, &parties.sides, &sessions.both()).await?;
+        took = begun.elapsed();
         context.say(format!(
-            "compared {seen} keys that changed since the verification; {left} of them changed meanwhile"
+            "compared {seen} keys that changed since the verification in {} ms; {left} of them changed meanwhile",
+            took.as_millis()
         ));
-        // Not `left`: the index still leads to every key that was just forgotten, until somebody has looked there.
-        if seen <= DIRTY_AT_MOST {
+        if took <= CHECK_AIM {
             break;
         }
     }
-    Ok(())
+    if took <= check_within(budget) {
+        return Ok(());
+    }
+    Err(StepError::not_yet(
+        "cutover.changed_keys",
+        format!(
+            "the {seen} keys that change between two comparisons take {} ms to compare, more than the {} ms that the write-stop budget has for it: \
+             wait until the moving keys change less, or plan with a larger write_stop_budget_ms",
+            took.as_millis(),
+            check_within(budget).as_millis()
+        ),
+    ))
 }

@@ -1,5 +1,6 @@
 //! The window: C3 to C10, from the fence to the open register; every part is measured.
 
+use std::future::Future;
 use std::time::Duration;
 
 use connect::Connected;
@@ -12,7 +13,9 @@ use uuid::Uuid;
 
 use super::gate::Facts;
 use super::last_look::{last_look, standbys_flushed};
-use super::rehearsal::{Sessions, recheck, rehearse, rehearse_drain, rehearse_writes};
+use super::rehearsal::{
+    Sessions, check_within, recheck, rehearse, rehearse_drain, rehearse_writes,
+};
 use super::{
     Parties, ask_controller, ask_until_answered, follow, millis, open, refused, refused_by_both,
     tell_former,
@@ -30,8 +33,24 @@ use crate::stream::Stream;
 
 /// A permission to seal that is older is asked for again: who granted it may be gone, and sealed keys stay closed then.
 const FRESH: Duration = Duration::from_millis(50);
-/// Of a budget, at most so much is kept for what comes once the losing shard is closed for good.
-const FOR_OPENING: Duration = Duration::from_millis(100);
+
+/// When the parts of an attempt must have ended: all within the budget, at whose end the fence ends by itself.
+#[derive(Debug, Clone, Copy)]
+struct Deadlines {
+    /// Everything before the seal. What comes later is a fixed number of statements, whatever the tables and keys are.
+    seal: Instant,
+    /// Everything before the flip; what is left is for flip and opening, which are not given up any more.
+    flip: Instant,
+}
+
+impl Deadlines {
+    fn of(budget: Duration, started: Instant) -> Self {
+        Self {
+            seal: started + budget * 8 / 10,
+            flip: started + budget * 9 / 10,
+        }
+    }
+}
 
 /// Runs one attempt from C3 to C11. An error before the flip means: to be released.
 pub(super) async fn attempt(
@@ -63,6 +82,7 @@ pub(super) async fn attempt(
         rehearse_drain(context, parties, &sessions, attempt)
     )?;
     let started = Instant::now();
+    let deadlines = Deadlines::of(budget(context), started);
     let mut run = Attempt {
         context,
         parties,
@@ -71,18 +91,23 @@ pub(super) async fn attempt(
         seen,
         sessions,
         fenced: 0,
-        deadline: started + closing_within(budget(context)),
+        deadlines,
         applied_at_fence: 0,
         permitted: started,
         former: None,
         window: Window::default(),
     };
-    run.fence_to_drain().await?;
-    let dirty_keys = run.seal().await?;
+    within(deadlines.seal, "before the seal", run.fence_to_drain()).await?;
+    let checked_by = deadlines
+        .seal
+        .min(Instant::now() + check_within(budget(context)));
+    let dirty_keys = within(checked_by, CHECKING, run.check()).await?;
+    within(deadlines.seal, "before the seal", run.allowed()).await?;
+    within(deadlines.flip, "behind the seal", run.seal()).await?;
     drop(hurried);
     let version = run.flip().await?;
     let opening = Instant::now();
-    open(parties, attempt, version, &run.sessions.gaining).await?;
+    open(context, parties, attempt, version, &run.sessions.gaining).await?;
     run.window.open = millis(opening);
     run.window.total = millis(started);
     drop(run.former.take());
@@ -107,10 +132,25 @@ pub(super) fn budget(context: &Context) -> Duration {
     Duration::from_millis(u64::from(context.dispatch.options.write_stop_budget_ms))
 }
 
-/// The part of a budget in which the losing shard has to be closed for good: what is left of it is for the flip and the
-/// opening, which are not given up any more.
-fn closing_within(budget: Duration) -> Duration {
-    budget - (budget / 20).min(FOR_OPENING)
+/// What an attempt does while it compares changed keys.
+const CHECKING: &str = "comparing keys that changed before the fence";
+
+/// A part of an attempt, which ends the attempt when it has not ended at `deadline`.
+///
+/// # Errors
+/// `cutover.budget`, and what the part says.
+async fn within<T>(
+    deadline: Instant,
+    doing: &str,
+    part: impl Future<Output = Result<T, StepError>>,
+) -> Result<T, StepError> {
+    let ended = tokio::time::timeout_at(deadline, part).await;
+    ended.unwrap_or_else(|_| {
+        Err(StepError::not_yet(
+            "cutover.budget",
+            format!("the write-stop budget was nearly used up ({doing})"),
+        ))
+    })
 }
 
 struct Attempt<'a> {
@@ -123,8 +163,7 @@ struct Attempt<'a> {
     sessions: Sessions,
     /// The losing shard's count while this attempt holds it.
     fenced: i64,
-    /// The losing shard is closed for good by then, or the attempt is given up.
-    deadline: Instant,
+    deadlines: Deadlines,
     /// Row changes that were applied before the first marker.
     applied_at_fence: u64,
     /// When the controller granted the seal.
@@ -141,13 +180,15 @@ impl Attempt<'_> {
         let behind = self.sessions.behind(&self.parties.sides, &marker);
         let fence = Setting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
         let fence = (Proof::Next(self.number.0), fence);
+        let fencing = Instant::now();
         let writers;
         (self.fenced, writers) = behind
             .set(fence, Who::Writers(&self.context.keyed()))
             .await?;
         fail_point::hit(fenced_point(self.parties.direction)).await?;
+        self.window.fence = millis(fencing);
         let waiting = Instant::now();
-        behind.written(writers, self.deadline).await?;
+        behind.written(writers, self.deadlines.seal).await?;
         self.window.wait_out = millis(waiting);
 
         // The controller holds the migration's row meanwhile, and not before: a command would have to wait for the
@@ -170,7 +211,7 @@ impl Attempt<'_> {
 
     /// Waits until a marker is applied.
     async fn applied(&self, marker: Uuid) -> Result<u64, StepError> {
-        applied(self.context, marker, self.deadline).await
+        applied(self.context, marker, self.deadlines.flip).await
     }
 
     /// Refuses to go on where changes of moving keys were applied after the first marker.
@@ -194,24 +235,20 @@ impl Attempt<'_> {
         carry_sequences(context, parties, self.facts, sessions).await
     }
 
-    /// C6 to C8: from here on the losing shard stays closed whatever happens to us. How many dirty keys were compared.
+    /// C6: every key that changed before the fence is equal on both shards; how many there were.
     ///
-    /// They are compared while the shard is being closed and the second marker is on its way. A difference is one only
-    /// while nothing moves, and a fence ends by itself: what that marker says of it comes first.
-    async fn seal(&mut self) -> Result<i64, StepError> {
-        let sealing = Instant::now();
-        fail_point::hit("cutover.before_seal").await?;
-        if self.permitted.elapsed() > FRESH {
-            let (context, parties) = (self.context, self.parties);
-            permitted(context, parties.direction, self.number).await?;
-        }
-        let (closed, checked) = tokio::join!(self.close(), self.check());
-        let (waited, (different, compared, check)) = (closed?, checked?);
-        self.end_stream().await;
-        self.window.wait_out += waited;
-        self.window.check = check;
-        self.window.seal = millis(sealing) - waited;
+    /// Nothing is sealed before: how long a comparison takes depends on keys and tables, and a sealed shard would stay
+    /// closed as long. The fence may end meanwhile; what changes then comes before the second marker, which ends the
+    /// attempt.
+    async fn check(&mut self) -> Result<i64, StepError> {
+        let checking = Instant::now();
+        fail_point::hit("cutover.before_check").await?;
+        let (context, sides) = (self.context, &self.parties.sides);
+        let (different, compared) =
+            dirty::differences(context, sides, &self.sessions.both()).await?;
+        self.window.check = millis(checking);
         if different > 0 {
+            self.still_fenced().await?;
             return Err(StepError::refused(
                 "verify.different",
                 format!(
@@ -221,6 +258,36 @@ impl Attempt<'_> {
             ));
         }
         Ok(i64::try_from(compared).unwrap_or(i64::MAX))
+    }
+
+    /// A difference is one only while nothing moves, and a fence ends by itself: another marker says whether it had.
+    async fn still_fenced(&self) -> Result<(), StepError> {
+        let (sides, session) = (&self.parties.sides, &self.sessions.losing);
+        let marker = Marker::new(&sides.token, self.number.0, Kind::Fenced);
+        marker
+            .emit(session, &sides.token, &sides.origin.name)
+            .await?;
+        self.nothing_since_the_fence(self.applied(marker.id).await?)
+    }
+
+    /// The seal is allowed now: who allowed it a while ago may be gone.
+    async fn allowed(&mut self) -> Result<(), StepError> {
+        fail_point::hit("cutover.before_seal").await?;
+        if self.permitted.elapsed() > FRESH {
+            let (context, parties) = (self.context, self.parties);
+            self.permitted = permitted(context, parties.direction, self.number).await?;
+        }
+        Ok(())
+    }
+
+    /// C7 and C8: from here on the losing shard stays closed whatever happens to us.
+    async fn seal(&mut self) -> Result<(), StepError> {
+        let sealing = Instant::now();
+        let waited = self.close().await?;
+        self.end_stream().await;
+        self.window.wait_out += waited;
+        self.window.seal = millis(sealing) - waited;
+        Ok(())
     }
 
     /// C7 and C8: how long the wait-out took. While the marker is on its way everything is looked at once more.
@@ -235,25 +302,16 @@ impl Attempt<'_> {
         let (_, passed) = behind.set(closed, Who::Passed).await?;
         fail_point::hit("cutover.sealed").await?;
         let waiting = Instant::now();
-        behind.written(passed, self.deadline).await?;
+        behind.written(passed, self.deadlines.flip).await?;
         let waited = millis(waiting);
         let losing = &self.sessions.losing;
         let drained = async { self.nothing_since_the_fence(self.applied(marker.id).await?) };
         tokio::try_join!(
             drained,
-            standbys_flushed(context, parties, losing, self.deadline),
+            standbys_flushed(context, parties, losing, self.deadlines.flip),
             last_look(context, parties, losing, self.facts, &self.seen),
         )?;
         Ok(waited)
-    }
-
-    /// C6: how many dirty keys differ, of how many, and how long the comparison took.
-    async fn check(&self) -> Result<(usize, usize, f64), StepError> {
-        let checking = Instant::now();
-        let (context, sides) = (self.context, &self.parties.sides);
-        let (different, compared) =
-            dirty::differences(context, sides, &self.sessions.both()).await?;
-        Ok((different, compared, millis(checking)))
     }
 
     /// The applier has stopped exactly at the second marker (R7); its sessions do nothing any more, and end once the new
@@ -342,8 +400,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_each_budget_something_is_left_for_flip_and_opening() {
-        let millis = |budget| closing_within(Duration::from_millis(budget)).as_millis();
-        assert_eq!([100, 2000, 60_000].map(millis), [95, 1900, 59_900]);
+    fn of_each_budget_something_is_left_behind_the_seal_and_for_the_opening() {
+        let now = Instant::now();
+        let millis = |budget| {
+            let of = Deadlines::of(Duration::from_millis(budget), now);
+            [of.seal, of.flip].map(|at| at.duration_since(now).as_millis())
+        };
+        assert_eq!(millis(100), [80, 90]);
+        assert_eq!(millis(2000), [1600, 1800]);
     }
 }
