@@ -312,3 +312,29 @@ async fn a_change_of_both_sides_becomes_the_plans_and_one_of_one_side_is_looked_
     agent.done(&agent.take("open_reverse").await).await;
     server.in_state(&id, "waiting").await;
 }
+
+/// Whoever waits for a shard to take writes is told so, by page, command line and alert alike.
+#[tokio::test]
+async fn a_flip_whose_shard_is_not_reported_to_be_open_is_said_at_once() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "cutover: automatic").await;
+    let cutover = agent.run_to("cutover").await;
+    let view = server.view(&id).await;
+    assert!(view["waits"].as_array().unwrap().is_empty(), "{view}");
+    agent.flip(&cutover, Direction::Forward).await;
+    let view = server.view(&id).await;
+    assert_eq!(view["waits"][0]["kind"], "opening", "{view}");
+    let what = view["waits"][0]["what"].as_str().unwrap();
+    assert!(what.starts_with("shard b to take writes"), "{what}");
+    assert!(view["waits"][0]["since"].is_string(), "{view}");
+    let metrics = server.get("/metrics").await.text().await.unwrap();
+    let waits = metrics
+        .lines()
+        .filter(|line| line.contains("kind=\"opening\""));
+    assert_eq!(waits.count(), 2, "{metrics}");
+    agent.done(&cutover).await;
+    agent.take("hold").await;
+    let view = server.view(&id).await;
+    assert_ne!(view["waits"][0]["kind"], "opening", "{view}");
+}

@@ -4,6 +4,7 @@ use super::{MigrationView, StepView};
 use crate::store::{Approval, Migration};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::render::bytes;
+use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
@@ -16,6 +17,8 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
+    /// The map has flipped, and the new owner is not reported to be open: no shard takes writes to the moving keys.
+    Opening,
     /// Somebody has to approve the cutover.
     Approval,
     /// Somebody has to let writers be ended.
@@ -49,6 +52,7 @@ impl WaitKind {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Opening => "opening",
             Self::Approval => "approval",
             Self::Cancel => "cancel",
             Self::Hook => "hook",
@@ -140,7 +144,8 @@ pub(super) fn of(
     if m.finished_at.is_some() {
         return Vec::new();
     }
-    let mut all: Vec<Wait> = person(view, since).into_iter().collect();
+    let mut all: Vec<Wait> = opening(view, since).into_iter().collect();
+    all.extend(person(view, since));
     if rests(m.state) {
         return all;
     }
@@ -165,6 +170,33 @@ pub(super) fn of(
         all.extend(lag(view, step));
     }
     all
+}
+
+/// Until the cutover's step is done nobody has heard that the new owner is open.
+fn opening(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
+    let moving = &view.plan.moving;
+    let (kind, owner) = match view.summary.ownership {
+        Ownership::Flipped => (StepKind::Cutover, &moving.target),
+        Ownership::RolledBack => (StepKind::Rollback, &moving.source),
+        Ownership::Ready
+        | Ownership::Fencing
+        | Ownership::Aborted
+        | Ownership::RollbackFencing
+        | Ownership::Completed => return None,
+    };
+    let step = view.steps.iter().find(|step| step.kind == kind)?;
+    if matches!(step.state, StepState::Done | StepState::Skipped) {
+        return None;
+    }
+    Some(Wait {
+        kind: WaitKind::Opening,
+        what: format!(
+            "shard {owner} to take writes: the map names it, and until it is open no shard takes writes to the moving keys"
+        ),
+        since,
+        held_by: None,
+        remedy: None,
+    })
 }
 
 fn rests(state: MigrationState) -> bool {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 pub(super) async fn all() -> Vec<Shown> {
     let mut all = Vec::new();
-    for kind in every(WaitKind::Approval, after_wait) {
+    for kind in every(WaitKind::Opening, after_wait) {
         let dashboard = Dashboard::with_migration(|snapshot| wait(snapshot, kind)).await;
         if kind == WaitKind::Lag {
             beat(
@@ -41,6 +41,7 @@ pub(super) async fn all() -> Vec<Shown> {
 fn after_wait(kind: WaitKind) -> Option<WaitKind> {
     use WaitKind as W;
     match kind {
+        W::Opening => Some(W::Approval),
         W::Approval => Some(W::Cancel),
         W::Cancel => Some(W::Hook),
         W::Hook => Some(W::Queue),
@@ -60,6 +61,7 @@ fn after_wait(kind: WaitKind) -> Option<WaitKind> {
 /// What the page says of it.
 fn words(kind: WaitKind) -> &'static str {
     match kind {
+        WaitKind::Opening => "Waits for shard b to take writes",
         WaitKind::Approval => "Waits for approval of the cutover",
         WaitKind::Cancel => "held by process 4711 (app, psql)",
         WaitKind::Hook => "held by hook freeze",
@@ -80,6 +82,10 @@ fn words(kind: WaitKind) -> &'static str {
 
 fn wait(snapshot: &mut Snapshot, kind: WaitKind) {
     match kind {
+        WaitKind::Opening => {
+            put(snapshot, State::Flipped);
+            step(snapshot, StepKind::Cutover).state = StepState::Running;
+        }
         WaitKind::Approval => named(snapshot, State::Waiting, "approval of the cutover"),
         WaitKind::Cancel => {
             named(snapshot, State::Waiting, "leave to cancel a writer");
