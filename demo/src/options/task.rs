@@ -121,7 +121,7 @@ pub fn parse_measure(text: &str) -> Result<Measure, OptionError> {
 }
 
 /// An operation on a kind of map.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     /// What is done.
     pub operation: Operation,
@@ -137,6 +137,8 @@ pub struct Task {
     pub into_live: bool,
     /// What a rebalance counts load by.
     pub by: Measure,
+    /// A move is of one tenant, and the tenant that moves or is isolated has this share of the transactions.
+    pub hot: Option<f64>,
 }
 
 impl Default for Task {
@@ -149,6 +151,7 @@ impl Default for Task {
             parts: 2,
             into_live: false,
             by: Measure::Rows,
+            hot: None,
         }
     }
 }
@@ -167,6 +170,12 @@ impl Task {
             Some("keys of other types than bigint are for range maps")
         } else if !(2..=4).contains(&self.parts) {
             Some("a split has 2 to 4 parts")
+        } else if self.hot.is_some()
+            && !matches!(self.operation, Operation::Move | Operation::Isolate)
+        {
+            Some("one hot tenant is moved or isolated")
+        } else if self.hot.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+            Some("a share lies between 0 and 1")
         } else {
             None
         }

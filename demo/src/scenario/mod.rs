@@ -91,9 +91,10 @@ impl Scenario {
         let all = 1..=self.shop.tenants;
         let moves = |tenant: &i64| self.moving.contains(&self.shop.key(*tenant));
         let (mut moving, staying): (Vec<i64>, Vec<i64>) = all.partition(moves);
-        let share = match self.task == Task::default() {
-            true => 0.5,
-            false => MOVING_SHARE,
+        let share = match (self.task.hot, self.task == Task::default()) {
+            (Some(share), _) => share,
+            (None, true) => 0.5,
+            (None, false) => MOVING_SHARE,
         };
         let choice = match self.task.operation {
             Operation::Rebalance => Choice::InTurn(Arc::default()),

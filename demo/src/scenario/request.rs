@@ -38,6 +38,13 @@ impl Settings {
                 let all = map.owned_by(&a).union(&map.owned_by(&b));
                 (all, self.merge(vec![a, b], c))
             }
+            Operation::Move if task.hot.is_some() => {
+                let owned = map.owned_by(&a);
+                let tenant = (1..=shop.tenants).find(|tenant| owned.contains(&shop.key(*tenant)));
+                let keys = map.no_keys().only(&shop.key(tenant.unwrap_or(1)));
+                let keys = keys.unwrap_or_else(|| map.no_keys());
+                (keys.clone(), self.moves(a, b, &keys))
+            }
             Operation::Move => {
                 let keys = pieces.of(4).swap_remove(0);
                 (keys.clone(), self.moves(a, b, &keys))

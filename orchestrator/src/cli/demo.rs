@@ -37,6 +37,9 @@ pub(super) struct Demo {
     /// What a rebalance counts load by: rows, bytes or writes.
     #[arg(long, value_name = "MEASURE", default_value = "rows", value_parser = parse_measure)]
     by: Measure,
+    /// Move or isolate one tenant, which has this share of the transactions, for example 0.9.
+    #[arg(long, value_name = "SHARE")]
+    hot: Option<f64>,
     /// Major version of PostgreSQL on the servers that keys leave; the newest that is installed.
     #[arg(long, value_name = "MAJOR")]
     source_postgres: Option<u32>,
@@ -130,6 +133,7 @@ impl Demo {
             parts: self.parts,
             into_live: self.into_live,
             by: self.by,
+            hot: self.hot,
         };
         let options = Options {
             task,
