@@ -51,7 +51,8 @@ pub(super) fn lock_holders(key: &str, column: &str) -> String {
     )
 }
 
-/// Ends the other sessions of ours that hold the migration's lock, or wait for it; how many there were.
+/// Ends the other sessions of this owner, or of older ones, that hold the migration's lock or wait for it; how many
+/// there were.
 ///
 /// Only once the map has flipped, on the shard that gains the keys: nothing is left there for them to do.
 pub(super) async fn end_holders(
@@ -65,9 +66,10 @@ pub(super) async fn end_holders(
             &format!(
                 "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
                  where pid in ({pids}) and pid <> pg_catalog.pg_backend_pid()
-                   and application_name like $1 and usename = session_user"
+                   and application_name like $1 and usename = session_user
+                   and pg_catalog.substring(application_name, '/([0-9]+)$')::bigint <= $2"
             ),
-            &[&ours],
+            &[&ours, &token.epoch.0],
         )
         .await?;
     Ok(ended.len())
