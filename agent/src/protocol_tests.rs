@@ -48,6 +48,7 @@ mod register;
 mod reverse;
 mod schema;
 mod sets;
+mod settings;
 mod snapshots;
 mod spool;
 mod standbys;

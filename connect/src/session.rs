@@ -14,35 +14,8 @@ use crate::dial::Link;
 use crate::lend::{Established, Lendable, Place};
 use crate::resolved::{ChannelBinding, Host, Resolved};
 use crate::route::{self, Kind, Standing};
+use crate::settings;
 use crate::{ConnectError, Dsn};
-
-/// What every session of ours has, whatever the role or the database sets by default.
-///
-/// Timeouts are off because each step keeps its own deadline; the formats make text values equal
-/// on both sides; the last statement reaches the timeouts that not every version knows.
-const SETTINGS: &str = "\
-    set statement_timeout = 0; \
-    set lock_timeout = 0; \
-    set idle_in_transaction_session_timeout = 0; \
-    set synchronous_commit = on; \
-    set client_encoding = 'UTF8'; \
-    set standard_conforming_strings = on; \
-    set \"DateStyle\" = 'ISO'; \
-    set \"IntervalStyle\" = 'postgres'; \
-    set \"TimeZone\" = 'UTC'; \
-    set extra_float_digits = 3; \
-    set bytea_output = 'hex'; \
-    set lc_monetary = 'C'; \
-    set xmloption = 'content'; \
-    set array_nulls = on; \
-    set search_path = ''; \
-    set row_security = off; \
-    set jit = off; \
-    set default_transaction_isolation = 'read committed'; \
-    set default_transaction_read_only = off; \
-    set default_transaction_deferrable = off; \
-    select set_config(name, '0', false) from pg_catalog.pg_settings \
-    where name in ('idle_session_timeout', 'transaction_timeout')";
 
 /// What a session is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +106,7 @@ impl Kind for Prepared<'_> {
     }
 
     async fn prepare(&self, entered: Connected, server: &str) -> Result<Connected, ConnectError> {
-        let settings = settings(self.session);
+        let settings = statements(self.session);
         let prepared = entered.batch_execute(&settings).await;
         prepared.map_err(|source| ConnectError::Setup {
             server: server.to_owned(),
@@ -203,10 +176,13 @@ fn config(resolved: &Resolved, host: &Host) -> tokio_postgres::Config {
     config
 }
 
-fn settings(session: &Session) -> String {
+fn statements(session: &Session) -> String {
     if session.replica_role {
-        format!("set session_replication_role = replica; {SETTINGS}")
+        format!(
+            "set session_replication_role = replica; {}",
+            settings::statements()
+        )
     } else {
-        SETTINGS.to_owned()
+        settings::statements()
     }
 }

@@ -22,8 +22,8 @@ use text::{is_ours, label_of, statement_of, stays_behind, without_maintain};
 /// How many pg_restore run side by side, one for each entry.
 const RESTORES: usize = 4;
 
-/// Settings of pg_dump's session, behind those of the connection string.
-const DUMP_OPTIONS: &str = "-c statement_timeout=0 -c lock_timeout=10s";
+/// What pg_dump's session has beside the settings of ours, behind those of the connection string.
+const DUMP_OPTIONS: &str = "-c lock_timeout=10s";
 
 /// The size of each index (`$1`: labels), 0 for one whose label does not name it.
 const SIZES: &str = "select coalesce(pg_catalog.pg_relation_size(pg_catalog.to_regclass(pg_catalog.format('%I.%I',
@@ -293,7 +293,8 @@ fn connect_by(command: &mut Command, resolved: &Resolved) {
         };
     }
     let own = resolved.options.as_deref().unwrap_or_default();
-    command.env("PGOPTIONS", format!("{own} {DUMP_OPTIONS}"));
+    let pinned = connect::pinned_options();
+    command.env("PGOPTIONS", format!("{own} {pinned} {DUMP_OPTIONS}"));
 }
 
 /// Lines of a table of contents as a file, for `--use-list`.

@@ -8,8 +8,10 @@ use plans::shard_map::Sequences;
 use super::sequences::Share;
 use crate::error::{At, StepError};
 
-/// A session that does not sort gets the order of a lookup from the one index that has it.
-pub(crate) const LOOKUPS: &str = "set enable_sort = off; set enable_incremental_sort = off";
+/// A session that does not sort gets the order of a lookup from the one index that has it, whatever the role or the
+/// database sets by default.
+pub(crate) const LOOKUPS: &str = "set enable_sort = off; set enable_incremental_sort = off; \
+    set enable_indexscan = on; set enable_tidscan = on; set enable_nestloop = on";
 
 /// A shard as one owner of one migration uses it.
 #[derive(Debug, Clone)]

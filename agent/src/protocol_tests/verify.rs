@@ -1,6 +1,6 @@
 //! The verification on real servers: what it finds, what it does not, how it goes on, what it repairs.
 
-mod case;
+pub(super) mod case;
 mod dirty;
 mod hold;
 mod nearly_equal;

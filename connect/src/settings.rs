@@ -1,0 +1,61 @@
+//! What every session of ours has, whatever the role or the database sets by default.
+//!
+//! The same list serves sessions, as statements, and programs that we start, as options of their connection: a setting
+//! that changes the meaning of text there would change what they write down.
+
+/// Each setting with its value.
+///
+/// Timeouts are off because each step keeps its own deadline; the formats make text values equal on both sides; what
+/// changes how statements are read, or where objects are put, is as PostgreSQL has it by default.
+const PINNED: [(&str, &str); 27] = [
+    ("statement_timeout", "0"),
+    ("lock_timeout", "0"),
+    ("idle_in_transaction_session_timeout", "0"),
+    ("synchronous_commit", "on"),
+    ("client_encoding", "UTF8"),
+    ("standard_conforming_strings", "on"),
+    ("backslash_quote", "safe_encoding"),
+    ("escape_string_warning", "off"),
+    ("transform_null_equals", "off"),
+    ("quote_all_identifiers", "off"),
+    ("exit_on_error", "off"),
+    ("datestyle", "ISO,MDY"),
+    ("intervalstyle", "postgres"),
+    ("timezone", "UTC"),
+    ("extra_float_digits", "3"),
+    ("bytea_output", "hex"),
+    ("lc_monetary", "C"),
+    ("xmloption", "content"),
+    ("xmlbinary", "base64"),
+    ("array_nulls", "on"),
+    ("search_path", ""),
+    ("default_tablespace", ""),
+    ("row_security", "off"),
+    ("jit", "off"),
+    ("default_transaction_isolation", "read committed"),
+    ("default_transaction_read_only", "off"),
+    ("default_transaction_deferrable", "off"),
+];
+
+/// Timeouts that not every version knows.
+const NEWER: &str = "select set_config(name, '0', false) from pg_catalog.pg_settings \
+    where name in ('idle_session_timeout', 'transaction_timeout')";
+
+/// As statements of a session.
+pub(crate) fn statements() -> String {
+    let set: Vec<String> = PINNED
+        .iter()
+        .map(|(name, value)| format!("set {name} = '{value}'"))
+        .collect();
+    format!("{}; {NEWER}", set.join("; "))
+}
+
+/// As options of a connection (`PGOPTIONS`), for a program that we start.
+#[must_use]
+pub fn pinned_options() -> String {
+    let options: Vec<String> = PINNED
+        .iter()
+        .map(|(name, value)| format!("-c {name}={}", value.replace(' ', "\\ ")))
+        .collect();
+    options.join(" ")
+}
