@@ -181,6 +181,49 @@ async fn a_check_names_defects_and_takes_up_what_failed() {
     assert_eq!(stale.status(), 422);
 }
 
+/// Two applications in one controller whose tables have the same names.
+#[tokio::test]
+async fn a_shard_of_another_map_alone_is_neither_examined_nor_repaired() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    two_shards(&server).await;
+    let shard = json!({"name": "staging", "dsn": "host=x"});
+    assert_eq!(server.post("/api/v1/shards", &shard).await.status(), 201);
+    let free = json!({"name": "free", "dsn": "host=x"});
+    assert_eq!(server.post("/api/v1/shards", &free).await.status(), 201);
+    let other = [
+        "map",
+        "create",
+        "o",
+        "--range",
+        "..=staging",
+        "--table",
+        "orders=tenant_id",
+    ];
+    told(&server, &other).await;
+    let nobody = json!({});
+    let asked = seen_by(
+        &agent,
+        server.post("/api/v1/maps/m/check", &nobody),
+        |i| {
+            let Inspection::Check(task) = i else {
+                panic!("{i:?}")
+            };
+            assert_ne!(task.shard.name.as_str(), "staging");
+            part(i, "")
+        },
+    );
+    let check: MapCheck = asked.await.json().await.unwrap();
+    assert_eq!(check.other_maps, ["staging".into()]);
+    assert!(check.failed.is_empty());
+    let stray = json!({"map": "m", "map_version": 1, "mends": [
+        {"mend": "delete_stray", "shard": "staging", "owner": "a", "keys": [5]}]});
+    let answer = server.post("/api/v1/maps/m/mend", &stray).await;
+    let status = answer.status();
+    let text = answer.text().await.unwrap();
+    assert!(status == 422 && text.contains("staging"), "{status} {text}");
+}
+
 #[tokio::test]
 async fn a_check_that_is_due_runs_by_itself() {
     let server = Server::start().await;

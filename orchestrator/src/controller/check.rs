@@ -23,7 +23,7 @@ use plans::shard_map::ShardMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -46,6 +46,10 @@ pub struct MapCheck {
     pub at: DateTime<Utc>,
     /// Parts in all.
     pub parts: usize,
+    /// Shards that were not examined: no version of this map and no migration of it has ever named them, and another map
+    /// owns keys there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_maps: Vec<ShardName>,
     /// Parts that could not be looked at.
     pub failed: Vec<FailedPart>,
     /// What is wrong.
@@ -102,7 +106,10 @@ struct Schedule {
 struct Ground {
     map: Arc<ShardMap>,
     shards: Vec<ShardRecord>,
+    /// The shards that are examined and repaired.
     refs: Vec<ShardRef>,
+    /// Those that are not.
+    other_maps: Vec<ShardName>,
     under_way: KeySet,
 }
 
@@ -149,6 +156,7 @@ impl Controller {
             token,
             at,
             parts: parts.len() + failed.len(),
+            other_maps: ground.other_maps,
             failed,
             request: MendRequest::propose(&ground.map, &defects),
             defects,
@@ -245,13 +253,29 @@ impl Controller {
         let moving = moving.filter(|plan| &plan.map == name);
         let under_way = moving.fold(map.no_keys(), |all, plan| all.union(&plan.moving.keys));
         let shards = self.inner.store.shards().await?;
-        let refs = shards.iter().map(|shard| shard_ref(&shards, &shard.name));
+        let other_maps = self.shards_of_other_maps(name).await?;
+        let own = shards
+            .iter()
+            .filter(|shard| !other_maps.contains(&shard.name));
+        let refs = own.map(|shard| shard_ref(&shards, &shard.name));
         Ok(Ground {
             refs: refs.collect::<Result<_, _>>()?,
+            other_maps,
             map,
             shards,
             under_way,
         })
+    }
+
+    /// Shards that are none of a map's business: it has never named them, and another map owns keys there. Rows of tables
+    /// with the same names are that map's.
+    async fn shards_of_other_maps(&self, name: &MapName) -> Result<Vec<ShardName>, ControlError> {
+        let own = self.inner.store.shards_of_map(name).await?;
+        let maps = self.inner.store.maps().await?;
+        let others = maps.iter().filter(|map| &map.name != name);
+        let owners: BTreeSet<ShardName> = others.flat_map(|map| map.shards()).collect();
+        let not_own = owners.into_iter().filter(|shard| !own.contains(shard));
+        Ok(not_own.collect())
     }
 
     /// Asks agents for the parts that are not known.

@@ -216,6 +216,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Every version of a map, oldest first, without its mappings.
     fn history<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<MapVersionRecord>>;
 
+    /// The shards that any version of a map or any migration of it has named, by name; those that were removed since are
+    /// left out.
+    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<ShardName>>;
+
     /// Puts settings of a map in force if `new.revision` follows the revision in force;
     /// [`StoreError::SettingsRevision`] if not.
     fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> Answer<'a, ()>;

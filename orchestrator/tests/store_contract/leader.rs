@@ -35,6 +35,7 @@ const OTHERS: &[&str] = &[
     "map",
     "map_at",
     "history",
+    "shards_of_map",
     "settings",
     "operation",
     "operations",

@@ -155,6 +155,15 @@ async fn flips_twice(store: &dyn Store, first: &ShardMap, moves: [KeySet; 2]) ->
         assert_eq!(flip(store, &id).await, next.version);
         expected.push(next);
     }
+    let named = store.shards_of_map(&first.name).await.unwrap();
+    assert_eq!(named, ["a".into(), "b".into()]);
+    assert!(
+        store
+            .shards_of_map(&"none".into())
+            .await
+            .unwrap()
+            .is_empty()
+    );
     let read = store.map(&first.name).await.unwrap();
     assert_eq!(read.as_deref(), expected.last());
     for map in &expected {

@@ -52,6 +52,9 @@ impl Check {
             say!("mend with: shardwright map mend {}", path.display());
         }
         self.output.print(&check, check_text)?;
+        for shard in &check.other_maps {
+            say!("not examined: shard {shard}: only other maps have keys there");
+        }
         for part in &check.failed {
             say!("not looked at: shard {}: {}", part.shard, part.message);
         }

@@ -8,7 +8,7 @@ use super::settings::insert_settings;
 use crate::store::pieces::{Delta, Owners, count, mappings as gathered};
 use crate::store::{MapVersionRecord, SettingsRecord, StoreError};
 use chrono::{DateTime, Utc};
-use plans::id::{MapName, MapVersion, MigrationId};
+use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::key::KeyType;
 use plans::shard_map::{MapSettings, Mapping, ShardMap, Strategy};
 use sqlx::PgConnection;
@@ -195,6 +195,23 @@ impl PgStore {
             removed: row.removed,
         };
         Ok(rows.into_iter().map(record).collect())
+    }
+
+    pub(super) async fn select_shards_of_map(
+        &self,
+        name: &MapName,
+    ) -> Result<Vec<ShardName>, StoreError> {
+        let names: Vec<String> = sqlx::query_scalar(
+            "select s.name from shard s \
+             where s.removed_at is null and \
+                   (exists (select from mapping m where m.map = $1 and m.shard = s.number) \
+                    or exists (select from migration g where g.map = $1 and s.name in (g.source, g.target))) \
+             order by s.name collate \"C\"",
+        )
+        .bind(name.as_str())
+        .fetch_all(&self.pool)
+        .await?;
+        Ok(names.into_iter().map(ShardName).collect())
     }
 }
 

@@ -284,6 +284,10 @@ impl Store for PgStore {
         Box::pin(self.select_history(name))
     }
 
+    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<ShardName>> {
+        Box::pin(self.select_shards_of_map(name))
+    }
+
     fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> Answer<'a, ()> {
         Box::pin(self.insert_next_settings(new))
     }

@@ -119,8 +119,8 @@ pub enum MendError {
         /// Its version.
         at: MapVersion,
     },
-    /// A shard that is not registered.
-    #[error("shard {shard} is not registered")]
+    /// A shard that is not registered, or that only other maps have keys on.
+    #[error("shard {shard} is not registered, or only other maps have keys there")]
     UnknownShard {
         /// The shard.
         shard: ShardName,
