@@ -202,17 +202,13 @@ async fn a_shard_of_another_map_alone_is_neither_examined_nor_repaired() {
     ];
     told(&server, &other).await;
     let nobody = json!({});
-    let asked = seen_by(
-        &agent,
-        server.post("/api/v1/maps/m/check", &nobody),
-        |i| {
-            let Inspection::Check(task) = i else {
-                panic!("{i:?}")
-            };
-            assert_ne!(task.shard.name.as_str(), "staging");
-            part(i, "")
-        },
-    );
+    let asked = seen_by(&agent, server.post("/api/v1/maps/m/check", &nobody), |i| {
+        let Inspection::Check(task) = i else {
+            panic!("{i:?}")
+        };
+        assert_ne!(task.shard.name.as_str(), "staging");
+        part(i, "")
+    });
     let check: MapCheck = asked.await.json().await.unwrap();
     assert_eq!(check.other_maps, ["staging".into()]);
     assert!(check.failed.is_empty());
