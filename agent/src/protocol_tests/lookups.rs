@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use plans::key::Key;
 use plans::key_set::KeySet;
+use plans::names::Direction;
 use tokio_postgres::Client;
 
 use super::bench::Bench;
 use crate::pg::apply::{Applier, Executor, Planned, RowChange};
-use crate::pg::compare::{Moving, Side, delete_rows, keyed_rows, values};
+use crate::pg::compare::{Moving, Side, canonical, delete_rows, keyed_rows, parse_key, values};
 use crate::pg::decode::{Column, OldRow, Relation, Tuple, Value};
 
 /// Other indexes begin with columns of the identity, so that each of them could find its rows too.
@@ -330,5 +331,77 @@ async fn an_index_in_another_order_is_not_asked_for_its_own() {
         };
         let found = keyed_rows(side, &moving, &[key.to_owned()]).await;
         assert_eq!(found.expect("looked up").len(), 1, "{name}");
+    }
+}
+
+/// The first column of the identity may be of any type that has an order, and its values of any form.
+#[tokio::test]
+async fn rows_are_found_whatever_the_type_of_the_first_column_is() {
+    let types = [
+        ("int", "bigint", "g"),
+        ("domain", "public.number", "g"),
+        (
+            "enum",
+            "public.mood",
+            "case g % 2 when 0 then 'good' else 'bad' end::public.mood",
+        ),
+        ("array", "int[]", "array[g, g + 1]"),
+        ("texts", "text[]", "array['a,b', g::text]"),
+        ("varchar", "varchar(20)", "'n''' || g"),
+        ("char", "char(6)", "'c' || g"),
+        ("numeric", "numeric(8, 2)", "g + 0.50"),
+        (
+            "time",
+            "timestamptz(3)",
+            "'2024-02-01 10:00+02'::timestamptz + g * interval '1 s'",
+        ),
+        ("bytea", "bytea", "decode(md5(g::text), 'hex')"),
+        ("uuid", "uuid", "md5(g::text)::uuid"),
+        ("range", "int4range", "int4range(g, g + 2)"),
+        ("pair", "public.pair", "row(g, 'x, y')::public.pair"),
+    ];
+    for (name, first, value) in types {
+        let ddl = format!(
+            "create domain public.number as bigint check (value > 0); create type public.mood as enum ('good', 'bad');
+             create type public.pair as (a int, b text);
+             create table public.item (k {first}, tenant_id bigint, id int, v text, primary key (k, tenant_id, id))"
+        );
+        let bench = Bench::new(&format!("look_{name}"), &ddl).await;
+        bench.capture(Direction::Forward).await;
+        let stream = bench.stream(Direction::Forward).await;
+        let app = bench.source.session().await;
+        let fill = format!(
+            "insert into public.item select {value}, 100, g, 'v' from generate_series(1, 40) g"
+        );
+        app.batch_execute(&fill).await.expect(name);
+        bench.drain(&stream).await.expect("inserted");
+        // By sets, then one by one.
+        for change in [
+            "update public.item set v = 'w'",
+            "delete from public.item where id % 3 = 0",
+            "update public.item set v = 'x' where id = 4",
+            "delete from public.item where id = 5",
+        ] {
+            app.batch_execute(change).await.expect(change);
+            let applied = bench.drain(&stream).await;
+            applied.unwrap_or_else(|error| panic!("{name}, {change}: {error}"));
+        }
+        assert_eq!(bench.assert_equal().await, 26, "{name}");
+
+        let shard = bench.shard(&bench.target, bench.token.epoch);
+        let session = shard.lookup_session("test").await.expect("a session");
+        let moving = Moving::new(&bench.tables[0], &bench.keys);
+        let side = Side {
+            client: &session,
+            shard: "t",
+        };
+        let keys = "select json_build_array(format('%s', k), format('%s', tenant_id), format('%s', id))::text from public.item";
+        let rows = session.query(keys, &[]).await.expect("keys");
+        let keys: Vec<String> = rows
+            .iter()
+            .map(|row| canonical(&parse_key(row.get(0))))
+            .collect();
+        let found = keyed_rows(side, &moving, &keys).await.expect(name);
+        assert_eq!(found.len(), 26, "{name}");
     }
 }

@@ -9,11 +9,16 @@ impl MovingTable {
     /// As [`lookup`]; the identity must not be empty.
     #[must_use]
     pub fn lookup(&self, row: &str, values: &[String]) -> String {
-        let columns = self.identity.iter();
-        let columns: Vec<String> = columns
+        let columns: Vec<String> = self
+            .identity
+            .iter()
             .map(|column| format!("{row}.{}", quote_ident(column)))
             .collect();
-        lookup(&columns, values, self.ordered_columns())
+        let first = self.identity.first();
+        let mut known = self.columns.iter();
+        let first = known.find(|column| Some(&column.name) == first);
+        let is_scalar = first.is_some_and(|column| !column.data_type.ends_with("[]"));
+        lookup(&columns, values, self.ordered_columns(), is_scalar)
     }
 
     /// How many columns of the identity its index holds, and gives in their own order.
@@ -24,30 +29,40 @@ impl MovingTable {
 }
 
 /// Conditions, order and limit that find one row by `columns` with these `values`, of which an index has the first
-/// `ordered` in ascending order.
+/// `ordered` in ascending order; `is_scalar`: the first value is no array.
 ///
-/// With equality the planner may take any index that begins with one of the columns: where it believes that few rows
-/// share a value, all of them cost the same. So the row is bounded from both sides and asked for in the index's order.
-/// A session that may not sort (`enable_sort` and `enable_incremental_sort` off) can get that order from one index only.
+/// With equality alone the planner may take any index that begins with one of the columns: where it believes that few
+/// rows share a value, all of them cost the same. So the row is bounded from both sides and asked for in the index's
+/// order, which a session that may not sort (`enable_sort` and `enable_incremental_sort` off) gets from one index only.
+/// Of a column that has one value by equality the order is no order for the planner; a list with one value says the same
+/// to the index, and lets its scan end right behind the row.
 #[must_use]
-pub fn lookup(columns: &[String], values: &[String], ordered: usize) -> String {
+pub fn lookup(columns: &[String], values: &[String], ordered: usize, is_scalar: bool) -> String {
     let ordered = ordered.min(columns.len());
-    let ((columns, others), (values, their_values)) =
-        (columns.split_at(ordered), values.split_at(ordered));
-    let mut terms = Vec::with_capacity(2 + others.len());
-    if ordered > 0 {
-        let (columns, values) = (row_of(columns), row_of(values));
-        terms.push(format!("{columns} >= {values}"));
-        terms.push(format!("{columns} <= {values}"));
-    }
-    let equal = others.iter().zip(their_values);
+    let (bounded, equal) = columns.split_at(ordered);
+    let (limits, their_values) = values.split_at(ordered);
+    let mut terms = match (bounded, limits) {
+        ([], _) => Vec::new(),
+        ([first, rest @ ..], [value, values @ ..]) if is_scalar && !rest.is_empty() => {
+            let mut terms = vec![format!("{first} = any (array[{value}])")];
+            terms.extend(bounds(rest, values));
+            terms
+        }
+        _ => bounds(bounded, limits).to_vec(),
+    };
+    let equal = equal.iter().zip(their_values);
     terms.extend(equal.map(|(column, value)| format!("{column} = {value}")));
     let order = if ordered > 0 {
-        format!(" order by {}", columns.join(", "))
+        format!(" order by {}", bounded.join(", "))
     } else {
         String::new()
     };
     format!("where {}{order} limit 1", terms.join(" and "))
+}
+
+fn bounds(columns: &[String], values: &[String]) -> [String; 2] {
+    let (columns, values) = (row_of(columns), row_of(values));
+    [">=", "<="].map(|operator| format!("{columns} {operator} {values}"))
 }
 
 fn row_of(parts: &[String]) -> String {
@@ -61,15 +76,30 @@ fn row_of(parts: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn looked_up(ordered: usize) -> String {
-        let texts = |texts: [&str; 2]| texts.map(str::to_owned);
-        lookup(&texts(["t.a", "t.b"]), &texts(["$1", "$2"]), ordered)
+    fn looked_up(of: usize, ordered: usize, is_scalar: bool) -> String {
+        let texts = |texts: [&str; 3]| texts[..of].iter().map(|t| (*t).to_owned()).collect();
+        let columns: Vec<String> = texts(["t.a", "t.b", "t.c"]);
+        let values: Vec<String> = texts(["$1", "$2", "$3"]);
+        lookup(&columns, &values, ordered, is_scalar)
     }
 
     #[test]
     fn a_row_is_bounded_from_both_sides_and_asked_for_in_the_order_of_the_index() {
         assert_eq!(
-            looked_up(2),
+            looked_up(1, 1, true),
+            "where t.a >= $1 and t.a <= $1 order by t.a limit 1"
+        );
+        assert_eq!(
+            looked_up(2, 2, true),
+            "where t.a = any (array[$1]) and t.b >= $2 and t.b <= $2 order by t.a, t.b limit 1"
+        );
+        assert_eq!(
+            looked_up(3, 3, true),
+            "where t.a = any (array[$1]) and (t.b, t.c) >= ($2, $3) and (t.b, t.c) <= ($2, $3) order by t.a, t.b, t.c limit 1"
+        );
+        // A list of arrays would be one array of more dimensions.
+        assert_eq!(
+            looked_up(2, 2, false),
             "where (t.a, t.b) >= ($1, $2) and (t.a, t.b) <= ($1, $2) order by t.a, t.b limit 1"
         );
     }
@@ -77,9 +107,9 @@ mod tests {
     #[test]
     fn columns_that_the_index_lacks_are_compared_behind_it() {
         assert_eq!(
-            looked_up(1),
+            looked_up(2, 1, true),
             "where t.a >= $1 and t.a <= $1 and t.b = $2 order by t.a limit 1"
         );
-        assert_eq!(looked_up(0), "where t.a = $1 and t.b = $2 limit 1");
+        assert_eq!(looked_up(2, 0, true), "where t.a = $1 and t.b = $2 limit 1");
     }
 }

@@ -171,6 +171,12 @@ impl Target {
         )
     }
 
+    /// The first value that a row is found by is known to be no array.
+    fn is_scalar(&self) -> bool {
+        let first = self.key.first().and_then(|index| self.known.get(*index));
+        first.is_some_and(|known| known.as_ref().is_some_and(|known| known.array.is_some()))
+    }
+
     /// The query for the place of the one row with these values of its identity.
     pub(super) fn found(&self, values: &[String]) -> String {
         let columns = self.key.iter();
@@ -180,7 +186,7 @@ impl Target {
         format!(
             "select {FOUND}.ctid from only {} {FOUND} {}",
             self.name.sql(),
-            lookup(&columns, values, self.ordered)
+            lookup(&columns, values, self.ordered, self.is_scalar())
         )
     }
 
@@ -195,7 +201,10 @@ impl Target {
             let mut values = Vec::with_capacity(self.key.len());
             for index in &self.key {
                 params.push(row.0.get(*index).and_then(sent)?);
-                values.push(format!("${}", params.len()));
+                // In a list the server does not see of which type a parameter is.
+                let known = self.known.get(*index).and_then(Option::as_ref);
+                let cast = known.map_or_else(String::new, |known| format!("::{}", known.type_name));
+                values.push(format!("${}{cast}", params.len()));
             }
             return Some(format!("ctid = ({})", self.found(&values)));
         };
