@@ -12,6 +12,7 @@ mod figures;
 mod fleet;
 mod goals;
 mod ground;
+mod hot;
 mod impact;
 mod load;
 mod memory;
@@ -62,6 +63,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         eprintln!("{} cutovers", options.cutovers());
         part("window", &|report| {
             window::measure(&options.programs, options.cutovers(), report)
+        })?;
+    }
+    if options.wants(Part::Hot) {
+        part("hot", &|report| {
+            hot::measure(&options.programs, options.cutovers_of_hot(), report)
         })?;
     }
     if options.wants(Part::Writers) {

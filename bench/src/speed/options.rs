@@ -50,6 +50,8 @@ pub enum Part {
     Throttle,
     /// The write stop over many cutovers
     Window,
+    /// The write-blocked window of a hot tenant, on each kind of map
+    Hot,
     /// The write stop beside writers of many keys, and beside long ones
     Writers,
     /// An application on keys that stay beside cutovers
@@ -70,6 +72,7 @@ impl Part {
         match self {
             Self::Copy | Self::Apply | Self::Impact | Self::Throttle => true,
             Self::Window
+            | Self::Hot
             | Self::Writers
             | Self::Staying
             | Self::Parts
@@ -98,6 +101,11 @@ impl Options {
 
     pub(super) fn cutovers(&self) -> u32 {
         self.cutovers.unwrap_or(if self.quick { 20 } else { 1000 })
+    }
+
+    /// Cutovers of a hot tenant, of each operation at each scale: half of them forward.
+    pub(super) fn cutovers_of_hot(&self) -> u32 {
+        self.cutovers.unwrap_or(if self.quick { 4 } else { 60 })
     }
 
     /// Cutovers beside each kind of writers, and in a round beside an application on keys that stay.

@@ -51,8 +51,9 @@ impl WriteStops {
     /// The write stop and its parts, by name.
     #[must_use]
     pub fn spreads(&self) -> Vec<(&'static str, Spread)> {
-        let parts: [(&'static str, Part); 7] = [
+        let parts: [(&'static str, Part); 8] = [
             ("total", |w| w.total),
+            ("fence", |w| w.fence),
             ("wait_out", |w| w.wait_out),
             ("drain", |w| w.drain),
             ("check", |w| w.check),
