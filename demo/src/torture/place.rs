@@ -95,6 +95,12 @@ const AGENTS: &[(&str, &str, StepKind, Leg)] = &[
     ),
     ("rollback.fenced", "", StepKind::Rollback, Leg::Back),
     (
+        "rollback.before_check",
+        "cutover.before_check",
+        StepKind::Rollback,
+        Leg::Back,
+    ),
+    (
         "rollback.before_seal",
         "cutover.before_seal",
         StepKind::Rollback,

@@ -26,7 +26,6 @@ use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 use sealed::MemorySealed;
 use state::State;
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A store that lives as long as its value.
@@ -192,18 +191,7 @@ impl Store for MemoryStore {
     }
 
     fn shards_of_map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<ShardName>> {
-        self.answer(|state| {
-            let kept = state.maps.get(name).into_iter();
-            let versions = kept.flat_map(|kept| &kept.versions);
-            let mut named: BTreeSet<ShardName> =
-                versions.flat_map(|(map, _)| map.shards()).collect();
-            let migrations = state.migrations.values().map(|s| &s.migration.plan);
-            for plan in migrations.filter(|plan| &plan.map == name) {
-                named.extend([plan.moving.source.clone(), plan.moving.target.clone()]);
-            }
-            named.retain(|shard| state.shards.contains_key(shard));
-            Ok(named.into_iter().collect())
-        })
+        self.answer(|state| Ok(state.shards_of_map(name)))
     }
 
     fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> Answer<'a, ()> {

@@ -46,6 +46,22 @@ pub(super) struct KeptMap {
 }
 
 impl State {
+    /// The registered shards that any version of a map or any migration of it has named.
+    pub(super) fn shards_of_map(&self, name: &MapName) -> Vec<ShardName> {
+        let versions = self
+            .maps
+            .get(name)
+            .into_iter()
+            .flat_map(|kept| &kept.versions);
+        let mut named: BTreeSet<ShardName> = versions.flat_map(|(map, _)| map.shards()).collect();
+        let plans = self.migrations.values().map(|s| &s.migration.plan);
+        for plan in plans.filter(|plan| &plan.map == name) {
+            named.extend([plan.moving.source.clone(), plan.moving.target.clone()]);
+        }
+        named.retain(|shard| self.shards.contains_key(shard));
+        named.into_iter().collect()
+    }
+
     /// Refuses while a sealed migration holds the map.
     pub(super) fn lock(&self, map: &MapName) -> Result<(), StoreError> {
         let held = self.sealed.values().any(|sealed| sealed == map);
