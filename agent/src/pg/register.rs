@@ -194,7 +194,7 @@ pub(crate) struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// Opens the shard; `delayed` is told why that takes so long.
+    /// Opens the shard; `delayed` reports why that takes long.
     ///
     /// A session of ours that was lost may still hold the migration's lock there, as long as the server has not noticed
     /// that its client is gone. It is ended: after the flip all that it could do is refused.

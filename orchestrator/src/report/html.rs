@@ -12,7 +12,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use plans::render::{bytes, plan_text};
 use plans::step::StepKind;
 use plans::step::copy::Copied;
-use plans::step::cutover::{CutOver, Window};
+use plans::step::cutover::CutOver;
 use plans::step::verify::{TableVerified, Verified};
 use serde_json::Value;
 
@@ -104,16 +104,8 @@ impl<'a> Move<'a> {
 }
 
 impl Stop {
-    pub(super) fn parts(&self) -> [(&'static str, f64); 6] {
-        let w: &Window = &self.cut.window;
-        [
-            ("wait-out", w.wait_out),
-            ("drain", w.drain),
-            ("check", w.check),
-            ("seal", w.seal),
-            ("flip", w.flip),
-            ("open", w.open),
-        ]
+    pub(super) fn parts(&self) -> [(&'static str, f64); 7] {
+        self.cut.window.parts()
     }
 
     pub(super) fn total(&self) -> String {

@@ -157,7 +157,7 @@ async fn work_and_write_stop_are_shown_in_figures() {
         let cutover = step(snapshot, StepKind::Cutover);
         cutover.state = StepState::Done;
         cutover.output = Some(json!({"attempt": 3, "map_version": 2, "dirty_keys": 7, "refused": 12, "window":
-            {"total": 21.5, "wait_out": 1.5, "drain": 8.0, "check": 4.0, "seal": 5.0, "flip": 2.0, "open": 1.0}}));
+            {"total": 22.0, "fence": 0.5, "wait_out": 1.5, "drain": 8.0, "check": 4.0, "seal": 5.0, "flip": 2.0, "open": 1.0}}));
     })
     .await;
     let page = dashboard.page("/migrations/m1").await;
@@ -166,7 +166,8 @@ async fn work_and_write_stop_are_shown_in_figures() {
         "50 of 200",
         "1.0 KiB of 4.0 KiB",
         "25 %",
-        "Cutover: 21.5 ms",
+        "Cutover: 22.0 ms",
+        "fence <strong>0.5",
         "wait-out <strong>1.5",
     ] {
         assert!(page.contains(words), "{words}: {page}");

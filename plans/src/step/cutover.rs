@@ -26,6 +26,22 @@ pub struct Window {
     pub open: f64,
 }
 
+impl Window {
+    /// Its parts in their order, each with its name for people.
+    #[must_use]
+    pub fn parts(&self) -> [(&'static str, f64); 7] {
+        [
+            ("fence", self.fence),
+            ("wait-out", self.wait_out),
+            ("drain", self.drain),
+            ("check", self.check),
+            ("seal", self.seal),
+            ("flip", self.flip),
+            ("open", self.open),
+        ]
+    }
+}
+
 /// The result of a cutover or of a roll back.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CutOver {

@@ -67,14 +67,7 @@ impl Windows {
 }
 
 fn stop_parts(window: &Window) -> Vec<StopPart> {
-    let parts = [
-        ("wait-out", window.wait_out),
-        ("drain", window.drain),
-        ("check", window.check),
-        ("seal", window.seal),
-        ("flip", window.flip),
-        ("open", window.open),
-    ];
+    let parts = window.parts();
     let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
     let whole = sum.max(window.total).max(f64::MIN_POSITIVE);
     let rest = ("rest", whole - sum);
