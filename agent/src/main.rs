@@ -7,6 +7,7 @@ use agent::controller::Controller;
 use agent::worker::Worker;
 use caller::{Caller, Identity};
 use clap::{CommandFactory, Parser, Subcommand};
+use connect::Secrets;
 use service::log::Format;
 use service::notify::Manager;
 use tokio::signal::unix::{SignalKind, signal};
@@ -37,6 +38,26 @@ struct Arguments {
     /// The file of this agent's token, where the controllers ask for one.
     #[arg(long, env = "SHARDWRIGHT_TOKEN_FILE")]
     token_file: Option<PathBuf>,
+    /// Directory of the files that a shard's connection string may name as secrets, beside $CREDENTIALS_DIRECTORY; may be
+    /// given several times.
+    #[arg(
+        long,
+        env = "SHARDWRIGHT_SECRETS_DIR",
+        value_name = "DIR",
+        value_delimiter = ':',
+        default_value = "/etc/shardwright/agent/shards"
+    )]
+    secrets_dir: Vec<PathBuf>,
+    /// Environment variable that a shard's connection string may name; with * at its end all that begin so. May be given
+    /// several times.
+    #[arg(
+        long,
+        env = "SHARDWRIGHT_SECRETS_ENV",
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "SHARD_*"
+    )]
+    secrets_env: Vec<String>,
     /// PEM file of the authorities that vouch for the controllers; without it those of the system.
     #[arg(long, env = "SHARDWRIGHT_CA_FILE")]
     ca_file: Option<PathBuf>,
@@ -103,6 +124,10 @@ async fn main() -> anyhow::Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_from_env("SHARDWRIGHT_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(DEFAULT_LOG));
     let _log = service::log::start("shardwright-agent", filter, arguments.log_format);
+    Secrets::within(arguments.secrets_dir, arguments.secrets_env)
+        .and_credentials()
+        .except(arguments.token_file.clone())
+        .restrict_process();
     match arguments.command {
         Some(Command::WatchDualWrite) => return agent::dual_write::watch_for_ever().await,
         Some(Command::Man { out }) => return Ok(write_man(&out)?),

@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_util::either::Either;
 
+use crate::methods::{Gate, Method};
 use crate::resolved::Host;
 use crate::tls::{self, TlsError};
 
@@ -54,6 +55,8 @@ type Stream = Either<Plain, Box<tokio_rustls::client::TlsStream<TcpStream>>>;
 /// A connection that is ready for the first message.
 pub(crate) struct Link {
     stream: Stream,
+    /// Until the server has named its way of logging in.
+    gate: Option<Gate>,
 }
 
 /// The addresses of `host`.
@@ -116,6 +119,7 @@ pub(crate) async fn dial(
         .map_err(DialError::Tls)?;
     Ok(Link {
         stream: Either::Right(Box::new(stream)),
+        gate: None,
     })
 }
 
@@ -153,7 +157,14 @@ impl Link {
     fn plain(stream: Plain) -> Self {
         Self {
             stream: Either::Left(stream),
+            gate: None,
         }
+    }
+
+    /// The same, on which the server may ask for these ways of logging in.
+    pub(crate) fn admitting(self, allowed: Vec<Method>) -> Self {
+        let gate = Some(Gate::new(allowed));
+        Self { gate, ..self }
     }
 
     /// True inside TLS.
@@ -183,7 +194,14 @@ impl AsyncRead for Link {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if let Some(gate) = &mut self.gate
+            && gate.admit(&buffer.filled()[before..])?
+        {
+            self.gate = None;
+        }
+        read
     }
 }
 

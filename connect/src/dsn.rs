@@ -13,12 +13,15 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::environment::{Environment, VARIABLES};
-use crate::reference::Template;
+use crate::reference::{self, Template};
 use crate::resolved::{self, Resolved};
 use crate::source::service;
-use crate::{ConnectError, DsnError};
+use crate::{ConnectError, DsnError, ReferenceError};
 
-/// A parsed connection string; references in it (`${env:NAME}`, `${file:PATH}`) are not yet read.
+/// Parameters that name a file with a secret.
+const HOLD_SECRETS: [&str; 2] = ["passfile", "sslkey"];
+
+/// A parsed connection string; references in its password (`${env:NAME}`, `${file:PATH}`) are not yet read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Dsn {
     text: String,
@@ -29,13 +32,17 @@ impl Dsn {
     /// Parses either form. Values that stand in the string itself are checked.
     ///
     /// # Errors
-    /// [`DsnError`]: malformed text, an unknown parameter, a value that cannot be used.
+    /// [`DsnError`]: malformed text, an unknown parameter, a value that cannot be used, a reference outside of the
+    /// password.
     pub fn parse(text: &str) -> Result<Self, DsnError> {
         let text = text.trim();
         let words = parse::words(text)?;
         for (key, value) in words.iter() {
-            if let Some(literal) = value.literal() {
-                resolved::check(key, &literal)?;
+            match value.literal() {
+                Some(literal) => resolved::check(key, &literal)?,
+                // What it names would be shown: a server repeats the database and the role.
+                None if key != "password" => return Err(DsnError::MisplacedReference { key }),
+                None => {}
             }
         }
         Ok(Self {
@@ -55,7 +62,7 @@ impl Dsn {
         self.words.get("password").is_some_and(Template::is_inline)
     }
 
-    /// The server as `host:port/dbname`, references as written; what the string leaves open is not named.
+    /// The server as `host:port/dbname`; what the string leaves open is not named.
     pub fn server(&self) -> String {
         let shown = |key| self.words.get(key).map(Template::to_string);
         let Some(host) = shown("host").or_else(|| shown("hostaddr")) else {
@@ -69,7 +76,7 @@ impl Dsn {
         resolved::named(&host, &port, dbname.as_deref().unwrap_or(""))
     }
 
-    /// Host, port and database, where the string itself says them without references; for routers and poolers.
+    /// Host, port and database, where the string itself says them; for routers and poolers.
     #[must_use]
     pub fn place(&self) -> Option<(String, String, String)> {
         let said = |key| self.words.get(key).and_then(Template::literal);
@@ -97,13 +104,16 @@ impl Dsn {
     /// As [`resolve`](Self::resolve).
     pub fn resolve_in(&self, environment: &Environment) -> Result<Resolved, ConnectError> {
         let mut values = BTreeMap::new();
+        let secrets = environment.secrets();
         for (key, value) in self.words.iter() {
-            let value = value
-                .resolve(key)
-                .map_err(|source| ConnectError::Reference {
-                    server: self.server(),
-                    source,
-                })?;
+            let mut value = value
+                .resolve(key, secrets)
+                .map_err(|source| self.unreadable(source))?;
+            if HOLD_SECRETS.contains(&key) {
+                let file = reference::admitted(key, &value, secrets);
+                let file = file.map_err(|source| self.unreadable(source))?;
+                value = file.display().to_string();
+            }
             values.insert(key, value);
         }
         self.fill_from_service(&mut values, environment)?;
@@ -143,6 +153,13 @@ impl Dsn {
             }
         }
         Ok(())
+    }
+
+    fn unreadable(&self, source: ReferenceError) -> ConnectError {
+        ConnectError::Reference {
+            server: self.server(),
+            source,
+        }
     }
 
     fn invalid(&self, source: DsnError) -> ConnectError {

@@ -1,12 +1,14 @@
 //! What a connection string leaves open and the process that connects may fill: the `PG*`
-//! variables, and the home folder in which libpq looks for its files.
+//! variables, the home folder in which libpq looks for its files, and the secrets that it may name.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::secrets::Secrets;
+
 /// Parameters and the variables that stand for them.
-pub(crate) const VARIABLES: [(&str, &str); 19] = [
+pub(crate) const VARIABLES: [(&str, &str); 20] = [
     ("host", "PGHOST"),
     ("hostaddr", "PGHOSTADDR"),
     ("port", "PGPORT"),
@@ -22,6 +24,7 @@ pub(crate) const VARIABLES: [(&str, &str); 19] = [
     ("sslrootcert", "PGSSLROOTCERT"),
     ("sslcert", "PGSSLCERT"),
     ("sslkey", "PGSSLKEY"),
+    ("require_auth", "PGREQUIREAUTH"),
     ("channel_binding", "PGCHANNELBINDING"),
     ("target_session_attrs", "PGTARGETSESSIONATTRS"),
     ("load_balance_hosts", "PGLOADBALANCEHOSTS"),
@@ -33,7 +36,10 @@ const PLACES: [&str; 3] = ["PGSERVICEFILE", "PGSYSCONFDIR", "HOME"];
 
 /// The environment of the process that connects. `Debug` shows names only.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+    secrets: Secrets,
+}
 
 impl Environment {
     /// This process's variables, as they are now. One that is not UTF-8 counts as not set.
@@ -43,7 +49,7 @@ impl Environment {
             .map(|(_, name)| *name)
             .chain(PLACES)
             .filter_map(|name| Some((name, std::env::var(name).ok()?)));
-        Self::of(names)
+        Self::of(names).reading(Secrets::of_process())
     }
 
     /// These variables and no others.
@@ -51,12 +57,25 @@ impl Environment {
         variables: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
         let pairs = variables.into_iter();
-        Self(pairs.map(|(n, v)| (n.into(), v.into())).collect())
+        Self {
+            variables: pairs.map(|(n, v)| (n.into(), v.into())).collect(),
+            secrets: Secrets::default(),
+        }
+    }
+
+    /// The same, in which a connection string may name no other secrets than these.
+    #[must_use]
+    pub fn reading(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
+    }
+
+    pub(crate) const fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// A variable that is set and not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0
+        self.variables
             .get(name)
             .map(String::as_str)
             .filter(|value| !value.is_empty())
@@ -70,6 +89,6 @@ impl Environment {
 
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.variables.keys()).finish()
     }
 }

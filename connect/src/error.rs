@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::class::{classify, classify_io, classify_sqlstate};
+use crate::methods::{Method, MethodRefused};
 use crate::resolved::{Resolved, Target};
 use crate::{Class, ReferenceError, ServiceError, StartupError, TlsError};
 
@@ -44,6 +45,12 @@ pub enum DsnError {
     /// A `${...}` that is none of `env`, `file` and `credential`.
     #[error("connection string has a reference of an unknown kind")]
     UnknownReference,
+    /// A `${...}` in a parameter that holds no secret.
+    #[error("connection parameter {key} has a reference, which only the password may have")]
+    MisplacedReference {
+        /// Its name.
+        key: &'static str,
+    },
 }
 
 impl DsnError {
@@ -61,6 +68,9 @@ impl DsnError {
             ),
             Self::Missing { .. } => Some(
                 "name it in the connection string, in its service, or in the PG* variable of the process that connects",
+            ),
+            Self::MisplacedReference { .. } => Some(
+                "write its value; what differs between agents comes from a service or a PG* variable",
             ),
             Self::Invalid { .. } => None,
         }
@@ -131,6 +141,14 @@ pub enum ConnectError {
         /// Why.
         reason: &'static str,
     },
+    /// The server asks for a way of logging in that is not allowed on this connection; no password was sent.
+    #[error("{server} asks for {method}, which is not allowed on this connection")]
+    Method {
+        /// The server.
+        server: String,
+        /// What it asks for.
+        method: Method,
+    },
     /// The server asks for a password.
     #[error("no password is known for {server}{}", note(passed_over.as_ref()))]
     NoPassword {
@@ -192,6 +210,7 @@ impl ConnectError {
             | Self::Dsn { .. }
             | Self::Service { .. }
             | Self::Binding { .. }
+            | Self::Method { .. }
             | Self::NoPassword { .. } => Class::Permanent,
             // A standby may be promoted at any moment.
             Self::Timeout { .. } | Self::Target { .. } => Class::Transient,
@@ -206,9 +225,7 @@ impl ConnectError {
     /// What mends it, if that is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Reference { .. } => {
-                Some("references are read where the connection is opened: set them there")
-            }
+            Self::Reference { source, .. } => Some(source.hint()),
             Self::Service { .. } => Some(
                 "services are read where the connection is opened: define it there, or set PGSERVICEFILE",
             ),
@@ -220,6 +237,17 @@ impl ConnectError {
             Self::Binding { .. } => Some(
                 "use sslmode=require or stronger, a password stored as scram-sha-256 and scram-sha-256 in pg_hba.conf",
             ),
+            Self::Method {
+                method: Method::Password,
+                ..
+            } => Some("let pg_hba.conf ask for scram-sha-256, or use sslmode=verify-full"),
+            Self::Method {
+                method: Method::Md5,
+                ..
+            } => Some(
+                "set the role's password again with password_encryption = scram-sha-256, use sslmode=verify-full, or add require_auth=md5",
+            ),
+            Self::Method { .. } => Some("change require_auth, or the line in pg_hba.conf"),
             Self::NoPassword {
                 passed_over: Some(_),
                 ..
@@ -253,11 +281,14 @@ impl ConnectError {
     ) -> Self {
         let server = server.to_owned();
         let cause = source.source();
-        if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<io::Error>())
-            && let Some(tls) = TlsError::behind(error)
-        {
-            let source = Box::new(tls);
-            return Self::Tls { server, source };
+        if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<io::Error>()) {
+            if let Some(method) = MethodRefused::behind(error) {
+                return Self::Method { server, method };
+            }
+            if let Some(tls) = TlsError::behind(error) {
+                let source = Box::new(tls);
+                return Self::Tls { server, source };
+            }
         }
         // The driver has no other name for these two.
         match cause.map(ToString::to_string).as_deref() {
@@ -285,16 +316,19 @@ impl ConnectError {
                 server,
                 reason: "the server did not use channel binding",
             },
-            StartupError::Broken(error) => match TlsError::behind(&error) {
-                Some(tls) => Self::Tls {
-                    server,
-                    source: Box::new(tls),
-                },
-                None => Self::Startup {
-                    server,
-                    source: StartupError::Broken(error),
-                },
-            },
+            StartupError::Broken(error) => {
+                match (MethodRefused::behind(&error), TlsError::behind(&error)) {
+                    (Some(method), _) => Self::Method { server, method },
+                    (None, Some(tls)) => Self::Tls {
+                        server,
+                        source: Box::new(tls),
+                    },
+                    (None, None) => Self::Startup {
+                        server,
+                        source: StartupError::Broken(error),
+                    },
+                }
+            }
             source @ (StartupError::Server { .. } | StartupError::UnknownMethod) => {
                 Self::Startup { server, source }
             }
@@ -317,6 +351,7 @@ impl ConnectError {
             | Self::Timeout { .. }
             | Self::Network { .. }
             | Self::Binding { .. }
+            | Self::Method { .. }
             | Self::NoPassword { .. }
             | Self::Target { .. }
             | Self::Startup { .. }

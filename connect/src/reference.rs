@@ -5,11 +5,10 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 use crate::DsnError;
-
-/// The variable that names the folder of this process's secrets.
-const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
+use crate::secrets::{CREDENTIALS, Secrets};
 
 /// Why a reference could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +32,41 @@ pub enum ReferenceError {
         #[source]
         source: io::Error,
     },
+    /// The variable is none of those that this process reads for a connection string.
+    #[error(
+        "environment variable {name} of {key} is not one that connection strings may name here"
+    )]
+    VariableRefused {
+        /// Parameter of the connection string.
+        key: &'static str,
+        /// Name of the variable.
+        name: String,
+    },
+    /// The file is in none of the directories from which this process reads secrets.
+    #[error("file {path} of {key} is in none of the directories from which secrets are read here")]
+    FileRefused {
+        /// Parameter of the connection string.
+        key: &'static str,
+        /// Path as written.
+        path: String,
+    },
+}
+
+impl ReferenceError {
+    /// What repairs it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Env { .. } | Self::File { .. } => {
+                "references are read where the connection is opened: set them there"
+            }
+            Self::VariableRefused { .. } => {
+                "name a variable that begins with SHARD_, or start the agent with --secrets-env NAME"
+            }
+            Self::FileRefused { .. } => {
+                "move the file to /etc/shardwright/agent/shards, or start the agent with --secrets-dir DIR"
+            }
+        }
+    }
 }
 
 /// A value of a connection string: text and references, in order.
@@ -81,17 +115,25 @@ impl Template {
             .collect()
     }
 
-    /// Reads the references; one trailing newline of a file is dropped.
-    pub(crate) fn resolve(&self, key: &'static str) -> Result<String, ReferenceError> {
+    /// Reads the references that `secrets` admits; one trailing newline of a file is dropped.
+    pub(crate) fn resolve(
+        &self,
+        key: &'static str,
+        secrets: &Secrets,
+    ) -> Result<String, ReferenceError> {
         let mut value = String::new();
         for part in &self.0 {
             match part {
                 Part::Text(text) => value.push_str(text),
+                Part::Env(name) if !secrets.admits_variable(name) => {
+                    let name = name.clone();
+                    return Err(ReferenceError::VariableRefused { key, name });
+                }
                 Part::Env(name) => value.push_str(&read_env(key, name)?),
-                Part::File(path) => value.push_str(&read_file(key, path)?),
+                Part::File(path) => value.push_str(&read_file(key, path, secrets)?),
                 Part::Credential(name) => {
                     let folder = read_env(key, CREDENTIALS)?;
-                    value.push_str(&read_file(key, &format!("{folder}/{name}"))?);
+                    value.push_str(&read_file(key, &format!("{folder}/{name}"), secrets)?);
                 }
             }
         }
@@ -136,8 +178,26 @@ fn read_env(key: &'static str, name: &str) -> Result<String, ReferenceError> {
     })
 }
 
-fn read_file(key: &'static str, path: &str) -> Result<String, ReferenceError> {
-    let mut text = std::fs::read_to_string(path).map_err(|source| ReferenceError::File {
+/// The file behind `path`, with links and `..` followed, if it is one of `secrets`.
+pub(crate) fn admitted(
+    key: &'static str,
+    path: &str,
+    secrets: &Secrets,
+) -> Result<PathBuf, ReferenceError> {
+    let found = secrets.file(path).map_err(|source| ReferenceError::File {
+        key,
+        path: path.to_owned(),
+        source,
+    })?;
+    found.ok_or_else(|| ReferenceError::FileRefused {
+        key,
+        path: path.to_owned(),
+    })
+}
+
+fn read_file(key: &'static str, path: &str, secrets: &Secrets) -> Result<String, ReferenceError> {
+    let found = admitted(key, path, secrets)?;
+    let mut text = std::fs::read_to_string(found).map_err(|source| ReferenceError::File {
         key,
         path: path.to_owned(),
         source,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::DsnError;
 use crate::environment::Environment;
+use crate::methods::Methods;
 use crate::source::{Passwords, Wanted};
 pub(crate) use values::check;
 use values::{hosts, word};
@@ -132,6 +133,8 @@ pub struct Resolved {
     pub ssl_direct: bool,
     /// Certificates and keys.
     pub certificates: Certificates,
+    /// The ways of logging in that a server may ask for.
+    pub methods: Methods,
     /// Whether the password's proof is bound to the TLS session.
     pub channel_binding: ChannelBinding,
     /// What the server must be.
@@ -185,6 +188,7 @@ impl Resolved {
             ssl_mode: values::ssl_mode(value("sslmode"), &certificates)?,
             ssl_direct: value("sslnegotiation") == Some("direct"),
             certificates,
+            methods: Methods::read(value("require_auth"))?,
             channel_binding: word(&values::BINDINGS, value("channel_binding"))
                 .unwrap_or(ChannelBinding::Prefer),
             target: word(&values::TARGETS, value("target_session_attrs")).unwrap_or(Target::Any),

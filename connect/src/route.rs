@@ -233,6 +233,8 @@ impl Way<'_> {
                 reason,
             });
         }
-        kind.enter(link, host, server).await
+        let verified = link.is_protected() && self.resolved.ssl_mode == SslMode::VerifyFull;
+        let allowed = self.resolved.methods.of_connection(verified);
+        kind.enter(link.admitting(allowed), host, server).await
     }
 }

@@ -109,6 +109,7 @@ impl Ground {
         let child = Command::new(&path)
             .args(args)
             .env("SHARDWRIGHT_SPOOL_DIR", self.folder.join(name))
+            .env("SHARDWRIGHT_SECRETS_DIR", std::env::temp_dir())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)

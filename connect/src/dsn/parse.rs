@@ -6,7 +6,7 @@ use crate::DsnError;
 use crate::reference::Template;
 
 /// Every parameter, in the order in which they are shown.
-pub(super) const KNOWN: [&str; 19] = [
+pub(super) const KNOWN: [&str; 20] = [
     "service",
     "host",
     "hostaddr",
@@ -22,6 +22,7 @@ pub(super) const KNOWN: [&str; 19] = [
     "sslrootcert",
     "sslcert",
     "sslkey",
+    "require_auth",
     "channel_binding",
     "target_session_attrs",
     "load_balance_hosts",

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::DsnError;
 use crate::environment::{Environment, VARIABLES};
+use crate::methods::Methods;
 
 const MODES: [(&str, SslMode); 6] = [
     ("disable", SslMode::Disable),
@@ -67,6 +68,7 @@ pub(crate) fn check(key: &'static str, value: &str) -> Result<(), DsnError> {
             ["postgres", "direct"].contains(&value),
             "postgres or direct",
         ),
+        "require_auth" => Methods::read(given).map(drop),
         "channel_binding" => known(
             word(&BINDINGS, given).is_some(),
             "disable, prefer or require",
@@ -212,6 +214,10 @@ pub(super) fn variables(of: &Resolved) -> Vec<(&'static str, String)> {
         (
             "PGCONNECT_TIMEOUT",
             of.connect_timeout.as_secs().to_string(),
+        ),
+        (
+            "PGREQUIREAUTH",
+            of.methods.spelled(of.ssl_mode == SslMode::VerifyFull),
         ),
     ];
     let words = [

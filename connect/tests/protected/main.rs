@@ -4,4 +4,5 @@
 mod authority;
 mod files;
 mod hosts;
+mod methods;
 mod tls;

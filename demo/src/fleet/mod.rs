@@ -149,8 +149,16 @@ impl Fleet {
             children.push(child);
         }
         let controllers = self.urls().join(",");
+        let secrets = std::env::temp_dir().display().to_string();
         for (index, name) in AGENTS.into_iter().enumerate() {
-            let args = ["--name", name, "--controller", &controllers];
+            let args = [
+                "--name",
+                name,
+                "--controller",
+                &controllers,
+                "--secrets-dir",
+                &secrets,
+            ];
             let mut child = self.child(name, "shardwright-agent", &args)?;
             if let Some(port) = self.doors.agents.get(index) {
                 child.pass_by(*port);

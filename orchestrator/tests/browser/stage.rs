@@ -170,6 +170,7 @@ impl Plane {
         agent.args(["--name", "agent-1", "--controller", &self.url]);
         agent.arg("--spool-dir").arg(folder.join("spools"));
         agent.arg("--token-file").arg(token);
+        agent.arg("--secrets-dir").arg(std::env::temp_dir());
         agent.env("SHARDWRIGHT_LOG", "warn").stdin(Stdio::null());
         agent.kill_on_drop(true).spawn().unwrap()
     }

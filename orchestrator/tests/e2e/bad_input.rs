@@ -63,6 +63,7 @@ impl Fleet {
         let url = format!("http://{address}");
         let mut agent = Command::new(program().with_file_name("shardwright-agent"));
         agent.args(["--name", "x", "--controller", &url]);
+        agent.arg("--secrets-dir").arg(std::env::temp_dir());
         agent.env("SHARDWRIGHT_PG_BIN", shards[0].binaries().dir());
         let fleet = Self {
             _programs: vec![start(serve), start(agent)],

@@ -146,6 +146,7 @@ impl Stage {
     pub(crate) fn start_agent(&mut self) {
         let mut agent = self.command("shardwright-agent");
         agent.args(["--name", "x", "--controller", &self.url()]);
+        agent.arg("--secrets-dir").arg(std::env::temp_dir());
         agent.env("SHARDWRIGHT_PG_BIN", self.a.binaries().dir());
         self.agent = Some(agent.spawn().unwrap());
     }

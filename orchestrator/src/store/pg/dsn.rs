@@ -61,6 +61,9 @@ fn mode(resolved: &Resolved, host: &Host) -> Result<PgSslMode, DsnError> {
     if resolved.channel_binding == ChannelBinding::Require {
         return unsupported("channel_binding=require", "write sslmode=verify-full");
     }
+    if resolved.methods.are_named() {
+        return unsupported("require_auth", "write sslmode=verify-full");
+    }
     if host.is_socket() || resolved.ssl_mode <= SslMode::Prefer {
         return Ok(PgSslMode::Disable);
     }
@@ -121,6 +124,7 @@ mod tests {
         for (text, word) in [
             ("host=a,b user=c", "several hosts"),
             ("host=a user=c channel_binding=require", "channel_binding"),
+            ("host=a user=c require_auth=scram-sha-256", "require_auth"),
             (
                 "host=a user=c sslmode=require sslnegotiation=direct",
                 "sslnegotiation",

@@ -74,6 +74,7 @@ impl Fleet {
         serve.args(["serve", "--listen", &address, "--store", &store]);
         let mut agent = Command::new(program().with_file_name("shardwright-agent"));
         agent.args(["--name", "x", "--controller", &url]);
+        agent.arg("--secrets-dir").arg(std::env::temp_dir());
         if std::env::var_os("SHARDWRIGHT_PG_BIN").is_none() {
             agent.env("SHARDWRIGHT_PG_BIN", launched[0].binaries().dir());
         }
