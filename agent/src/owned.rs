@@ -442,7 +442,7 @@ fn output<T: DeserializeOwned>(
             StepError::refused(
                 "step.input",
                 format!("the output of step {kind} is missing or of another version"),
-                "retry; if it stays, abort the migration and plan it again",
+                "`resume`; if it stays, `abort` it and plan it again",
             )
         })
 }
@@ -458,7 +458,7 @@ pub(crate) fn system(identity: &Identity) -> Result<SystemIdentity, StepError> {
         StepError::refused(
             "step.input",
             "the recorded system identity is unreadable",
-            "abort and plan again",
+            "`abort` it and plan it again",
         )
     })?;
     Ok(SystemIdentity {

@@ -9,6 +9,7 @@ mod authority;
 #[path = "../tests/shard.rs"]
 mod shard;
 
+mod abort;
 mod ahead;
 mod apply;
 mod away;

@@ -11,6 +11,7 @@ pub use wait::{Wait, WaitKind, approvals_left};
 
 use crate::controller::Figures;
 use crate::controller::decide::hold_limit;
+use crate::controller::hints::fit;
 use crate::store::{Approval, CancelAsk, HoldEnd, HookAsk, Migration, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
@@ -24,6 +25,7 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use plans::step::unwind::{LeftObject, Unwound};
 use plans::throttle::{Limits, Slowed};
 use plans::wire::{Progress, StreamStatus};
 use schemars::JsonSchema;
@@ -125,6 +127,9 @@ pub struct MigrationView {
     /// What it waits for, or is slowed by; what only a person can end comes first.
     #[serde(default)]
     pub waits: Vec<Wait>,
+    /// What an abort, or a roll back that has ended, could not remove from the shards; `cleanup` removes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leftovers: Vec<LeftObject>,
     /// What it does.
     pub plan: MovePlan,
 }
@@ -218,7 +223,10 @@ impl MigrationView {
             instance: owner.instance.clone(),
             live,
         });
-        let stream = figures.filter(|_| live).and_then(|f| f.stream.clone());
+        let mut stream = figures.filter(|_| live).and_then(|f| f.stream.clone());
+        if let Some(failure) = stream.as_mut().and_then(|stream| stream.failure.as_mut()) {
+            *failure = fit(failure, snapshot);
+        }
         let mut view = Self {
             summary: Summary::from(m),
             plan_hash: m.plan.hash.clone(),
@@ -235,10 +243,11 @@ impl MigrationView {
             steps: snapshot
                 .steps
                 .iter()
-                .map(|s| step_view(s, figures))
+                .map(|s| step_view(s, figures, snapshot))
                 .collect(),
             stream,
             waits: Vec::new(),
+            leftovers: leftovers(snapshot),
             plan: m.plan.clone(),
         };
         let told = figures.map_or(now, |figures| figures.at);
@@ -247,7 +256,17 @@ impl MigrationView {
     }
 }
 
-fn step_view(step: &Step, figures: Option<&Figures>) -> StepView {
+/// What the steps that remove everything could not remove.
+pub(crate) fn leftovers(snapshot: &Snapshot) -> Vec<LeftObject> {
+    let ends = [StepKind::Unwind, StepKind::DropNew].into_iter();
+    let outputs = ends.filter_map(|kind| snapshot.step_of(kind)?.output.clone());
+    outputs
+        .filter_map(|output| serde_json::from_value::<Unwound>(output).ok())
+        .flat_map(|unwound| unwound.leftovers)
+        .collect()
+}
+
+fn step_view(step: &Step, figures: Option<&Figures>, snapshot: &Snapshot) -> StepView {
     let fresh = figures.filter(|f| f.step.as_ref() == Some(&step.id) && !is_over(step));
     let kept = || serde_json::from_value(step.progress.clone()?).ok();
     StepView {
@@ -261,7 +280,7 @@ fn step_view(step: &Step, figures: Option<&Figures>) -> StepView {
         started_at: step.started_at,
         finished_at: step.finished_at,
         output: step.output.clone(),
-        failure: step.failure.clone(),
+        failure: step.failure.as_ref().map(|failure| fit(failure, snapshot)),
         progress: fresh.map(|f| f.progress.clone()).or_else(kept),
     }
 }

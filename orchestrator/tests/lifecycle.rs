@@ -5,7 +5,7 @@ use plans::failure::RetryClass;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::wire::{Action, CutoverAsk, Outcome};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 #[tokio::test]
@@ -115,6 +115,35 @@ async fn an_abort_unwinds_under_a_new_epoch_and_is_retried_for_ever() {
     assert_eq!(view["ownership"], "aborted");
     assert_eq!(view["steps"][4]["state"], "skipped");
     assert_eq!(server.map_version().await, 1);
+}
+
+#[tokio::test]
+async fn what_an_abort_leaves_over_is_listed_wherever_the_migration_is_shown() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "").await;
+    let preflight = agent.take("preflight").await;
+    assert_eq!(server.command(&id, "abort").await.status(), 200);
+    assert_eq!(agent.report(&preflight, Outcome::Interrupted).await, 200);
+    let left = json!({ "shard": "b", "object": "publication p", "why": "must be owner" });
+    let output = json!({ "leftovers": [left] });
+    let unwind = agent.take("unwind").await;
+    assert_eq!(agent.report(&unwind, Outcome::Done { output }).await, 200);
+
+    let view = server.in_state(&id, "unwound").await;
+    assert_eq!(view["leftovers"], json!([left]));
+    let page = server.get(&format!("/migrations/{id}")).await;
+    let page = page.text().await.unwrap();
+    assert!(page.contains("publication p: must be owner"), "{page}");
+    for format in ["html", "md"] {
+        let path = format!("/api/v1/operations/{id}/report?format={format}");
+        let report = server.get(&path).await.text().await.unwrap();
+        assert!(report.contains("publication p: must be owner"), "{report}");
+    }
+    let ended = server
+        .json(&format!("/api/v1/migrations/{id}/events"))
+        .await;
+    assert!(ended.to_string().contains("must be owner"), "{ended}");
 }
 
 #[tokio::test]

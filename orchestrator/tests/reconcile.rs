@@ -2,15 +2,18 @@
 //!
 //! An agent that touches no shard says what was seen there.
 
-use crate::fixture::{Agent, Server, step_name};
-use plans::id::{MapVersion, MigrationId};
+use crate::fixture::{Agent, Server, failure, quick, step_name, until};
+use orchestrator::controller::Settings;
+use plans::failure::RetryClass;
+use plans::id::{MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::{About, CLOSED, COUNTS_PER_ATTEMPT, Inventory, MoveSeen};
 use plans::inspection::{Inspected, Inspection};
 use plans::names::Direction;
 use plans::step::preflight::Identity;
-use plans::wire::{CutoverAnswer, CutoverAsk, Dispatch, Work};
+use plans::wire::{CutoverAnswer, CutoverAsk, Dispatch, Outcome, Work};
 use serde_json::{Value, json};
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// A migration as both shards know it after the flip to `version`.
 struct Flip {
@@ -266,4 +269,54 @@ async fn keys_that_another_migration_took_are_given_to_their_owner() {
     assert_eq!(map["version"], 2);
     assert_eq!(map["mappings"][1]["shard"], "b", "{map}");
     assert_eq!(server.command(&id, "abort").await.status(), 200);
+}
+
+/// The controller was restarted since the target was lost: it will never look at it again.
+#[tokio::test]
+async fn an_abort_is_given_out_although_the_target_is_never_seen() {
+    let before = Server::start().await;
+    let agent = before.agent("x", "x1");
+    let id = before.apply(&agent, "").await;
+    let preflight = agent.take("preflight").await;
+    assert_eq!(before.command(&id, "abort").await.status(), 200);
+    assert_eq!(agent.report(&preflight, Outcome::Interrupted).await, 200);
+    let settings = Settings {
+        reconcile_every: Some(Duration::from_millis(50)),
+        ..quick()
+    };
+    let server = Server::on(before.into_database(), settings).await;
+    let nothing = |shard: &ShardName| Inventory {
+        shard: shard.clone(),
+        server: Identity {
+            system: "1".to_owned(),
+            timeline: 1,
+        },
+        flushed: 1,
+        objects: Vec::new(),
+        similar: Vec::new(),
+        moves: Vec::new(),
+        away: Vec::new(),
+        given: Vec::new(),
+    };
+    let agent = server.agent("x", "x2");
+    let given = until("given out", || async {
+        match agent.claim().await? {
+            Work::Step(dispatch) => Some(*dispatch),
+            Work::Inspect(task) => {
+                let Inspection::Inventory(look) = &task.inspection else {
+                    panic!("{task:?}")
+                };
+                let name = &look.shard.name;
+                let seen = Inspected::Inventory(Box::new(nothing(name)));
+                let answer = match name.as_str() {
+                    "a" => Ok(seen),
+                    _ => Err(failure(RetryClass::Exponential)),
+                };
+                agent.answer(&task, answer).await;
+                None
+            }
+        }
+    })
+    .await;
+    assert_eq!(step_name(&given), "unwind");
 }

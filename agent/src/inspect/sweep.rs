@@ -106,7 +106,7 @@ impl Left {
             .batch_execute("set synchronous_commit = on")
             .await
             .at(format_args!("shard {}: preparing a session", shard.name))?;
-        snapshot::end_all(&shard, migration.as_str()).await?;
+        snapshot::end_all(&session, migration.as_str(), &shard.name).await?;
         Ok(Self {
             shard,
             session,

@@ -26,7 +26,9 @@ pub(crate) struct Brought<'a> {
 
 impl Brought<'_> {
     /// Takes everything back; done again after an interruption it goes on.
-    pub(crate) async fn take_back(&self) -> Result<(), StepError> {
+    ///
+    /// Returns those of the tables that the migration created which stay, because others use them.
+    pub(crate) async fn take_back(&self) -> Result<Vec<String>, StepError> {
         let (session, token, shard) = (self.session, &self.deletion.token, self.shard());
         let what = format!("shard {shard}: taking back what was brought");
         let row = session
@@ -36,13 +38,23 @@ impl Brought<'_> {
             )
             .await
             .at(&what)?;
-        let Some(row) = row else { return Ok(()) };
+        let Some(row) = row else {
+            return Ok(Vec::new());
+        };
+        let mut kept = Vec::new();
         let (script, loaded): (Option<String>, bool) = (row.get(0), row.get(1));
         let own = self.own(row.get(2));
         // Without the register an earlier run has removed tables or rows, and nothing guards the keys any more.
         if register::exists(session, &token.migration, shard).await? {
             let dropped = match script {
-                Some(script) => self.drop_tables(&script, &own).await?,
+                Some(script) => {
+                    let dropped = self.drop_tables(&script, &own).await?;
+                    if !dropped {
+                        let stay = self.dropped(&script, &own).await.at(&what)?;
+                        kept.extend(stay.into_iter().map(|(name, _)| name));
+                    }
+                    dropped
+                }
                 None => false,
             };
             if loaded && !dropped {
@@ -60,9 +72,10 @@ impl Brought<'_> {
         }
         .restore(session)
         .await?;
-        guard::drop_all(session, token, shard).await?;
+        guard::drop_soon(session, token, shard).await?;
         fail_point::hit("create_target.guards_dropped").await?;
-        home::forget_copy(session, token, shard).await
+        home::forget_copy(session, token, shard).await?;
+        Ok(kept)
     }
 
     fn shard(&self) -> &str {

@@ -67,7 +67,7 @@ pub(crate) fn drift(lines: &[String]) -> StepError {
     StepError::refused(
         "schema.drift",
         format!("the moving tables differ:\n{}", lines.join("\n")),
-        "make both sides equal, then `resume`; or abort the migration",
+        "make both sides equal, then `resume`; or `abort` it",
     )
 }
 
@@ -79,7 +79,7 @@ fn uncarried(lines: &[String]) -> StepError {
             "both shards have the moving tables in a form that this move cannot go on with:\n{}",
             lines.join("\n")
         ),
-        "take the change back on both shards, then `resume`; or abort the migration and plan it again",
+        "take the change back on both shards, then `resume`; or `abort` it and plan it again",
     )
 }
 

@@ -176,7 +176,7 @@ fn function(migration: &MigrationId, watched: &Watched, role: &str) -> String {
              raise exception using
                errcode = '{SQLSTATE_REFUSED}',
                message = format('%s of %s is refused while migration %s moves rows of its table', tg_tag, hit, {id}),
-               hint = 'wait for the migration to end, or abort it';
+               hint = 'wait for the migration to end';
            end if;
          end $ddl$",
         name = function_name(migration),

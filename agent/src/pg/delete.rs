@@ -18,6 +18,10 @@ use crate::pace::Pace;
 /// Blocks of one batch: 16 MiB of heap.
 const BATCH_BLOCKS: i64 = 2048;
 
+/// Bounds a session that takes back what an aborted migration did: it waits neither for a lock that another session
+/// keeps, nor for a standby that is gone.
+pub(crate) const BOUNDED: &str = "set lock_timeout = '5s'; set synchronous_commit = local";
+
 /// Is told of a table how many of its rows are deleted.
 pub(crate) type Tell<'a> = Box<dyn Fn(&MovingTable, i64) + Send + Sync + 'a>;
 
@@ -52,6 +56,10 @@ impl Deletion<'_> {
     /// Deletes the moving rows of one table; how many.
     pub(crate) async fn rows_of(&self, table: &MovingTable) -> Result<i64, StepError> {
         let session = self.shard.replica_session("drop").await?;
+        if !matches!(self.closed, Closed::Told(_)) {
+            // What is aborted ends: rows that others keep locked are left over. A `drop_old` waits for them.
+            session.batch_execute(BOUNDED).await.at(self.what(table))?;
+        }
         let row = session
             .query_one(
                 "select coalesce(pg_catalog.pg_relation_size(pg_catalog.to_regclass($1)), -1) / 8192",

@@ -10,7 +10,7 @@
 
 mod functions;
 
-pub(crate) use functions::{functions_sql, note_key, renew};
+pub(crate) use functions::{functions_sql, note_key, renew, stand_down};
 
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ use crate::error::{At, StepError};
 
 /// How often a table's triggers are tried again while somebody holds a lock that CREATE TRIGGER waits for.
 const LOCK_TRIES: u32 = 150;
+/// As [`LOCK_TRIES`], where the guard is left over otherwise: about six seconds.
+const LOCK_TRIES_OF_ABORT: u32 = 15;
 /// Pause between two tries, so that writers queued behind ours are served.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
@@ -188,13 +190,21 @@ pub(crate) async fn with_short_locks(
     sql: &str,
     what: &str,
 ) -> Result<(), StepError> {
+    locking_shortly(client, token, sql, (LOCK_TRIES, what)).await
+}
+
+async fn locking_shortly(
+    client: &Client,
+    token: &Token,
+    sql: &str,
+    (tries, what): (u32, &str),
+) -> Result<(), StepError> {
     let guarded = format!("set local lock_timeout = '200ms'; {sql}");
-    for attempt in 0..LOCK_TRIES {
+    for attempt in 0..tries {
         match epoch::execute(client, token, &guarded).await {
             Ok(()) => return Ok(()),
             Err(error)
-                if attempt + 1 < LOCK_TRIES
-                    && error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) =>
+                if attempt + 1 < tries && error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) =>
             {
                 tokio::time::sleep(LOCK_PAUSE).await;
             }
@@ -206,6 +216,24 @@ pub(crate) async fn with_short_locks(
 
 /// Drops every trigger, function and register of the migration, which must be enrolled on this shard.
 pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+    drop_within(client, token, shard, LOCK_TRIES).await
+}
+
+/// As [`drop_all`], for a migration that is aborted: a table that stays locked keeps its guard, which is left over.
+pub(crate) async fn drop_soon(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    drop_within(client, token, shard, LOCK_TRIES_OF_ABORT).await
+}
+
+async fn drop_within(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+    tries: u32,
+) -> Result<(), StepError> {
     let migration = &token.migration;
     ddl_guard::drop(client, token, shard).await?;
     let what = format!("shard {shard}: dropping guards");
@@ -221,7 +249,7 @@ pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Res
         .await
         .at(&what)?;
     for row in rows {
-        with_short_locks(client, token, row.get(0), &what).await?;
+        locking_shortly(client, token, row.get(0), (tries, &what)).await?;
     }
     let functions = client
         .query(

@@ -197,11 +197,13 @@ pub(crate) async fn enrol(
     }
 }
 
-/// True when our schema is on the shard.
+/// True when our schema is on the shard; the catalog answers also a role that has no right to it.
 pub(crate) async fn exists(client: &Client, shard: &str) -> Result<bool, StepError> {
     let row = client
         .query_one(
-            "select pg_catalog.to_regclass('shardwright.move') is not null",
+            "select exists (select from pg_catalog.pg_class c
+                            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                            where n.nspname = 'shardwright' and c.relname = 'move')",
             &[],
         )
         .await

@@ -117,6 +117,6 @@ pub(crate) async fn check(
         format!(
             "shard {shard}: publication {name} was dropped or altered, so changes may be missing on the other shard"
         ),
-        "abort the migration and plan it again",
+        "`abort` it and plan it again",
     ))
 }

@@ -124,6 +124,8 @@ pub(crate) async fn begin_and_set(
 }
 
 /// Whether the migration's register is on the shard; it goes last, once nothing depends on it any more.
+///
+/// The catalog answers also a role that has no right to our schema.
 pub(crate) async fn exists(
     client: &Client,
     migration: &MigrationId,
@@ -131,8 +133,10 @@ pub(crate) async fn exists(
 ) -> Result<bool, StepError> {
     let row = client
         .query_one(
-            "select pg_catalog.to_regclass($1) is not null",
-            &[&format!("{SCHEMA}.{}", quote_ident(&migration.register()))],
+            "select exists (select from pg_catalog.pg_class c
+                            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                            where n.nspname = $1 and c.relname = $2 and c.relkind = 'S')",
+            &[&SCHEMA, &migration.register()],
         )
         .await
         .at(format_args!("shard {shard}: looking for the register"))?;
@@ -169,6 +173,42 @@ pub(crate) async fn tell_flipped(
     let what = format!("shard {shard}: telling it of map version {version}");
     let sql = told_sql(token, version);
     epoch::transact(client, token, Proof::Next(number), &sql, (&what, shard)).await
+}
+
+/// Proves that the register refuses no write: it is open, or its fence has ended. By a statement of its own.
+///
+/// # Errors
+/// `register.closed` with what it says.
+pub(crate) async fn check_open(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    if !exists(client, &token.migration, shard).await? {
+        return Ok(());
+    }
+    let register = quote_ident(&token.migration.register());
+    // As the guard reads it: a fence counts for at most a minute.
+    let row = client
+        .query_one(
+            &format!(
+                "select r.last_value, r.last_value = {max} or r.last_value > now.ms and r.last_value <= now.ms + 60000
+                 from {SCHEMA}.{register} r,
+                      (select (extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint) now (ms)",
+                max = i64::MAX
+            ),
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the register"))?;
+    let (value, refuses): (i64, bool) = (row.get(0), row.get(1));
+    if !refuses {
+        return Ok(());
+    }
+    Err(StepError::passing(
+        "register.closed",
+        format!("shard {shard}: its register is {value}, which refuses writes to the moving keys"),
+    ))
 }
 
 fn told_sql(token: &Token, version: i64) -> String {

@@ -49,7 +49,7 @@ pub(crate) async fn read_settled(
             format!(
                 "shard {shard}: a {name} has applied changes up to {lsn}; this agent divides rows by {DIVISION}"
             ),
-            "let an agent of the version that did so go on, or abort the migration",
+            "let an agent of the version that did so go on, or `abort` it",
         )),
     }
 }

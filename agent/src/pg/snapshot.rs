@@ -117,11 +117,14 @@ async fn end_others(
 }
 
 /// Ends every holder of the migration; their snapshot is gone for good.
-pub(crate) async fn end_all(shard: &Shard, migration: &str) -> Result<(), StepError> {
-    let session = shard.session("snapshot").await?;
-    end_others(&session, migration, &[])
+pub(crate) async fn end_all(
+    session: &Client,
+    migration: &str,
+    shard: &str,
+) -> Result<(), StepError> {
+    end_others(session, migration, &[])
         .await
-        .at(format_args!("shard {}: ending holders", shard.name))
+        .at(format_args!("shard {shard}: ending holders"))
 }
 
 /// Names under which the snapshot can be imported now, newest first.

@@ -11,6 +11,7 @@ use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::request::Schema;
 use plans::step::StepKind;
+use plans::step::unwind::Unwound;
 use plans::table::TableKey;
 use tokio_postgres::Client;
 
@@ -60,10 +61,14 @@ async fn created(name: &str) -> (Bench, Connected) {
     (bench, there)
 }
 
-async fn drop_new(bench: &Bench) {
-    steps::run(&again(bench, StepKind::DropNew), StepKind::DropNew)
+/// The objects that stay.
+async fn drop_new(bench: &Bench) -> Vec<String> {
+    let done = steps::run(&again(bench, StepKind::DropNew), StepKind::DropNew)
         .await
         .expect("taken back");
+    let unwound: Unwound = serde_json::from_value(done).expect("its output");
+    let left = unwound.leftovers.into_iter();
+    left.map(|left| left.object).collect()
 }
 
 #[tokio::test]
@@ -120,7 +125,14 @@ async fn tables_that_somebody_has_built_on_stay() {
         .batch_execute("create view public.seen as select * from public.other")
         .await
         .expect("built");
-    drop_new(&bench).await;
+    let left = drop_new(&bench).await;
+    let tables = ["table public.item", "table public.other"];
+    assert!(
+        tables
+            .iter()
+            .all(|table| left.iter().any(|left| left == table)),
+        "{left:?}"
+    );
     assert_eq!(count(&there, "public.seen").await, 0);
     assert_eq!(count(&there, "public.item").await, 0);
 }

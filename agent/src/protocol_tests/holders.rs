@@ -90,7 +90,7 @@ async fn a_snapshot_stays_importable_when_its_owner_dies_and_the_next_owner_take
     .await;
     assert_eq!(seen_on_snapshot(&bench).await, Some(10));
 
-    snapshot::end_all(&next, &id).await.expect("ended");
+    snapshot::end_all(&session, &id, "s").await.expect("ended");
     until("none is left", || async {
         asleep(&session).await.is_empty()
     })

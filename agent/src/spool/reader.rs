@@ -208,7 +208,7 @@ fn event(frame: Frame, what: &str) -> Result<StreamEvent, StepError> {
                 StepError::refused(
                     "spool.message",
                     format!("{what}: {error}"),
-                    "abort the migration and plan it again",
+                    "`abort` it and plan it again",
                 )
             })?;
             Ok(StreamEvent::Change {

@@ -56,7 +56,7 @@ pub(crate) async fn prepare(context: &Context) -> Result<TargetCreated, StepErro
                 "shard {}: it has none of the moving tables, and `schema: existing` creates none",
                 target.name
             ),
-            "run your migrations there, then `resume`; or abort, and plan with `schema: copy`",
+            "run your migrations there, then `resume`; or `abort` it and plan with `schema: copy`",
         ));
     }
     let objects = create(context, &session, &target.name).await?;
@@ -211,15 +211,15 @@ pub(super) async fn guards(
 }
 
 /// Takes back what an earlier run did, or a copy that is void: tables that the migration created, rows that
-/// it brought, its guards.
+/// it brought, its guards. The tables that stay because others use them.
 pub(super) async fn undo(
     context: &Context,
     session: &Client,
     shard: &str,
-) -> Result<(), StepError> {
+) -> Result<Vec<String>, StepError> {
     let token = context.token_for_cleanup();
     if !epoch::is_enrolled(session, &token, shard).await? {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let target = context.target()?;
     let brought = Brought {

@@ -322,11 +322,22 @@ async fn reopen(parties: &Parties, attempt: i64) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Reopens the source for an unwind: the store says already that no flip can happen.
-pub(super) async fn reopen_source(context: &Context) -> Result<(), StepError> {
-    let parties = Parties::of(context, Direction::Forward)?;
-    let newest = newest_attempt(&parties).await?;
-    reopen(&parties, newest.0).await
+/// The target testifies for an abort that it is closed, and was told of no flip (I4); the newest attempt, of which
+/// `counted` is the newest on the source.
+///
+/// A target that does not know the migration has nothing to say: its copy is gone, or was never begun.
+pub(super) async fn witness_of_abort(context: &Context, counted: i64) -> Result<i64, StepError> {
+    let (target, token) = (context.target()?, context.token_for_cleanup());
+    let (shard, version) = (target.name.as_str(), context.dispatch.map_version.0);
+    let session = target.session("register").await?;
+    epoch::take_over(&session, &token, shard).await?;
+    if !epoch::is_enrolled(&session, &token, shard).await? {
+        return Ok(counted);
+    }
+    let newest = epoch::newest_attempt(&session, &token, shard).await?;
+    let newest = newest.max(counted);
+    register::witness(&session, &token, newest, version, shard).await?;
+    Ok(newest)
 }
 
 /// C10 and C11 by someone who comes after the flip (also the one who made it).

@@ -1,16 +1,14 @@
 //! After a roll back: drops the target's copy and everything that the migration created.
 
-use serde_json::{Value, json};
+use plans::step::unwind::Unwound;
 
 use super::unwind;
 use crate::error::StepError;
 use crate::owned::Context;
 
-pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+pub(super) async fn run(context: &Context) -> Result<Unwound, StepError> {
     context.say("dropping the target's copy");
     fail_point::hit("drop_new.started").await?;
-    context.owned.stop_stream().await;
-    context.spool().remove().await?;
-    unwind::take_back(context).await?;
-    Ok(json!({}))
+    unwind::end_work(context).await;
+    unwind::remove_all(context).await
 }

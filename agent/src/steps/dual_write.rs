@@ -9,6 +9,7 @@ use crate::dual_write::{ROLE, repair};
 use crate::error::StepError;
 use crate::owned::Context;
 use crate::pg::dual_write::{Proof, obstacles};
+use crate::pg::shard::Shard;
 
 fn is_wanted(context: &Context) -> bool {
     context.online() && context.dispatch.options.dual_write == DualWrite::Synchronous
@@ -37,7 +38,7 @@ pub(super) async fn may_begin(context: &Context) -> Result<(), StepError> {
             problems.join("; ")
         ),
         format!(
-            "{}; then `resume`; or abort, and plan with `dual_write: asynchronous`",
+            "{}; then `resume`; or `abort` it and plan with `dual_write: asynchronous`",
             remedies.join("; ")
         ),
     ))
@@ -55,7 +56,7 @@ pub(super) fn check_apart(
     Err(StepError::refused(
         "preflight.dual_write",
         "`dual_write: synchronous` is not possible: both shards are databases of one server, whose commits would wait for themselves",
-        "abort, and plan with `dual_write: asynchronous`",
+        "`abort` it and plan with `dual_write: asynchronous`",
     ))
 }
 
@@ -84,11 +85,20 @@ pub(super) async fn record(context: &Context, direction: Direction) -> Result<()
 
 /// No name of this migration is in the setting of either shard, whoever put it there.
 pub(crate) async fn take_out(context: &Context, proof: Proof) -> Result<(), StepError> {
+    for shard in [context.source()?, context.target()?] {
+        take_out_of(context, &shard, proof).await?;
+    }
+    Ok(())
+}
+
+/// No name of this migration is in the setting of `shard`.
+pub(super) async fn take_out_of(
+    context: &Context,
+    shard: &Shard,
+    proof: Proof,
+) -> Result<(), StepError> {
     if !is_wanted(context) {
         return Ok(());
     }
-    for shard in [context.source()?, context.target()?] {
-        repair(&shard, &context.token_for_cleanup(), proof).await?;
-    }
-    Ok(())
+    repair(shard, &context.token_for_cleanup(), proof).await
 }

@@ -64,6 +64,11 @@ pub(crate) async fn run(context: &Context, kind: StepKind) -> Result<Value, Step
     }
 }
 
+/// True for steps that take over shard by shard: one that is lost must not keep the other one from being freed.
+pub(crate) fn takes_over_by_itself(kind: StepKind) -> bool {
+    matches!(kind, StepKind::Unwind | StepKind::DropNew)
+}
+
 /// True for steps that end by themselves in a moment and must not be cut off in the middle: a pause
 /// waits for the end of the attempt.
 pub(crate) fn ends_by_itself(kind: StepKind) -> bool {

@@ -46,7 +46,7 @@ pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
     epoch::execute(&session, &token, "select 1")
         .await
         .at(format_args!("shard {}: proving the epoch", source.name))?;
-    snapshot::end_all(&source, id).await?;
+    snapshot::end_all(&session, id, &source.name).await?;
     copy::record_first(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
     drop(holder);
     start_progress(

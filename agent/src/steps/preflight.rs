@@ -35,7 +35,7 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
                 "shard {}: the moving tables have changed since the plan was made",
                 dispatch.source.name
             ),
-            "abort the migration and plan it again",
+            "`abort` it and plan it again",
         ));
     }
     refuse_needs_rights(context).await?;
@@ -81,7 +81,7 @@ async fn refuse_needs_rights(context: &Context) -> Result<(), StepError> {
                     "shard {}: `ddl: refuse` takes event triggers, which our role must be superuser to create",
                     shard.name
                 ),
-                "make the role superuser and `resume`; or abort, and plan with `ddl: halt`, which notices changes",
+                "make the role superuser, then `resume`; or `abort` it and plan with `ddl: halt`, which notices changes",
             ));
         }
     }

@@ -1,75 +1,154 @@
-//! Unwind: takes back everything that a migration created before the flip.
+//! Unwind: opens the source, then removes everything that a migration created before the flip.
 //!
-//! The store has decided already that no flip can happen. Order: the source is opened and freed of
-//! guards first, since an application waits for that; then slots and publications; then the target.
+//! The store has decided already that no flip can happen. Order: the source is opened and proved open, however long
+//! that takes, since an application waits for it; then guards, slots and publications on the source, then all on the
+//! target. What cannot be removed within a few attempts is left over: it is listed, and `cleanup` removes it.
+//!
+//! No session stays open beside another one on the same shard, but the one that deletes rows: a limit on connections
+//! that a move meets must not keep it from ending.
+
+mod open_source;
+mod removal;
 
 use plans::names::Direction;
-use serde_json::{Value, json};
+use plans::step::unwind::Unwound;
 use tokio_postgres::Client;
 
 use super::open_capture::{drop_slot, unpublish};
-use super::{create_target, cutover, dual_write};
+use super::{create_target, dual_write};
 use crate::error::{At, StepError};
 use crate::owned::Context;
+use crate::pg::delete::BOUNDED;
 use crate::pg::dual_write::Proof;
 use crate::pg::shard::Shard;
-use crate::pg::{epoch, guard, home, register, snapshot};
+use crate::pg::{epoch, guard, home, snapshot};
+use removal::Removal;
 
-pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
-    context.say("taking back what the migration created");
+pub(super) async fn run(context: &Context) -> Result<Unwound, StepError> {
+    context.say("opening the source");
     fail_point::hit("unwind.started").await?;
+    end_work(context).await;
+    open_source::run(context).await?;
+    context.say("the source takes writes; removing what the migration created");
+    remove_all(context).await
+}
+
+/// Ends what this process does for the migration.
+pub(super) async fn end_work(context: &Context) {
     context.owned.stop_stream().await;
-    context.spool().remove().await?;
     *context.owned.holders.lock().await = None;
-    let source = context.source()?;
-    let session = source.session("unwind").await?;
-    if register_is_set(context, &session, &source).await? {
-        cutover::reopen_source(context).await?;
-    }
-    take_back(context).await?;
-    Ok(json!({}))
 }
 
-/// Removes everything of ours from both shards, and the target's copy.
-pub(super) async fn take_back(context: &Context) -> Result<(), StepError> {
-    let token = context.token_for_cleanup();
-    dual_write::take_out(context, Proof::Owner).await?;
-    let source = context.source()?;
-    let session = source.session("unwind").await?;
-    snapshot::end_all(&source, context.dispatch.migration.as_str()).await?;
-    if epoch::is_enrolled(&session, &token, &source.name).await? {
-        guard::drop_all(&session, &token, &source.name).await?;
-        drop_slot(&session, context, Direction::Forward, &source.name).await?;
-        unpublish(&session, context, Direction::Forward, &source.name).await?;
+/// Removes everything of ours from both shards, and the target's copy; what stays is listed.
+///
+/// # Errors
+/// What may still pass, until the last attempt.
+pub(super) async fn remove_all(context: &Context) -> Result<Unwound, StepError> {
+    let mut removal = Removal::default();
+    let removed = context.spool().remove().await;
+    let (source, target) = (context.source()?, context.target()?);
+    removal.note(
+        &source.name,
+        "captured changes on the agent's disk",
+        removed,
+    )?;
+    let taken = take_over(context, &source).await;
+    if let Some(session) = removal.reached(&source.name, taken)? {
+        from_source(context, &session, &source.name, &mut removal).await?;
     }
-    let target = context.target()?;
-    let there = target.session("unwind").await?;
-    if epoch::is_enrolled(&there, &token, &target.name).await? {
-        drop_slot(&there, context, Direction::Reverse, &target.name).await?;
-        unpublish(&there, context, Direction::Reverse, &target.name).await?;
-        create_target::undo(context, &there, &target.name).await?;
+    let taken = take_over(context, &target).await;
+    if let Some(session) = removal.reached(&target.name, taken)? {
+        from_target(context, &session, &target.name, &mut removal).await?;
     }
-    home::forget(&there, &token, &target.name).await?;
-    home::forget(&session, &token, &source.name).await
+    removal.end(context)
 }
 
-/// Whether the source's register exists and is anything but open.
-async fn register_is_set(
+/// Guards, slot and publication; the source is open.
+async fn from_source(
     context: &Context,
     session: &Client,
-    source: &Shard,
-) -> Result<bool, StepError> {
-    let name = context.dispatch.migration.register();
-    let what = format!("shard {}: reading the register", source.name);
-    if !register::exists(session, &context.dispatch.migration, &source.name).await? {
-        return Ok(false);
+    shard: &str,
+    removal: &mut Removal,
+) -> Result<(), StepError> {
+    let (id, token) = (&context.dispatch.migration, context.token_for_cleanup());
+    let ended = snapshot::end_all(session, id.as_str(), shard).await;
+    removal.note(shard, "sessions that hold the copy's snapshot", ended)?;
+    if !epoch::is_enrolled(session, &token, shard).await? {
+        return forget(context, session, shard, removal).await;
     }
-    let row = session
-        .query_one(
-            &format!("select last_value <> 0 from shardwright.{name}"),
-            &[],
-        )
+    let dropped = guard::drop_soon(session, &token, shard).await;
+    if removal
+        .note(shard, "guards and register", dropped)?
+        .is_none()
+    {
+        // They refuse no write any more, since the register is open; TRUNCATE and changes of tables they would.
+        let stood_down = guard::stand_down(session, &token, shard).await;
+        removal.note(shard, "the guards' functions", stood_down)?;
+    }
+    end_stream(context, session, (shard, Direction::Forward), removal).await?;
+    forget(context, session, shard, removal).await
+}
+
+/// The stream back, then the copy, whose keys stay closed until its rows are gone.
+async fn from_target(
+    context: &Context,
+    session: &Client,
+    shard: &str,
+    removal: &mut Removal,
+) -> Result<(), StepError> {
+    let token = context.token_for_cleanup();
+    if epoch::is_enrolled(session, &token, shard).await? {
+        end_stream(context, session, (shard, Direction::Reverse), removal).await?;
+        let undone = create_target::undo(context, session, shard).await;
+        if let Some(kept) =
+            removal.note(shard, "copied rows, tables, guards and register", undone)?
+        {
+            removal.keep(shard, kept);
+        }
+    }
+    forget(context, session, shard, removal).await
+}
+
+async fn end_stream(
+    context: &Context,
+    session: &Client,
+    (shard, direction): (&str, Direction),
+    removal: &mut Removal,
+) -> Result<(), StepError> {
+    let id = &context.dispatch.migration;
+    let dropped = drop_slot(session, context, direction, shard).await;
+    let slot = format!("replication slot {}", id.slot(direction));
+    removal.note(shard, &slot, dropped)?;
+    let dropped = unpublish(session, context, direction, shard).await;
+    let publication = format!("publication {}", id.publication(direction));
+    removal.note(shard, &publication, dropped)?;
+    Ok(())
+}
+
+/// The migration's row tells `cleanup` what the rest is, so it goes last.
+async fn forget(
+    context: &Context,
+    session: &Client,
+    shard: &str,
+    removal: &mut Removal,
+) -> Result<(), StepError> {
+    if removal.has_failed(shard) {
+        return Ok(());
+    }
+    let forgotten = home::forget(session, &context.token_for_cleanup(), shard).await;
+    removal.note(shard, "rows in schema shardwright", forgotten)?;
+    Ok(())
+}
+
+/// Ends older owners on one shard (I7); a session there that waits for nobody.
+async fn take_over(context: &Context, shard: &Shard) -> Result<connect::Connected, StepError> {
+    dual_write::take_out_of(context, shard, Proof::Taking).await?;
+    let session = shard.session("unwind").await?;
+    session
+        .batch_execute(BOUNDED)
         .await
-        .at(&what)?;
-    Ok(row.get(0))
+        .at(format_args!("shard {}: preparing a session", shard.name))?;
+    epoch::take_over(&session, &context.token_for_cleanup(), &shard.name).await?;
+    dual_write::take_out_of(context, shard, Proof::Owner).await?;
+    Ok(session)
 }

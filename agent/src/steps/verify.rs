@@ -287,7 +287,7 @@ fn differs(context: &Context, rows: i64) -> StepError {
         code: "verify.different".to_owned(),
         message: format!("the copies differ in {rows} row(s)"),
         hint: Some(format!(
-            "`shardwright verify {id} --report` names them, `verify {id} --repair` writes them again; find out who wrote to the target, or abort the migration and plan it again"
+            "`shardwright verify {id} --report` names them, `verify {id} --repair` writes them again; find out who wrote to the target, or `abort` it and plan it again"
         )),
         retry: RetryClass::None,
     })
@@ -298,7 +298,7 @@ fn unnamed(relation: &str) -> StepError {
     StepError::refused(
         "verify.unnamed",
         format!("the copies of {relation} differ, and no single row does"),
-        "most likely one side has two rows with one key: find them with index scans off, reindex what identifies them, abort the migration and plan it again",
+        "most likely one side has two rows with one key: find them with index scans off, reindex what identifies them, then `abort` it and plan it again",
     )
 }
 

@@ -213,7 +213,7 @@ pub(super) async fn confirmed(spec: &StreamSpec) -> Result<Lsn, StepError> {
         StepError::refused(
             crate::pg::replication::SLOT_MISSING,
             format!("{what}: replication slot {slot} does not exist"),
-            "changes are lost to this migration: abort it and start again",
+            "changes are lost to this migration; `abort` it and plan it again",
         )
     })
 }

@@ -201,7 +201,7 @@ async fn take_snapshot(
             StepError::refused(
                 "capture.snapshot",
                 format!("{what}: {error}"),
-                "abort the migration and plan it again",
+                "`abort` it and plan it again",
             )
         })?;
         if snapshot.sees(snapshot.widen(xid)) {

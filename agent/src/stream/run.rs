@@ -401,6 +401,6 @@ fn truncated() -> StepError {
     StepError::refused(
         "capture.truncate",
         "a moving table was truncated on the source",
-        "abort the migration; its TRUNCATE guard was bypassed",
+        "`abort` it; its TRUNCATE guard was bypassed",
     )
 }

@@ -88,7 +88,7 @@ async fn open(spec: &StreamSpec) -> Result<Run, StepError> {
                 "shard {shard}: the {} stream has no progress row",
                 spec.direction
             ),
-            "abort the migration and plan it again",
+            "`abort` it and plan it again",
         )
     })?;
     let (token, direction) = (&spec.token, spec.direction);
@@ -160,7 +160,7 @@ fn check_gap(spec: &StreamSpec, run: &Run, begin: Lsn) -> Result<(), StepError> 
             "shard {}: changes are applied up to {applied}, the spool begins at {begin}",
             spec.destination.name
         ),
-        "the spool of the agent that captured them is needed: start that agent again, or abort the migration",
+        "the spool of the agent that captured them is needed: start that agent again, or `abort` it",
     ))
 }
 

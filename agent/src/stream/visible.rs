@@ -143,7 +143,7 @@ impl Visible {
             StepError::refused(
                 "capture.unit",
                 "a change arrived of a row that no unit of the copy holds",
-                "abort the migration and plan it again",
+                "`abort` it and plan it again",
             )
         })?;
         Ok(snapshot.sees(snapshot.widen(xid)))
@@ -154,7 +154,7 @@ fn unreadable(what: &str, why: &str) -> StepError {
     StepError::refused(
         "copy.snapshot",
         format!("{what}: {why}"),
-        "abort the migration and plan it again",
+        "`abort` it and plan it again",
     )
 }
 

@@ -169,7 +169,9 @@ async fn attempt(context: Context, id: StepId, kind: StepKind) {
     context.owned.begin_step();
     tracing::info!("step begins");
     let outcome = async {
-        take_over(&context).await?;
+        if !steps::takes_over_by_itself(kind) {
+            take_over(&context).await?;
+        }
         run(&context, kind).await
     }
     .await;

@@ -135,6 +135,15 @@ pub(super) fn show_text(view: &MigrationView) -> String {
     if let Some(at) = view.hold_ends_at {
         text += &format!("hold ends at {}\n", at.format("%Y-%m-%d %H:%M:%S UTC"));
     }
+    for left in &view.leftovers {
+        text += &format!(
+            "left over: shard {}: {}: {}\n",
+            left.shard, left.object, left.why
+        );
+    }
+    if !view.leftovers.is_empty() {
+        text += "hint: `shardwright cleanup` lists what of it is Shardwright's, and removes it with --apply\n";
+    }
     let rows: Vec<_> = view.steps.iter().map(step_row).collect();
     text + "\n" + &table(&["STEP", "STATE", "ATTEMPT", "TOOK", ""], &rows)
 }

@@ -54,7 +54,13 @@ pub(super) fn tell_end(view: &OperationView) {
             say!("waiting for approval: shardwright approve {}", view.id);
         }
         OperationState::Flipped => {
-            say!("end the hold: shardwright finish {} (or rollback)", view.id);
+            // What was moved offline keeps no stream back.
+            let or = if view.mode == "offline" {
+                ""
+            } else {
+                " (or rollback)"
+            };
+            say!("end the hold: shardwright finish {}{or}", view.id);
         }
         OperationState::Paused => say!("then: shardwright resume {}", view.id),
         OperationState::Failed => {

@@ -14,7 +14,7 @@ use clap::Args;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use plans::id::MigrationId;
 use plans::render::bytes;
-use plans::request::Hold;
+use plans::request::{Hold, Mode};
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
@@ -223,11 +223,19 @@ fn tell_end(view: &MigrationView) {
             m.source,
             m.id
         ),
-        None if holds(view) => say!(
-            "the map names {}; end the hold: shardwright finish {} (or rollback)",
-            m.target,
-            m.id
-        ),
+        None if holds(view) => {
+            // What was moved offline keeps no stream back.
+            let or = if m.mode == Mode::Offline {
+                ""
+            } else {
+                " (or rollback)"
+            };
+            say!(
+                "the map names {}; end the hold: shardwright finish {}{or}",
+                m.target,
+                m.id
+            );
+        }
         None => tell_failure(view),
     }
 }

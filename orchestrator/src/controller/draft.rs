@@ -2,7 +2,7 @@
 //!
 //! No effects; what was drafted happens when the store commits it.
 
-use super::approvals;
+use super::{approvals, hints};
 use crate::store::{Change, Migration, NewEvent, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
@@ -221,9 +221,12 @@ impl Draft {
 
     /// The migration fails and keeps everything else.
     pub(crate) fn fail(&mut self, failure: &Failure) -> Result<(), IllegalTransition> {
+        let mut failed = self.after.clone();
+        failed.migration.state = failed.migration.state.next(MigrationEvent::Failed)?;
+        let failure = hints::fit(failure, &failed);
         self.migrate(MigrationEvent::Failed, json!({ "failure": failure }))?;
         let m = &mut self.after.migration;
-        m.failure = Some(failure.clone());
+        m.failure = Some(failure);
         m.renew = true;
         Ok(())
     }

@@ -23,6 +23,7 @@ mod error;
 mod fail_points;
 mod gate;
 mod heartbeat;
+pub(crate) mod hints;
 mod hooks;
 mod inspections;
 mod leader;

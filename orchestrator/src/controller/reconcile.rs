@@ -20,6 +20,7 @@ use plans::id::ShardName;
 use plans::inspection::inventory::{Inventory, InventoryTask, ServerSeen};
 use plans::inspection::reconcile::{CloseTask, Finding, FindingKind, Known, compare};
 use plans::inspection::{Inspected, Inspection};
+use plans::state::migration::MigrationState;
 use plans::step::StepKind;
 use plans::step::preflight::Preflighted;
 use schemars::JsonSchema;
@@ -105,13 +106,17 @@ impl Controller {
     }
 
     /// Why no work is given out for a migration: the fleet was not looked at, or contradicts the store.
+    ///
+    /// An abort needs the source alone: what it opens is proved on the shards (I4), and a target may be lost for good.
     pub(super) fn held_by_fleet(&self, m: &Migration) -> Option<String> {
         self.inner.settings.reconcile_every?;
         if let Some(why) = self.store_is_older() {
             return Some(why);
         }
         let moving = &m.plan.moving;
-        let mut ends = [&moving.source, &moving.target].into_iter();
+        let aborts = m.state == MigrationState::Unwinding;
+        let target = (!aborts).then_some(&moving.target);
+        let mut ends = [Some(&moving.source), target].into_iter().flatten();
         let unseen = ends.find(|shard| !self.inner.fleet.was_seen(shard))?;
         Some(format!("shard {unseen} has not been looked at yet"))
     }

@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::queue::Gate;
 use super::{ControlError, Controller, clock, delta, fail_points, ways};
 use crate::store::{HoldEnd, Snapshot, Step};
-use crate::view::approval_of;
+use crate::view::{approval_of, leftovers};
 use plans::failure::{Failure, RetryClass};
 use plans::id::StepId;
 use plans::state::cutover::{Ownership, OwnershipEvent};
@@ -17,9 +17,6 @@ use plans::wire::{Outcome, Report, StepReport};
 use serde_json::json;
 use std::time::Duration;
 
-/// For a failure that nobody knows a better remedy for.
-const MEND: &str = "mend the cause, then `resume`; `abort` takes everything back";
-
 /// Settles the first decision that needs no agent.
 pub(super) fn settle_next(draft: &mut Draft, gate: Option<&Gate>) -> Result<(), ControlError> {
     let now = draft.now;
@@ -29,7 +26,7 @@ pub(super) fn settle_next(draft: &mut Draft, gate: Option<&Gate>) -> Result<(), 
         Some(Decision::Refuse(message)) => draft.fail(&Failure {
             code: "map.changed".to_owned(),
             message,
-            hint: Some("abort it and plan again; nothing was created".to_owned()),
+            hint: Some("`abort` it and plan it again; nothing was created".to_owned()),
             retry: RetryClass::None,
         })?,
         Some(Decision::Start) => {
@@ -68,7 +65,11 @@ pub(super) fn end(draft: &mut Draft) -> Result<(), ControlError> {
         MigrationEvent::Completed
     };
     skip(draft, |step| step.state != StepState::Done)?;
-    draft.migrate(event, json!({}))?;
+    let data = match leftovers(draft.snapshot()) {
+        none if none.is_empty() => json!({}),
+        left => json!({ "leftovers": left }),
+    };
+    draft.migrate(event, data)?;
     let now = draft.now;
     let m = draft.migration();
     m.finished_at = Some(now);
@@ -215,10 +216,8 @@ fn failed(
     }
     draft.migration().renew = true;
     let Some(pause) = pause else {
-        let mut last = failure.clone();
-        last.hint.get_or_insert_with(|| MEND.to_owned());
-        draft.step(&step.id, StepEvent::GaveUp, data)?.failure = Some(last.clone());
-        return Ok(draft.fail(&last)?);
+        draft.step(&step.id, StepEvent::GaveUp, data)?.failure = Some(failure.clone());
+        return Ok(draft.fail(failure)?);
     };
     let next_at = draft.now + delta(pause);
     let step = draft.step(&step.id, StepEvent::Faulted, data)?;

@@ -35,6 +35,7 @@ use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 use plans::step::copy::Copied;
+use plans::step::unwind::LeftObject;
 use plans::step::verify::Verified;
 use ready::Ready;
 use serde::Deserialize;
@@ -143,6 +144,7 @@ struct Head {
     sentence: String,
     waits: Vec<WaitRow>,
     failure: Option<Failure>,
+    leftovers: Vec<LeftObject>,
     retrying: Option<Retrying>,
     map: String,
     keys: String,
@@ -195,6 +197,7 @@ impl Head {
                 .map(wait_row)
                 .collect(),
             failure: m.failure.clone(),
+            leftovers: view.leftovers.clone(),
             retrying: retrying(view),
             map: m.map.to_string(),
             keys: m.keys.to_string(),

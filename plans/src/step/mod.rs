@@ -14,6 +14,7 @@ pub mod cutover;
 pub mod drop_old;
 pub mod open_capture;
 pub mod preflight;
+pub mod unwind;
 pub mod verify;
 
 /// What a step does.

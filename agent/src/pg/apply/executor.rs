@@ -230,7 +230,7 @@ impl Executor {
                 change.verb(),
                 change.target.name
             ),
-            "something else wrote to the moving rows there; abort the migration and plan it again",
+            "something else wrote to the moving rows there; `abort` it and plan it again",
         )
     }
 }

@@ -71,7 +71,7 @@ impl Target {
                     "table {}: the stream carries rows without their identity",
                     plan.table
                 ),
-                "abort the migration and plan it again",
+                "`abort` it and plan it again",
             ));
         }
         let carried: Vec<bool> = found.iter().map(|name| written.contains(name)).collect();
@@ -167,7 +167,7 @@ impl Target {
                 "table {}: a change came without values that identify its row, or that it is made of",
                 self.name
             ),
-            "set REPLICA IDENTITY FULL on the table, then abort and plan again",
+            "set REPLICA IDENTITY FULL on the table, then `abort` it and plan it again",
         )
     }
 

@@ -160,6 +160,35 @@ pub(super) async fn put(
     epoch::execute(client, token, &functions).await.at(&what)
 }
 
+/// Lets the guard refuse nothing any more where its triggers cannot be dropped: neither TRUNCATE nor changes of the
+/// tables. Writes of rows pass by the register, which is open. No lock on a table is needed.
+pub(crate) async fn stand_down(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: letting the guard refuse nothing");
+    let (truncate, ddl) = (
+        token.migration.truncate_function(),
+        token.migration.ddl_guard("end"),
+    );
+    let rows = client
+        .query(
+            "select pg_catalog.format('create or replace function %I.%I() returns %s language plpgsql as %L',
+                    n.nspname, p.proname, pg_catalog.format_type(p.prorettype, null),
+                    case p.proname when $2 then 'begin return null; end' else 'begin end' end)
+             from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+             where n.nspname = $1 and p.proname in ($2, $3)",
+            &[&SCHEMA, &truncate, &ddl],
+        )
+        .await
+        .at(&what)?;
+    let sql: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    epoch::execute(client, token, &sql.join("; "))
+        .await
+        .at(&what)
+}
+
 /// Replaces the functions where an agent of another version has made them: a seal relies on what they note.
 ///
 /// To be called before a fence: whoever writes behind it has taken a lock since, with which a session hears of it.

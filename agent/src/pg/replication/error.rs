@@ -228,10 +228,10 @@ impl ReplicationError {
                 Some("raise max_slot_wal_keep_size on the source and start the migration again")
             }
             Self::SlotMissing { .. } | Self::Gap { .. } | Self::SystemChanged { .. } => {
-                Some("changes are lost to this migration: abort it and start again")
+                Some("changes are lost to this migration; `abort` it and plan it again")
             }
             Self::PublicationMissing { .. } => {
-                Some("a publication must exist before its slot: abort the migration")
+                Some("a publication must exist before its slot; `abort` it")
             }
             Self::Refused { message, .. } if message.contains("SQLSTATE 42501") => {
                 Some("the role needs the replication attribute")

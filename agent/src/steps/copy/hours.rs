@@ -5,7 +5,6 @@ use tokio_postgres::Client;
 use super::units;
 use crate::error::StepError;
 use crate::owned::Context;
-use crate::pg::snapshot;
 
 /// Waits for the hours where no unit is half copied; the copy goes on with a new snapshot then, so that an old one
 /// does not keep the source from cleaning up all day.
@@ -17,8 +16,7 @@ pub(super) async fn wait(context: &Context, target: &Client, shard: &str) -> Res
         return Ok(());
     }
     if context.online() {
-        *context.owned.holders.lock().await = None;
-        snapshot::end_all(&context.source()?, context.dispatch.migration.as_str()).await?;
+        super::end_holders(context).await?;
     }
     context.wait_for(hours).await;
     Ok(())

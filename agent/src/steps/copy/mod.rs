@@ -109,10 +109,17 @@ pub(super) async fn run(context: &Context) -> Result<Copied, StepError> {
     context.owned.foresee(Some(progress::keys_after(seconds)));
     build_indexes::build(context, "key").await?;
     if context.online() {
-        *context.owned.holders.lock().await = None;
-        snapshot::end_all(&context.source()?, context.dispatch.migration.as_str()).await?;
+        end_holders(context).await?;
     }
     copied(context, &session, seconds, &target.name).await
+}
+
+/// Ends the sessions that hold the copy's snapshot.
+async fn end_holders(context: &Context) -> Result<(), StepError> {
+    *context.owned.holders.lock().await = None;
+    let source = context.source()?;
+    let session = source.session("snapshot").await?;
+    snapshot::end_all(&session, context.dispatch.migration.as_str(), &source.name).await
 }
 
 /// Waits for siblings that are coming, and says so; those that copy at the same time, if this move has any now.

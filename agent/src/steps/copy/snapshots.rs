@@ -133,7 +133,7 @@ async fn newest(context: &Context, target: &Client, shard: &str) -> Result<Recor
         StepError::refused(
             "copy.snapshot",
             format!("shard {shard}: no snapshot of the copy is recorded"),
-            "abort the migration and plan it again",
+            "`abort` it and plan it again",
         )
     })?;
     Ok(Recorded {
@@ -300,7 +300,7 @@ fn unreadable(what: &str, error: &crate::pg::visibility::InvalidSnapshot) -> Ste
     StepError::refused(
         "copy.snapshot",
         format!("{what}: {error}"),
-        "abort the migration and plan it again",
+        "`abort` it and plan it again",
     )
 }
 

@@ -254,7 +254,7 @@ impl Attempt<'_> {
                 format!(
                     "{different} row(s) that changed before the fence differ on the two shards"
                 ),
-                "find out who wrote to the new shard; abort the migration and plan it again",
+                "find out who wrote to the new shard; `abort` it and plan it again",
             ));
         }
         Ok(i64::try_from(compared).unwrap_or(i64::MAX))

@@ -23,7 +23,7 @@ pub(super) async fn run(comparison: &Comparison<'_>, different: i64) -> Result<i
             format!(
                 "{different} row(s) differ, more than the {ROWS_REPAIRED} that a repair writes"
             ),
-            "abort the migration and plan it again",
+            "`abort` it and plan it again",
         ));
     }
     let (context, sides) = (comparison.context, comparison.sides);

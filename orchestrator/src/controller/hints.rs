@@ -1,0 +1,99 @@
+//! Hints that are true in the state in which they are shown.
+//!
+//! Whoever reports a failure says what mends it, and names commands in backticks; it does not know what the migration
+//! takes by then. Here, and nowhere else, a hint loses the commands that are refused in this state and gets what is
+//! possible instead. The parts of a hint are separated by `; `, `, then ` and `, or `.
+
+use super::commands::Command;
+use crate::store::Snapshot;
+use plans::failure::Failure;
+use plans::state::cutover::Ownership;
+
+const SEPARATORS: [&str; 3] = ["; ", ", then ", ", or "];
+
+/// The failure with a hint whose commands the migration takes as it is.
+#[must_use]
+pub(crate) fn fit(failure: &Failure, snapshot: &Snapshot) -> Failure {
+    let allowed = Command::allowed(snapshot);
+    let given = failure.hint.as_deref().unwrap_or_default();
+    let kept = keep(given, &allowed);
+    let hint = match next(snapshot, &allowed) {
+        Some(next) if !commands(&kept).any(|_| true) => match kept.is_empty() {
+            true => format!("mend the cause, then {next}"),
+            false => format!("{kept}, then {next}"),
+        },
+        Some(_) | None => kept,
+    };
+    Failure {
+        hint: (!hint.is_empty()).then_some(hint),
+        ..failure.clone()
+    }
+}
+
+/// The parts of a hint that name no command but these.
+fn keep(hint: &str, allowed: &[Command]) -> String {
+    let mut kept = String::new();
+    let (mut rest, mut before) = (hint, "");
+    loop {
+        let ends = SEPARATORS.iter();
+        let end = ends
+            .filter_map(|separator| Some((rest.find(separator)?, *separator)))
+            .min();
+        let (part, after) = end.map_or((rest, None), |(at, separator)| {
+            (
+                &rest[..at],
+                Some((&rest[at + separator.len()..], separator)),
+            )
+        });
+        if commands(part).all(|command| allowed.contains(&command)) {
+            if !kept.is_empty() {
+                kept.push_str(before);
+            }
+            kept.push_str(
+                part.strip_prefix("or ")
+                    .filter(|_| kept.is_empty())
+                    .unwrap_or(part),
+            );
+        }
+        let Some((behind, separator)) = after else {
+            return kept;
+        };
+        (rest, before) = (behind, separator);
+    }
+}
+
+/// The commands that a text names in backticks.
+fn commands(text: &str) -> impl Iterator<Item = Command> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted.filter_map(|quoted| {
+        let quoted = quoted.strip_prefix("shardwright ").unwrap_or(quoted);
+        Command::parse(quoted.split(' ').next()?)
+    })
+}
+
+/// What goes on once the cause is mended.
+fn next(snapshot: &Snapshot, allowed: &[Command]) -> Option<&'static str> {
+    let may = |command| allowed.contains(&command);
+    if !may(Command::Resume) {
+        return may(Command::Retry).then_some("it is tried again by itself, at once by `retry`");
+    }
+    Some(match snapshot.migration.ownership {
+        Ownership::Ready | Ownership::Fencing if may(Command::Abort) => {
+            "`resume`; `abort` takes everything back"
+        }
+        Ownership::Flipped if may(Command::Finish) => "`resume`; `finish` gives up the way back",
+        Ownership::RolledBack if may(Command::Finish) => {
+            "`resume`; `finish` drops the target's copy"
+        }
+        Ownership::Ready
+        | Ownership::Fencing
+        | Ownership::Aborted
+        | Ownership::Flipped
+        | Ownership::RollbackFencing
+        | Ownership::RolledBack
+        | Ownership::Completed => "`resume`",
+    })
+}
+
+#[cfg(test)]
+mod tests;
