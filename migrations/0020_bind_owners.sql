@@ -2,7 +2,7 @@
 
 alter table shardwright.migration
     add column bound_token text,
-    add column bound_secret bytea check (octet_length(bound_secret) = 32),
+    add column bound_secret bytea,
     add column bound_epoch bigint;
 comment on column shardwright.migration.bound_token is
     'name of the token by which the owner claimed; null: no token was asked for, or nobody owns it';

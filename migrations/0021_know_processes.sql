@@ -2,7 +2,7 @@
 
 alter table shardwright.agent
     add column host text,
-    add column key bytea check (octet_length(key) = 32),
+    add column key bytea,
     add column process text;
 comment on column shardwright.agent.host is 'where the process runs, as it says';
 comment on column shardwright.agent.key is 'SHA-256 of what its calls show; null: it speaks an older version';
