@@ -2,6 +2,7 @@
 
 use crate::fixture::{Server, quick, request, until};
 use orchestrator::access::Rule;
+use plans::wire::SECRET_HEADER;
 use serde_json::{Value, json};
 use std::time::Duration;
 
