@@ -70,7 +70,11 @@ capabilities:
 {{- define "shardwright.image" -}}
 {{- $root := index . 0 -}}
 {{- $image := index . 1 -}}
+{{- if $image.digest }}
+image: {{ printf "%s@%s" $image.repository $image.digest | quote }}
+{{- else }}
 image: {{ printf "%s:%s" $image.repository (default $root.Chart.AppVersion $image.tag) | quote }}
+{{- end }}
 imagePullPolicy: {{ $image.pullPolicy }}
 {{- end }}
 
@@ -81,8 +85,12 @@ imagePullPolicy: {{ $image.pullPolicy }}
 {{- $urls := list -}}
 {{- range $service := list $name (printf "%s-maps" $name) -}}
 {{- range $suffix := list "" (printf ".%s" $.Release.Namespace) (printf ".%s.svc" $.Release.Namespace) -}}
-{{- $urls = append $urls (printf "http://%s%s:%v" $service $suffix $port) -}}
+{{- $urls = append $urls (printf "https://%s%s:%v" $service $suffix $port) -}}
 {{- end -}}
 {{- end -}}
 {{- concat $urls .Values.controller.alsoAt | join "," -}}
+{{- end }}
+
+{{- define "shardwright.tlsSecret" -}}
+{{- required "controller.tlsSecret is missing: the name of a secret with the keys tls.crt, tls.key and ca.crt" .Values.controller.tlsSecret -}}
 {{- end }}
