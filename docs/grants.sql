@@ -9,6 +9,9 @@
 -- Two more things are wanted by options of a request only:
 --   -v dual_write=on   for dual_write: synchronous
 --   -v cancel=on       for long_writers: cancel
+-- A decision of the administrator:
+--   -v trust=on        functions of the owner, in checks, indexes and the like, may run with the rights of the agents'
+--                      role; without it tables that call any are refused (code.untrusted)
 -- It can be run again. docs/connections.md says what each line is for.
 
 \if :{?dual_write}
@@ -18,6 +21,10 @@
 \if :{?cancel}
 \else
     \set cancel off
+\endif
+\if :{?trust}
+\else
+    \set trust off
 \endif
 
 select not exists (select from pg_catalog.pg_roles where rolname = :'role') as missing \gset
@@ -49,4 +56,20 @@ grant pg_read_all_stats to :"role";
 \if :cancel
     -- Writers that the operator gave leave to end.
     grant pg_signal_backend to :"role";
+\endif
+
+\if :trust
+    -- Whom the role's sessions trust. No session reads the setting, but its entry in the catalog, which only those write
+    -- who may alter the role.
+    select pg_catalog.string_agg(distinct pg_catalog.btrim(name), ', ') as trusted
+    from (
+        select pg_catalog.string_to_table(pg_catalog.split_part(entry, '=', 2), ',') as name
+        from pg_catalog.pg_db_role_setting s
+        join pg_catalog.pg_roles r on r.oid = s.setrole, pg_catalog.unnest(s.setconfig) entry
+        where s.setdatabase = 0 and r.rolname = :'role'
+          and pg_catalog.split_part(entry, '=', 1) = 'shardwright.trusted_owners'
+        union
+        select :'owner'
+    ) known \gset
+    alter role :"role" set shardwright.trusted_owners = :'trusted';
 \endif

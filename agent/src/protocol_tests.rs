@@ -60,6 +60,7 @@ mod survey_identity;
 mod survey_live;
 mod together;
 mod units;
+mod user_code;
 mod verify;
 mod versions;
 mod wait_out;

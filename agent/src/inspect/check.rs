@@ -6,11 +6,13 @@ use plans::inspection::check::{
 };
 use plans::key::{Key, KeyType, accept};
 use plans::key_set::{KeyRange, KeySet};
+use plans::plan::ShardRef;
 use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, quote_literal};
 use tokio_postgres::{Client, Row};
 
 use super::{count, keys, reference};
 use crate::error::{At, StepError};
+use crate::pg::user_code::Kept;
 use crate::pg::{away_check, catalog, sequences};
 
 /// Looks at one part.
@@ -28,6 +30,12 @@ pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
             .at(format_args!("shard {shard}"))?;
     }
     let tables = tied(&client, task).await?;
+    let _kept = match &task.look {
+        Look::Rows { .. } | Look::Reference | Look::Present { .. } => {
+            Some(keep(&task.shard, &tables, &task.settings.reference).await?)
+        }
+        Look::Schema | Look::Guards | Look::Sequences => None,
+    };
     let seen = match &task.look {
         Look::Rows { table } => Seen::Rows(rows(&client, task, &tables, table).await?),
         Look::Schema => Seen::Schema {
@@ -50,6 +58,22 @@ pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
         shard: task.shard.name.clone(),
         seen,
     })
+}
+
+/// Reading rows of these tables, and of reference tables, as far as they are there, runs no code that is not trusted while this is kept.
+pub(super) async fn keep(
+    shard: &ShardRef,
+    tables: &[MovingTable],
+    references: &[String],
+) -> Result<Kept, StepError> {
+    let shard = super::shard(shard)?;
+    let client = shard.session("check").await?;
+    let there = catalog::tables(&client, &shard.name).await?;
+    let references = references.iter().map(|name| TableName::parse(name));
+    let references = references.map(|name| bare(name, TableKey::Reference));
+    let tables = tables.iter().cloned().chain(references);
+    let tables: Vec<MovingTable> = tables.filter(|t| there.contains_key(&t.table)).collect();
+    Kept::open(&shard, &tables).await
 }
 
 /// The map's tables that are on the shard, parents before children.

@@ -62,6 +62,7 @@ pub(super) async fn run(task: &DoctorTask) -> Result<Examined, StepError> {
         .at(format_args!("shard {shard}"))?;
     let mut findings = Findings::default();
     survey::check_server(&client, shard, task.mode, &mut findings).await?;
+    ask_all(&client, role::BEYOND, shard, &mut findings).await?;
     let mut tables = BTreeSet::new();
     for map in &task.maps {
         let asked = survey_of(task, map);
@@ -112,7 +113,17 @@ pub(super) async fn check_server(
         Mode::Offline => &[],
     };
     let questions = [server::ALWAYS, capture, role::ALWAYS, triggers::ALWAYS].concat();
-    for question in &questions {
+    ask_all(client, &questions, shard, findings).await
+}
+
+/// Asks questions that are of no table.
+async fn ask_all(
+    client: &Client,
+    questions: &[Question],
+    shard: &str,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    for question in questions {
         let rows = client.query(question.sql, &[]).await;
         let rows = rows.at(format_args!("shard {shard}: asking for {}", question.code))?;
         add(question, &rows, shard, findings);

@@ -29,6 +29,7 @@ use tokio_postgres::Client;
 use super::{doctor, keys};
 use crate::error::StepError;
 use crate::pg::catalog::{self, ForeignKey};
+use crate::pg::user_code::{self, UserCode};
 use tables::Listed;
 
 /// Findings as they are gathered.
@@ -141,6 +142,7 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
     if state == TargetState::Live {
         let arriving = listed.moving.iter().map(|table| &table.table);
         doctor::check_place(&shards.there, arriving, target, &mut findings).await?;
+        check_code(&shards.there, &mut listed, target, &mut findings).await?;
         target::check_live(&shards, &listed, task, &mut findings).await?;
     }
     let majors = Majors {
@@ -219,7 +221,33 @@ async fn moving(
     let mut listed = tables::moving(client, task, tied, findings).await?;
     let unreadable = doctor::unreadable(client, &listed.moving, shard).await?;
     listed.unfit.extend(unreadable);
+    check_code(client, &mut listed, shard, findings).await?;
     Ok(listed)
+}
+
+/// Nothing is asked of the rows of tables beside which code would run that is not trusted.
+async fn check_code(
+    client: &Client,
+    listed: &mut Listed,
+    shard: &str,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    for code in user_code::find(client, &listed.moving, shard).await? {
+        // Triggers and rules have findings of their own.
+        if !code.fires {
+            code.refuse(shard, findings);
+        }
+        listed.unfit.insert(code.table);
+    }
+    Ok(())
+}
+
+impl UserCode {
+    /// As a finding.
+    fn refuse(&self, shard: &str, findings: &mut Findings) {
+        let object = format!("shard {shard}, {} of table {}", self.place, self.table);
+        findings.refuse("code.untrusted", object, &self.problem, &self.remedy);
+    }
 }
 
 /// What the definitions of the source's tables say, and what the role may do with them.

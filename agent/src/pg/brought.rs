@@ -5,20 +5,20 @@
 //! nothing but its rows is in any of them; else its rows. Then keys that were given away before are refused again,
 //! the guards go, and then all records of the copy.
 
+use connect::Connected;
 use plans::inspection::inventory::About;
 use plans::table::MovingTable;
 use serde_json::Value;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::away::Away;
 use super::delete::Deletion;
-use super::{catalog, epoch, guard, home, register, schema};
+use super::{catalog, epoch, guard, home, register, schema, user_code};
 use crate::error::{At, StepError};
 
 /// A migration, as far as its copy on one shard is concerned.
 pub(crate) struct Brought<'a> {
-    pub(crate) session: &'a Client,
+    pub(crate) session: &'a Connected,
     pub(crate) deletion: Deletion<'a>,
     /// Its tables, reference tables among them.
     pub(crate) tables: &'a [MovingTable],
@@ -104,6 +104,10 @@ impl Brought<'_> {
         let session = self.session;
         let what = format!("shard {}: dropping the tables it created", self.shard());
         self.deletion.begin_closed(session).await?;
+        if let Err(error) = user_code::check(session, own, self.shard()).await {
+            epoch::rollback(session).await;
+            return Err(error);
+        }
         match self.try_drop(script, own).await {
             Ok(true) => epoch::commit(session, &what).await.map(|()| true),
             Ok(false) => {

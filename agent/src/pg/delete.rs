@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::id::{MapName, MigrationId};
 use plans::key_set::KeySet;
 use plans::table::MovingTable;
@@ -11,7 +12,7 @@ use tokio_postgres::Client;
 use super::copy_stream::BlockRange;
 use super::epoch::{self, Token};
 use super::shard::Shard;
-use super::{others, register};
+use super::{others, register, user_code};
 use crate::error::{At, StepError};
 use crate::pace::Pace;
 
@@ -87,12 +88,13 @@ impl Deletion<'_> {
 
     async fn batch(
         &self,
-        session: &Client,
+        session: &Connected,
         table: &MovingTable,
         range: &BlockRange,
     ) -> Result<i64, StepError> {
         let what = self.what(table);
         self.begin_closed(session).await?;
+        user_code::prove(session, std::slice::from_ref(table), &self.shard.name).await?;
         let sql = format!(
             "delete from only {} where {} and {}",
             table.table.sql(),
@@ -155,7 +157,8 @@ impl Deletion<'_> {
         table.predicate(self.keys, "")
     }
 
-    fn what(&self, table: &MovingTable) -> String {
+    /// For messages.
+    pub(crate) fn what(&self, table: &MovingTable) -> String {
         format!(
             "shard {}: deleting moved rows of {}",
             self.shard.name, table.table

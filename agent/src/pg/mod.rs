@@ -39,6 +39,7 @@ pub(crate) mod standby_names;
 pub(crate) mod standbys;
 pub(crate) mod statements;
 pub(crate) mod types;
+pub(crate) mod user_code;
 pub(crate) mod versions;
 pub mod visibility;
 pub(crate) mod wait_out;

@@ -124,9 +124,15 @@ async fn server() -> Arc<Cluster> {
     cluster
 }
 
+/// What is found, but that these tests look as a superuser.
 async fn examine(task: DoctorTask) -> Examined {
     match inspect::run(&Inspection::Doctor(task)).await {
-        Ok(Inspected::Doctor(examined)) => examined,
+        Ok(Inspected::Doctor(mut examined)) => {
+            let of_tests = "role postgres";
+            let powers = |f: &Finding| f.code == "role.superuser" && f.object.contains(of_tests);
+            examined.findings.retain(|finding| !powers(finding));
+            examined
+        }
         other => panic!("{other:?}"),
     }
 }

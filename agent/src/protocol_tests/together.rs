@@ -201,7 +201,7 @@ async fn rows_that_are_written_meanwhile_and_change_hands_arrive_once() {
     }
 }
 
-/// Sessions that copy into a target and wait for its table.
+/// Sessions that copy into a target and wait there.
 async fn blocked(admin: &Connected) -> Vec<i32> {
     let read = "select pid from pg_stat_activity where datname = current_database()
                 and wait_event_type = 'Lock' and query like 'copy %'";
@@ -209,13 +209,18 @@ async fn blocked(admin: &Connected) -> Vec<i32> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
-/// Holds a target's table, so that a chunk which is read for it stands still.
+/// Holds what is written to a target's table, so that a chunk which is read for it stands still.
 async fn hold(of: &Move) -> (Connected, Connected) {
     let (holder, admin) = (
         of.bench.target.session().await,
         of.bench.target.session().await,
     );
-    let lock = "begin; lock table public.item in share mode";
+    let halt = "create function public.held() returns trigger language plpgsql as
+          $$ begin perform pg_catalog.pg_advisory_xact_lock_shared(4711); return null; end $$;
+        create trigger held before insert on public.item for each statement execute function public.held();
+        alter table public.item enable always trigger held";
+    holder.batch_execute(halt).await.expect("a trigger");
+    let lock = "begin; select pg_catalog.pg_advisory_xact_lock(4711)";
     holder.batch_execute(lock).await.expect("locked");
     (holder, admin)
 }

@@ -7,15 +7,15 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
+use connect::Connected;
 use plans::table::{TableName, one_of_each_top};
 use plans::wire::TableProgress;
 use serde_json::{Value, json};
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pg::{epoch, home};
+use crate::pg::{epoch, home, user_code};
 use crate::schema::foreign_keys::{KEY, VALIDATION};
 
 /// In a transaction: no processes but the session's own.
@@ -182,7 +182,7 @@ async fn worker(context: &Context, queue: &Mutex<VecDeque<Pending>>) -> Result<(
 
 async fn build_one(
     context: &Context,
-    session: &Client,
+    session: &Connected,
     entry: &Pending,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -205,6 +205,10 @@ async fn build_one(
     let statement = format!("{alone}{}", entry.statement);
     for attempt in 1..=DEADLOCK_TRIES {
         epoch::begin(session, &context.token(), shard).await?;
+        // A foreign key reads both of its tables; indexes are built with the rights of their table's owner.
+        if entry.kind().is_some() {
+            user_code::check(session, &context.dispatch.tables, shard).await?;
+        }
         match session.batch_execute(&statement).await {
             Ok(()) => break,
             Err(error)

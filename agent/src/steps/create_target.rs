@@ -23,6 +23,7 @@ use crate::pg::away::Away;
 use crate::pg::brought::Brought;
 use crate::pg::delete::Closed;
 use crate::pg::schema::{Schema, Section};
+use crate::pg::user_code::Kept;
 use crate::pg::{catalog, epoch, guard, home, others};
 use crate::schema;
 
@@ -143,6 +144,7 @@ async fn join(context: &Context, session: &Connected, shard: &str) -> Result<(),
     let (token, tables) = (context.token(), context.keyed());
     guards(context, session, i64::MAX, shard).await?;
     away(context, &token, &tables, shard).take(session).await?;
+    let _kept = Kept::open(&context.target()?, &tables).await?;
     for table in &tables {
         let sql = format!(
             "select exists (select from only {} where {})",
@@ -214,7 +216,7 @@ pub(super) async fn guards(
 /// it brought, its guards. The tables that stay because others use them.
 pub(super) async fn undo(
     context: &Context,
-    session: &Client,
+    session: &Connected,
     shard: &str,
 ) -> Result<Vec<String>, StepError> {
     let token = context.token_for_cleanup();

@@ -273,6 +273,7 @@ async fn sweep_for_ever(context: &Context, direction: Direction) -> Result<(), S
         let taken = context.owned.taken.load(Ordering::Acquire);
         let status = context.owned.stream_status();
         if taken && status.is_none_or(|status| status.lag_bytes <= FAR_BEHIND) {
+            let _kept = sides.keep(&context.dispatch.tables).await?;
             let (left, _) = recheck(context, &sides, &both).await?;
             tracing::debug!(left, "changed keys were compared");
         }

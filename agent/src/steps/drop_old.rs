@@ -4,6 +4,7 @@
 //! transaction; rows of the others are deleted in paced batches. Then the move's guard hands its keys over
 //! to the guard of keys that were given away, which stays for good, and everything else of ours goes.
 
+use connect::Connected;
 use plans::names::Direction;
 use plans::step::drop_old::Dropped;
 use plans::table::{MovingTable, one_of_each_top};
@@ -19,6 +20,7 @@ use crate::owned::Context;
 use crate::pg::delete::{Closed, Deletion};
 use crate::pg::dual_write::Proof;
 use crate::pg::shard::Shard;
+use crate::pg::user_code::{self, Kept};
 use crate::pg::{catalog, epoch, guard, home, register};
 
 pub(crate) async fn run(context: &Context) -> Result<Dropped, StepError> {
@@ -52,7 +54,11 @@ pub(crate) async fn run(context: &Context) -> Result<Dropped, StepError> {
 }
 
 /// Removes the moved rows, the quick way where nothing else is in the tables.
-async fn remove(context: &Context, session: &Client, source: &Shard) -> Result<Dropped, StepError> {
+async fn remove(
+    context: &Context,
+    session: &Connected,
+    source: &Shard,
+) -> Result<Dropped, StepError> {
     let token = context.token_after_flip();
     let closed = Closed::Told(token.until.0);
     let deletion = deletion(context, source, token, closed);
@@ -86,31 +92,14 @@ async fn remove(context: &Context, session: &Client, source: &Shard) -> Result<D
 async fn empty_whole(
     context: &Context,
     deletion: &Deletion<'_>,
-    session: &Client,
+    session: &Connected,
     tables: &[MovingTable],
 ) -> Result<Option<Dropped>, StepError> {
     let shard = deletion.shard.name.as_str();
     let what = format!("shard {shard}: emptying the moved tables");
-    let mut counts = Vec::new();
-    for table in tables {
-        // Counted before the lock is taken, and looked at once more behind it.
-        let sql = format!(
-            "select count(*) filter (where {predicate}), count(*) filter (where not {predicate}),
-                    pg_catalog.pg_total_relation_size(pg_catalog.to_regclass($1))
-             from only {}",
-            table.table.sql(),
-            predicate = deletion.predicate(table)
-        );
-        let row = session
-            .query_one(&sql, &[&table.table.sql()])
-            .await
-            .at(&what)?;
-        let (moved, others, bytes): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
-        if others > 0 {
-            return Ok(None);
-        }
-        counts.push((moved, bytes));
-    }
+    let Some(counts) = counted(deletion, session, tables).await? else {
+        return Ok(None);
+    };
     // A partitioned table as a whole, with partitions that have come since.
     let whole = one_of_each_top(tables);
     let names: Vec<String> = whole.iter().map(|table| table.top().sql()).collect();
@@ -131,10 +120,12 @@ async fn empty_whole(
             )
         })
         .collect();
-    let sql = format!(
+    let lock = format!(
         "set local lock_timeout = '200ms'; set local statement_timeout = '2s';
-         lock table {names} in access exclusive mode;
-         do $check$ begin
+         lock table {names} in access exclusive mode"
+    );
+    let sql = format!(
+        "do $check$ begin
            if {} then raise exception using errcode = 'object_in_use', message = 'other rows have come'; end if;
          end $check$;
          {verb} {names}; commit",
@@ -142,7 +133,14 @@ async fn empty_whole(
     );
     deletion.begin_closed(session).await?;
     fail_point::hit("drop_old.batch_deleted").await?;
-    match session.batch_execute(&sql).await {
+    let mut emptied = session.batch_execute(&lock).await;
+    if emptied.is_ok() {
+        // With partitions that have come since.
+        let whole: Vec<MovingTable> = whole.into_iter().map(at_top).collect();
+        user_code::check(session, &whole, shard).await?;
+        emptied = session.batch_execute(&sql).await;
+    }
+    match emptied {
         Ok(()) => Ok(Some(Dropped {
             rows: counts.iter().map(|(rows, _)| rows).sum(),
             bytes_freed: counts.iter().map(|(_, bytes)| bytes).sum(),
@@ -153,6 +151,45 @@ async fn empty_whole(
             Ok(None)
         }
         Err(error) => Err(error).at(&what),
+    }
+}
+
+/// Moved rows of each table, and its bytes; `None` when one holds other rows.
+async fn counted(
+    deletion: &Deletion<'_>,
+    session: &Connected,
+    tables: &[MovingTable],
+) -> Result<Option<Vec<(i64, i64)>>, StepError> {
+    let kept = Kept::open(deletion.shard, tables).await?;
+    let mut counts = Vec::new();
+    for table in tables {
+        // Counted before the lock is taken, and looked at once more behind it.
+        let sql = format!(
+            "select count(*) filter (where {predicate}), count(*) filter (where not {predicate}),
+                    pg_catalog.pg_total_relation_size(pg_catalog.to_regclass($1))
+             from only {}",
+            table.table.sql(),
+            predicate = deletion.predicate(table)
+        );
+        let row = session
+            .query_one(&sql, &[&table.table.sql()])
+            .await
+            .at(deletion.what(table))?;
+        let (moved, others, bytes): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
+        if others > 0 {
+            return Ok(None);
+        }
+        counts.push((moved, bytes));
+    }
+    kept.end().await;
+    Ok(Some(counts))
+}
+
+/// The partitioned table as a whole.
+fn at_top(table: &MovingTable) -> MovingTable {
+    MovingTable {
+        table: table.top().clone(),
+        ..table.clone()
     }
 }
 

@@ -10,6 +10,7 @@
 mod open_source;
 mod removal;
 
+use connect::Connected;
 use plans::names::Direction;
 use plans::step::unwind::Unwound;
 use tokio_postgres::Client;
@@ -92,7 +93,7 @@ async fn from_source(
 /// The stream back, then the copy, whose keys stay closed until its rows are gone.
 async fn from_target(
     context: &Context,
-    session: &Client,
+    session: &Connected,
     shard: &str,
     removal: &mut Removal,
 ) -> Result<(), StepError> {

@@ -18,6 +18,7 @@ use connect::Connected;
 use plans::failure::{Failure, RetryClass};
 use plans::names::Direction;
 use plans::step::verify::{ROWS_NAMED, ROWS_REPAIRED, Verified, VerifyRun};
+use plans::table::MovingTable;
 use tokio::time::{Duration, Instant};
 
 use crate::error::StepError;
@@ -26,6 +27,7 @@ use crate::pg::catalog;
 use crate::pg::compare::{self, Chunk, Digest, Found, Moving, Records, Storage, Sums};
 use crate::pg::epoch::Token;
 use crate::pg::shard::Shard;
+use crate::pg::user_code::Kept;
 use crate::stream::Stream;
 use left::Left;
 use point::Point;
@@ -45,6 +47,14 @@ pub(crate) struct Sides {
 }
 
 impl Sides {
+    /// Both copies can be read while this is kept: neither side's tables have code that is not trusted, nor get any.
+    ///
+    /// # Errors
+    /// `code.untrusted`; what the servers say.
+    pub(crate) async fn keep(&self, tables: &[MovingTable]) -> Result<(Kept, Kept), StepError> {
+        Kept::both((&self.origin, &self.destination), tables).await
+    }
+
     pub(crate) fn of(context: &Context, direction: Direction) -> Result<Self, StepError> {
         Ok(match direction {
             Direction::Forward => Self {
@@ -199,6 +209,8 @@ impl Comparison<'_> {
             if known.iter().any(|chunk| chunk.relation == name) {
                 continue;
             }
+            let table = std::slice::from_ref(moving.table);
+            let _kept = Kept::open(&self.sides.origin, table).await?;
             let parts = compare::cut(point.origin.side(), &moving, self.rows_each).await?;
             self.records().plan(&name, &parts).await?;
         }
@@ -216,7 +228,12 @@ impl Comparison<'_> {
         let turn = pace.turn();
         for moving in self.tables() {
             let name = moving.table.table.to_string();
-            let mine = |chunk: &&mut Chunk| chunk.relation == name && chunk.at.is_none();
+            let mine = |chunk: &Chunk| chunk.relation == name && chunk.at.is_none();
+            if !chunks.iter().any(mine) {
+                continue;
+            }
+            let _kept = self.sides.keep(std::slice::from_ref(moving.table)).await?;
+            let mine = |chunk: &&mut Chunk| mine(chunk);
             for chunk in chunks.iter_mut().filter(mine) {
                 if started.elapsed() > age || pace.closed().is_some() {
                     return Ok(());

@@ -132,7 +132,7 @@ impl Lanes {
             self.first.try_lane(&ready.planned, Lane::First),
         );
         let second_half = async {
-            match epoch::begin(other, &spec.token, shard).await {
+            match second.begin(&spec.token, &spec.tables).await {
                 Err(error) if Executor::waits(&error) => return Ok(((), (), false)),
                 begun => begun?,
             }

@@ -12,7 +12,6 @@ use super::StreamSpec;
 use super::lanes::{Lanes, Ready};
 use crate::error::StepError;
 use crate::pg::apply::{Executor, RowChange, compact};
-use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
 use crate::pg::progress::Progress;
 
@@ -71,10 +70,10 @@ impl Pieces {
     /// Opens the transaction of a batch, behind what was given before.
     pub(super) async fn begin(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
         let before = self.take()?;
-        let (token, shard) = (spec.token.clone(), spec.destination.name.clone());
+        let spec = spec.clone();
         self.state = State::Busy(Box::pin(async move {
-            let lanes = before.await?;
-            epoch::begin(lanes.first().session(), &token, &shard).await?;
+            let mut lanes = before.await?;
+            lanes.first_mut().begin(&spec.token, &spec.tables).await?;
             Ok(lanes)
         }));
         // The first look hands the statement to the connection.

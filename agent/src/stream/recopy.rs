@@ -20,8 +20,8 @@ use crate::pg::copy_stream;
 use crate::pg::epoch;
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
-use crate::pg::snapshot;
 use crate::pg::visibility::TxSnapshot;
+use crate::pg::{snapshot, user_code};
 
 /// How long a commit that the stream has sent may stay unseen: it waits for a standby, which may be us.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -205,6 +205,10 @@ async fn take_snapshot(
             )
         })?;
         if snapshot.sees(snapshot.widen(xid)) {
+            let lock = user_code::lock(spec.tables.iter());
+            reader.batch_execute(&lock).await.at(&what)?;
+            // The reader's own catalog is as old as its snapshot.
+            user_code::check(&sessions.barrier, &spec.tables, &spec.origin.name).await?;
             return Ok((snapshot, at.map_or_else(|| row.get(1), |at| at.before)));
         }
         epoch::rollback(reader).await;

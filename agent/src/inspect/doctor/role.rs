@@ -29,6 +29,21 @@ pub(super) const ALWAYS: &[Question] = &[
     },
 ];
 
+/// Whatever the tables, and no reason against a move: a survey does not ask it.
+pub(super) const BEYOND: &[Question] = &[Question {
+    code: "role.superuser",
+    sql: "
+        select pg_catalog.format('role %s', r.rolname),
+               case when r.rolsuper
+                    then 'it is a superuser, which no move needs: whatever gets hold of one of its sessions owns the server'
+                    else 'it may create roles, which no move needs, and so take the rights of others' end,
+               pg_catalog.format(case when r.rolsuper
+                   then 'make a role by docs/grants.sql, and let the shard''s connection string name it instead of %I'
+                   else 'alter role %I nocreaterole' end, r.rolname)
+        from pg_catalog.pg_roles r
+        where r.rolname = session_user and (r.rolsuper or r.rolcreaterole)",
+}];
+
 /// Of the tables that move.
 pub(super) const TABLES: &[Question] = &[
     Question {

@@ -26,8 +26,9 @@ pub(super) const TABLES: &[Question] = &[
                                      case g.tgenabled when 'A' then 'always' else 'replica' end),
                    pg_catalog.format('alter table %s %s trigger %I', t.sql, case g.tgenabled when 'A' then 'enable' else 'disable' end, g.tgname)
             from t join pg_catalog.pg_trigger g on g.tgrelid = t.oid
+            join pg_catalog.pg_proc p on p.oid = g.tgfoid
             where g.tgenabled in ('A', 'R') and not g.tgisinternal
-              and not pg_catalog.starts_with(g.tgname::text, 'shardwright_guard_')
+              and p.pronamespace is distinct from pg_catalog.to_regnamespace('shardwright')
             order by 1",
     },
     Question {

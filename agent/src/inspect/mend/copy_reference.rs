@@ -6,13 +6,14 @@
 use futures::{SinkExt, TryStreamExt};
 use plans::inspection::check::Mended;
 use plans::plan::ShardRef;
-use plans::table::{TableName, quote_ident};
+use plans::table::{TableKey, TableName, quote_ident};
 use tokio_postgres::Client;
 
+use super::super::check::{bare, keep};
 use super::super::reference::digest;
 use super::changed;
 use crate::error::{At, StepError};
-use crate::pg::catalog;
+use crate::pg::{catalog, user_code};
 
 /// The right rows, for the time of the transaction.
 const ROWS: &str = "pg_temp.shardwright_rows";
@@ -30,6 +31,8 @@ pub(super) async fn run(
         to.name, from.name
     );
     let name = table.sql();
+    let bare = [bare(table.clone(), TableKey::Reference)];
+    let _kept = keep(from, &bare, &[]).await?;
     source
         .batch_execute("begin isolation level repeatable read read only")
         .await
@@ -40,6 +43,7 @@ pub(super) async fn run(
         ))
         .await
         .at(&what)?;
+    user_code::prove(&target, &bare, to.name.as_str()).await?;
     let right = digest(&source, table, from.name.as_str()).await?;
     let wrong = digest(&target, table, to.name.as_str()).await?;
     let (Some(right), Some(wrong)) = (right, wrong) else {

@@ -11,7 +11,7 @@ use plans::plan::ShardRef;
 use plans::table::{MovingTable, quote_ident};
 use tokio_postgres::Client;
 
-use super::super::check::exactly;
+use super::super::check::{exactly, keep};
 use super::super::sorted::Sorted;
 use super::{changed, tables};
 use crate::error::{At, StepError};
@@ -25,6 +25,10 @@ pub(super) async fn run(
     let here = super::super::shard(shard)?.replica_session("mend").await?;
     let there = super::super::session(owner, "mend").await?;
     let tables = tables(&here, task, shard.name.as_str()).await?;
+    let _kept = (
+        keep(shard, &tables, &[]).await?,
+        keep(owner, &tables, &[]).await?,
+    );
     let set = exactly(keys);
     let what = format!(
         "shard {}: deleting rows that are shard {}'s",

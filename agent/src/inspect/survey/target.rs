@@ -9,11 +9,12 @@ use plans::survey::SurveyTask;
 use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::Client;
 
+use super::super::check::bare;
 use super::super::reference;
 use super::tables::Listed;
 use super::{Findings, Shards, clashes, unique};
 use crate::error::{At, StepError};
-use crate::pg::{catalog, sequences};
+use crate::pg::{catalog, sequences, user_code};
 
 /// How many differences, sequences or tables one finding names.
 const NAMED: usize = 10;
@@ -171,6 +172,17 @@ async fn check_reference(
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
     for name in &task.settings.reference {
         let table = TableName::parse(name);
+        let mut runs = false;
+        for (client, shard) in [(&shards.here, source), (&shards.there, target)] {
+            let bare = [bare(table.clone(), TableKey::Reference)];
+            for code in user_code::find(client, &bare, shard).await? {
+                code.refuse(shard, findings);
+                runs = true;
+            }
+        }
+        if runs {
+            continue;
+        }
         let here = reference::digest(&shards.here, &table, source).await?;
         let there = reference::digest(&shards.there, &table, target).await?;
         if let (Some(here), Some(there)) = (here, there)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use connect::Connected;
+use plans::table::MovingTable;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Statement};
 
@@ -16,7 +17,9 @@ use super::planned::{Planned, Sets};
 use super::rows;
 use super::sets::SetStatement;
 use crate::error::{At, StepError};
+use crate::pg::epoch::{self, Token};
 use crate::pg::shard::LOOKUPS;
+use crate::pg::user_code::Proved;
 
 /// A change that touches another number of rows than one.
 const MISCOUNTED: &str = "apply.count";
@@ -36,6 +39,7 @@ pub(crate) struct Executor {
     session: Arc<Connected>,
     shard: String,
     statements: HashMap<String, Statement>,
+    proved: Proved,
 }
 
 impl Executor {
@@ -56,6 +60,7 @@ impl Executor {
             session: Arc::new(session),
             shard: shard.to_owned(),
             statements: HashMap::new(),
+            proved: Proved::default(),
         })
     }
 
@@ -66,6 +71,22 @@ impl Executor {
     /// The session for whoever needs it alone; `None` while something is under way in it.
     pub(crate) fn session_mut(&mut self) -> Option<&mut Connected> {
         Arc::get_mut(&mut self.session)
+    }
+
+    /// Opens a transaction that proves its epoch, and that changes of these tables run no code that is not trusted: in
+    /// one round trip while no definition changes.
+    ///
+    /// # Errors
+    /// `code.untrusted`; those of [`epoch::begin`].
+    pub(crate) async fn begin(
+        &mut self,
+        token: &Token,
+        tables: &[MovingTable],
+    ) -> Result<(), StepError> {
+        let session = self.session.clone();
+        let begun = epoch::begin(&session, token, &self.shard);
+        let proved = self.proved.prove(&session, tables, &self.shard);
+        tokio::try_join!(begun, proved).map(drop)
     }
 
     /// Executes changes, inside the caller's transaction, to the effect that they have one after the other.

@@ -122,6 +122,8 @@ fn types() -> Vec<Plant> {
 fn others() -> Vec<Plant> {
     const TRIGGER: &str = "create function touch() returns trigger language plpgsql as 'begin return new; end'; \
         create trigger touched before update on good for each row execute function touch(); alter table good enable always trigger touched";
+    const UNTRUSTED: &str = "create role scribe; create function own(bigint) returns boolean immutable language sql as 'select true'; \
+        alter function own owner to scribe; alter table good add check (own(id))";
     const EVENT: &str = "create function seen() returns event_trigger language plpgsql as 'begin end'; \
         create event trigger seen on ddl_command_end execute function seen()";
     vec![
@@ -131,6 +133,7 @@ fn others() -> Vec<Plant> {
             "create rule quiet as on update to good do also select 1; alter table good enable always rule quiet",
         ),
         plant("trigger.event", EVENT),
+        plant("code.untrusted", UNTRUSTED),
         plant(
             "publication.all_tables",
             "create publication everything for all tables",

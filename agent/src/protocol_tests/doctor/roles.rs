@@ -20,8 +20,8 @@ const HERE: &str = "
     alter table app.good owner to keeper;
     alter table good owner to keeper;";
 
-/// What takes a right away, what gives it back, the code.
-const LACKS: [(&str, &str, &str); 8] = [
+/// What takes a right away, or gives one too many, what takes that back, the code.
+const LACKS: [(&str, &str, &str); 10] = [
     (
         "alter role agent noreplication",
         "alter role agent replication",
@@ -61,6 +61,16 @@ const LACKS: [(&str, &str, &str); 8] = [
         "alter role agent connection limit 5",
         "alter role agent connection limit -1",
         "role.connections",
+    ),
+    (
+        "alter role agent superuser",
+        "alter role agent nosuperuser",
+        "role.superuser",
+    ),
+    (
+        "alter role agent createrole",
+        "alter role agent nocreaterole",
+        "role.superuser",
     ),
 ];
 

@@ -14,6 +14,7 @@ use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::copy_stream::copy_chunk;
 use crate::pg::epoch::{self, Proof, Proven};
+use crate::pg::user_code;
 
 /// What came of a chunk.
 pub(super) enum Outcome {
@@ -36,7 +37,7 @@ pub(super) async fn copy(
     let table = &context.dispatch.tables[chunk.table];
     let source = &context.dispatch.source.name.0;
     let target = &context.dispatch.target.name.0;
-    if !reader.begin(context).await? {
+    if !reader.begin(context, chunk).await? {
         return Ok(Outcome::SnapshotLost);
     }
     if !begin_writing(context, chunk, into).await? {
@@ -69,17 +70,21 @@ pub(super) async fn copy(
 }
 
 /// Counts that the chunk begins, which stays counted whatever becomes of it, and opens the transaction that it is
-/// written in; `false` when it is done.
+/// written in, with the proof that its rows run no code that is not trusted; `false` when it is done.
 pub(super) async fn begin_writing(
     context: &Context,
     chunk: &Chunk,
-    into: &Client,
+    into: &Connected,
 ) -> Result<bool, StepError> {
     let target = &context.dispatch.target.name.0;
+    let table = std::slice::from_ref(&context.dispatch.tables[chunk.table]);
     let what = format!("shard {target}: recording a chunk");
     let this = this(context, chunk);
     let count = format!("update shardwright.chunk set begun = begun + 1 where {this}");
-    let look = format!("select 1 from shardwright.chunk where {this}");
+    let look = format!(
+        "{}; select 1 from shardwright.chunk where {this}",
+        user_code::lock(table)
+    );
     let token = context.token();
     let proven = |sql| Proven {
         token: &token,
@@ -87,7 +92,8 @@ pub(super) async fn begin_writing(
         sql,
     };
     let both = (&proven(count.as_str()), &proven(look.as_str()));
-    let row = epoch::transact_and_open(into, both, (&what, target)).await?;
+    let opened = epoch::transact_and_open(into, both, (&what, target));
+    let (row, ()) = tokio::try_join!(opened, user_code::check(into, table, target))?;
     Ok(row.is_some())
 }
 

@@ -20,6 +20,7 @@ mod work;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
+use connect::Connected;
 use plans::failure::{Failure, RetryClass};
 use plans::step::StepKind;
 use plans::step::copy::Copied;
@@ -48,6 +49,8 @@ use units::Chunk;
 /// What all streams share.
 struct Shared<'a> {
     context: &'a Context,
+    /// On the source: proves that nothing that is read runs code.
+    prover: Arc<Connected>,
     queue: Mutex<Queue>,
     progress: CopyProgress,
     total: usize,
@@ -162,6 +165,7 @@ async fn with_one_snapshot(
     let meeting = company.zip(snapshot.as_ref());
     let shared = Arc::new(Shared {
         context,
+        prover: Arc::new(context.source()?.session("copy").await?),
         total,
         progress,
         membership: meeting.map(|(siblings, text)| {
@@ -200,7 +204,8 @@ async fn copy_while_allowed(
     let pace = &shared.context.owned.pace;
     let source = shared.context.source()?;
     let target = shared.context.target()?;
-    let mut reader = Reader::new(source.session("copy").await?, &source.name);
+    let session = source.session("copy").await?;
+    let mut reader = Reader::new(session, shared.prover.clone(), &source.name);
     let mut into = target.replica_session("copy").await?;
     while own < pace.streams() {
         if shared.context.cancel.is_cancelled() {

@@ -4,6 +4,7 @@
 //! in each; and DDL of others never waits for us much longer than for one chunk.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
@@ -14,35 +15,70 @@ use super::units::Chunk;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::copy_stream::Extent;
-use crate::pg::snapshot;
+use crate::pg::{snapshot, user_code};
 
 /// No chunk begins in a transaction that is older.
 const LASTS: Duration = Duration::from_secs(1);
 
 pub(super) struct Reader {
     pub(super) session: Connected,
+    /// Sees the catalog as it is now, not as it was at the snapshot.
+    prover: Arc<Connected>,
     shard: String,
     open: Option<Open>,
 }
 
 struct Open {
     since: Instant,
+    /// Tables that nobody gives code any more, and that have none which is not trusted.
+    proved: BTreeSet<usize>,
     /// Tables whose file was seen to be the one that was divided.
     seen: BTreeSet<usize>,
 }
 
 impl Reader {
-    pub(super) fn new(session: Connected, shard: &str) -> Self {
+    pub(super) fn new(session: Connected, prover: Arc<Connected>, shard: &str) -> Self {
         Self {
             session,
+            prover,
             shard: shard.to_owned(),
             open: None,
         }
     }
 
-    /// Goes on in a young transaction, or opens one; `false` when the snapshot is gone. Offline there is none, since the
-    /// moving rows do not change.
-    pub(super) async fn begin(&mut self, context: &Context) -> Result<bool, StepError> {
+    /// Goes on in a young transaction, or opens one, in which the chunk may be read; `false` when the snapshot is gone.
+    /// Offline there is none, since the moving rows do not change.
+    ///
+    /// # Errors
+    /// `code.untrusted`; what the server says.
+    pub(super) async fn begin(
+        &mut self,
+        context: &Context,
+        chunk: &Chunk,
+    ) -> Result<bool, StepError> {
+        let begun = self.begin_any(context).await?;
+        if begun {
+            self.prove(context, chunk.table).await?;
+        }
+        Ok(begun)
+    }
+
+    async fn prove(&mut self, context: &Context, table: usize) -> Result<(), StepError> {
+        let Some(open) = self.open.as_mut() else {
+            return Ok(());
+        };
+        if open.proved.contains(&table) {
+            return Ok(());
+        }
+        let (shard, tables) = (&self.shard, &context.dispatch.tables[table..=table]);
+        let locked = self.session.batch_execute(&user_code::lock(tables)).await;
+        locked.at(format_args!("shard {shard}: beginning a chunk"))?;
+        user_code::check(&self.prover, tables, shard).await?;
+        open.proved.insert(table);
+        Ok(())
+    }
+
+    async fn begin_any(&mut self, context: &Context) -> Result<bool, StepError> {
         if let Some(open) = &self.open {
             if open.since.elapsed() < LASTS {
                 return Ok(true);
@@ -61,8 +97,11 @@ impl Reader {
             let begun = self.session.batch_execute(begin).await;
             begun.at(format_args!("shard {shard}: beginning a chunk"))?;
         }
-        let seen = BTreeSet::new();
-        self.open = Some(Open { since, seen });
+        self.open = Some(Open {
+            since,
+            proved: BTreeSet::new(),
+            seen: BTreeSet::new(),
+        });
         Ok(true)
     }
 

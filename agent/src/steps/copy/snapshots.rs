@@ -23,6 +23,7 @@ use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::shard::Shard;
 use crate::pg::snapshot::{self, Holders};
+use crate::pg::user_code;
 use crate::pg::visibility::TxSnapshot;
 
 /// How long chunks that are on their way may take to end.
@@ -361,6 +362,7 @@ pub(crate) async fn empty_unfinished(
             }
         };
         epoch::begin(&into, &context.token(), shard).await?;
+        user_code::prove(&into, std::slice::from_ref(table), shard).await?;
         let sql = format!("delete from only {} where {rows}", table.table.sql());
         into.execute(&sql, &[]).await.at(&what)?;
         into.execute(

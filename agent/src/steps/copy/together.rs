@@ -100,7 +100,7 @@ pub(super) async fn read(
     }
     let context = shared.context;
     let same = shared.snapshot.as_deref().unwrap_or_default();
-    if !reader.begin(context).await? {
+    if !reader.begin(context, chunk).await? {
         return Ok(Outcome::SnapshotLost);
     }
     reader.sees(same).await?;

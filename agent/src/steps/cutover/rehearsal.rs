@@ -15,6 +15,7 @@ use crate::owned::Context;
 use crate::pg::behind::{self, Behind, Who};
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
+use crate::pg::user_code::Kept;
 use crate::pg::{sequences, wait_out};
 use crate::steps::dirty::{self, Both};
 use crate::steps::verify::Sides;
@@ -33,6 +34,8 @@ pub(super) struct Sessions {
     pub(super) gaining: Connected,
     /// The losing shard's again: what is compared there does not wait for the seal, nor the seal for it.
     comparing: Connected,
+    /// What is compared runs no code that is not trusted, and nobody gives the tables any.
+    _kept: (Kept, Kept),
 }
 
 impl Sessions {
@@ -59,6 +62,7 @@ impl Sessions {
             losing,
             gaining,
             comparing,
+            _kept: sides.keep(&context.dispatch.tables).await?,
         })
     }
 

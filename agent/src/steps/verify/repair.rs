@@ -10,6 +10,7 @@ use super::Comparison;
 use super::point::{self, Point};
 use crate::error::StepError;
 use crate::pg::compare::{self, Moving, Side};
+use crate::pg::user_code::{self, Kept};
 use crate::pg::{epoch, progress};
 
 /// Keys of one statement.
@@ -52,7 +53,10 @@ async fn write(comparison: &Comparison<'_>, point: &Point) -> Result<i64, StepEr
         client: &session,
         shard,
     };
+    let tables = &comparison.context.dispatch.tables;
+    let _kept = Kept::open(&sides.origin, tables).await?;
     epoch::begin(&session, &sides.token, shard).await?;
+    user_code::prove(&session, tables, shard).await?;
     let mut written = 0;
     for moving in comparison.tables() {
         let relation = moving.table.table.to_string();

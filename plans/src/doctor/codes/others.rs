@@ -28,6 +28,14 @@ pub(super) const CODES: &[Code] = &[
         mend: "alter event trigger ... disable; for the time of the move",
     },
     Code {
+        sw: "SW0904",
+        name: "code.untrusted",
+        severity: Refused,
+        title: "Code of somebody who is not trusted would run with the privileges of the agents",
+        wrong: "A check constraint, a domain, a generated column, an index, extended statistics, a partition key or a cast calls a function. PostgreSQL runs it with the rights of whoever writes or reads the row, which is the agents' role, and the function's owner can change it at any time.",
+        mend: "Write it without that function. Or, if its owner may do whatever the agents' role may, trust that owner: psql ... -v owner=... -v trust=on -f docs/grants.sql, on both shards.",
+    },
+    Code {
         sw: "SW0911",
         name: "publication.all_tables",
         severity: Warning,

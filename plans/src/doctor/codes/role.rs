@@ -67,4 +67,12 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A move opens up to 16 sessions on each of its shards.",
         mend: "alter role ... connection limit -1",
     },
+    Code {
+        sw: "SW0209",
+        name: "role.superuser",
+        severity: Refused,
+        title: "The role may more than a move needs",
+        wrong: "Every session of the agents is worth the whole server to whoever gets hold of one: by a connection string that leaks, or by code beside a table. Only the doctor refuses it; a move goes on.",
+        mend: "Make a role by docs/grants.sql, and let the connection string of the shard name it: shardwright shard set NAME --dsn ...; or alter role ... nocreaterole",
+    },
 ];

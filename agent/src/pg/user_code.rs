@@ -1,0 +1,228 @@
+//! No code of a table's owner runs with the privileges of the agents' role (ADR 49).
+//!
+//! A check, a domain, a generated column, an index or a cast runs with the rights of whoever writes a row, or only plans
+//! to read one, and code that runs in a session of ours can take back every `set role` of ours. So nothing is done with a
+//! table beside which PostgreSQL would run code of somebody who is not trusted: each transaction locks the table
+//! against a change of its definition, and then proves that there is none.
+
+use connect::Connected;
+use plans::table::{MovingTable, TableName};
+use serde::Deserialize;
+use tokio_postgres::Client;
+
+use super::shard::Shard;
+use super::versions;
+use crate::error::{At, StepError};
+
+/// See the file.
+const FIND: &str = include_str!("user_code.sql");
+
+/// Code beside a table that is not trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct UserCode {
+    #[serde(flatten)]
+    pub(crate) table: TableName,
+    /// Where it stands, for people: `check constraint c`.
+    pub(crate) place: String,
+    /// It is a trigger or a rule, not an expression.
+    pub(crate) fires: bool,
+    /// What it runs.
+    pub(crate) problem: String,
+    pub(crate) remedy: String,
+}
+
+/// Untrusted code beside tables, in their order by name.
+///
+/// What is found may be different at the next moment, unless the tables are locked ([`lock`]).
+pub(crate) async fn find(
+    client: &Client,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<Vec<UserCode>, StepError> {
+    let row = client.query_one(FIND, &[&described(tables)]).await;
+    Ok(Answer::read(row, shard)?.found)
+}
+
+/// Proves, in the caller's transaction, that no untrusted code is beside the tables, and keeps that so until it ends.
+///
+/// One round trip once the session knows the statement. The transaction reads committed rows, or else [`lock`] goes
+/// before it and another session asks [`check`].
+///
+/// # Errors
+/// `code.untrusted`; what the server says.
+pub(crate) async fn prove(
+    client: &Connected,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<(), StepError> {
+    let locked = async { locked(client, tables, shard).await };
+    tokio::try_join!(locked, check(client, tables, shard)).map(drop)
+}
+
+/// The statement that keeps others from giving tables code until the transaction ends: constraints, triggers, rules,
+/// indexes and columns. Readers and writers go on.
+pub(crate) fn lock<'a>(tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
+    // With partitions.
+    let names: Vec<String> = tables.into_iter().map(|table| table.table.sql()).collect();
+    format!("lock table {} in row exclusive mode", names.join(", "))
+}
+
+/// As [`prove`], for tables that are locked by then.
+///
+/// # Errors
+/// As [`prove`].
+pub(crate) async fn check(
+    client: &Connected,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<(), StepError> {
+    answer(client, tables, shard).await?.accept(shard)
+}
+
+/// Tables that are proved and stay so while this is kept: for sessions whose own transactions are many, or see an older
+/// catalog.
+///
+/// Its transaction has no snapshot and no writes; a change of a table's definition waits for it.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    session: Connected,
+}
+
+impl Kept {
+    /// As [`Kept::open`], on both shards of a stream.
+    ///
+    /// # Errors
+    /// As [`prove`].
+    pub(crate) async fn both(
+        shards: (&Shard, &Shard),
+        tables: &[MovingTable],
+    ) -> Result<(Self, Self), StepError> {
+        tokio::try_join!(Self::open(shards.0, tables), Self::open(shards.1, tables))
+    }
+
+    /// Opens the session on `shard`.
+    ///
+    /// # Errors
+    /// As [`prove`].
+    pub(crate) async fn open(shard: &Shard, tables: &[MovingTable]) -> Result<Self, StepError> {
+        let session = shard.session("code").await?;
+        let begun = session.batch_execute("begin").await;
+        begun.at(format_args!("shard {}", shard.name))?;
+        prove(&session, tables, &shard.name).await?;
+        Ok(Self { session })
+    }
+
+    /// Lets others change the tables again, at once.
+    pub(crate) async fn end(self) {
+        self.session.close().await;
+    }
+}
+
+/// What a session that writes again and again has proved: only changed definitions are read anew.
+#[derive(Debug, Default)]
+pub(crate) struct Proved {
+    /// Of the catalog's rows. `None`: a domain is part of a type there, whose constraints are not among them.
+    versions: Option<String>,
+}
+
+impl Proved {
+    /// As [`prove`].
+    ///
+    /// # Errors
+    /// As [`prove`].
+    pub(crate) async fn prove(
+        &mut self,
+        client: &Connected,
+        tables: &[MovingTable],
+        shard: &str,
+    ) -> Result<(), StepError> {
+        if self.versions.is_none() {
+            locked(client, tables, shard).await?;
+        }
+        let versions = async { versions::versions(client, tables, shard).await };
+        let versions = match &self.versions {
+            Some(known) => {
+                let ((), now) = tokio::try_join!(locked(client, tables, shard), versions)?;
+                if *known == now {
+                    return Ok(());
+                }
+                now
+            }
+            None => versions.await?,
+        };
+        self.versions = None;
+        let answer = answer(client, tables, shard).await?;
+        self.versions = (!answer.hidden_domains).then_some(versions);
+        answer.accept(shard)
+    }
+}
+
+async fn locked(client: &Client, tables: &[MovingTable], shard: &str) -> Result<(), StepError> {
+    if tables.is_empty() {
+        return Ok(());
+    }
+    let locked = client.batch_execute(&lock(tables)).await;
+    locked.at(format_args!(
+        "shard {shard}: locking the tables' definitions"
+    ))
+}
+
+async fn answer(
+    client: &Connected,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<Answer, StepError> {
+    let rows = client.query_prepared(FIND, &[&described(tables)]).await;
+    Answer::read(rows.map(|mut rows| rows.remove(0)), shard)
+}
+
+/// The statement's parameter.
+fn described(tables: &[MovingTable]) -> String {
+    let tables = tables.iter().map(|table| {
+        // Without its columns nothing is known of those that are left out.
+        let columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
+        serde_json::json!({
+            "schema": table.table.schema,
+            "name": table.table.name,
+            "columns": (!columns.is_empty()).then_some(columns),
+        })
+    });
+    serde_json::Value::Array(tables.collect()).to_string()
+}
+
+struct Answer {
+    found: Vec<UserCode>,
+    /// A domain is part of a column's type.
+    hidden_domains: bool,
+}
+
+impl Answer {
+    fn read(
+        row: Result<tokio_postgres::Row, tokio_postgres::Error>,
+        shard: &str,
+    ) -> Result<Self, StepError> {
+        let what = format!("shard {shard}: looking for code beside the tables");
+        let row = row.at(&what)?;
+        let found = serde_json::from_str(row.get(0)).map_err(|error| {
+            StepError::refused("code.unreadable", format!("{what}: {error}"), "report this")
+        })?;
+        Ok(Self {
+            found,
+            hidden_domains: row.get(1),
+        })
+    }
+
+    fn accept(self, shard: &str) -> Result<(), StepError> {
+        match self.found.first() {
+            None => Ok(()),
+            Some(first) => Err(StepError::refused(
+                "code.untrusted",
+                format!(
+                    "shard {shard}, {} of table {}: {}",
+                    first.place, first.table, first.problem
+                ),
+                first.remedy.as_str(),
+            )),
+        }
+    }
+}

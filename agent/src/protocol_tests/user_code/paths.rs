@@ -1,0 +1,137 @@
+//! Each way in which the agents come to a table, with code that its owner gave it after the plan.
+
+use std::sync::Arc;
+
+use plans::names::Direction;
+use plans::request::Mode;
+use plans::step::StepKind;
+
+use super::super::bench::{Bench, VERSION};
+use super::super::ddl;
+use super::super::interrupted::again;
+use super::super::verify::case::Case;
+use super::{OWNED, as_owner, assert_refused};
+use crate::steps::{self, drop_old};
+
+/// Evaluated when a row is written.
+const CHECK: &str = "alter table public.item add constraint c check (evil.act()) not valid";
+/// Evaluated when any statement about the table is planned.
+const CONSTANT: &str = "create index i on public.item ((id + evil.same(1)))";
+/// Fires in sessions of replication.
+const TRIGGER: &str = "create trigger t before insert or update or delete on public.item for each row execute function evil.fired(); \
+    alter table public.item enable always trigger t";
+/// No table is locked for it.
+const DOMAIN: &str = "alter domain evil.mail add check (evil.act()) not valid";
+
+const ROWS: &str =
+    "insert into public.item select 100, g, 'v', 'a@b', null, 'low' from generate_series(1, 9) g";
+
+/// A table that belongs to `evil`, with rows on the source.
+async fn bench(name: &str) -> Bench {
+    let bench = Bench::new(name, OWNED).await;
+    as_owner(&*bench.source.session().await, ROWS).await;
+    bench
+}
+
+#[tokio::test]
+async fn a_copy_runs_no_code_of_the_owner_on_either_side() {
+    for (name, on_target, attack) in [
+        ("copy_check", true, CHECK),
+        ("copy_domain", true, DOMAIN),
+        ("copy_trigger", true, TRIGGER),
+        ("copy_from", false, CONSTANT),
+        ("copy_to", true, CONSTANT),
+    ] {
+        let bench = bench(name).await;
+        let attacked = if on_target {
+            &bench.target
+        } else {
+            &bench.source
+        };
+        as_owner(&*attacked.session().await, attack).await;
+        let mut context = again(&bench, StepKind::Copy);
+        Arc::make_mut(&mut context.dispatch).mode = Mode::Offline;
+        let copied = steps::run(&context, StepKind::Copy).await;
+        assert_refused(&bench, copied, attack).await;
+    }
+}
+
+#[tokio::test]
+async fn changes_run_no_code_that_came_while_they_are_applied() {
+    for (name, attack) in [
+        ("code_check", CHECK),
+        ("code_domain", DOMAIN),
+        ("code_trigger", TRIGGER),
+        ("code_index", CONSTANT),
+    ] {
+        let bench = bench(name).await;
+        bench.capture(Direction::Forward).await;
+        let stream = bench.stream(Direction::Forward).await;
+        let app = bench.source.session().await;
+        let write = |id: i32| {
+            format!("insert into public.item values (100, {id}, 'v', 'a@b', null, 'low')")
+        };
+        // What was proved once is not believed for ever.
+        as_owner(&app, &write(20)).await;
+        bench.drain(&stream).await.expect("applied");
+        as_owner(&*bench.target.session().await, attack).await;
+        as_owner(&app, &write(21)).await;
+        let refused = bench.drain(&stream).await;
+        assert_refused(&bench, refused, attack).await;
+    }
+}
+
+#[tokio::test]
+async fn a_comparison_and_its_repair_run_no_code_of_the_owner() {
+    for (name, on_target, attack) in [
+        ("code_here", false, CONSTANT),
+        ("code_there", true, CONSTANT),
+        ("code_repair", true, CHECK),
+    ] {
+        let bench = Bench::new(name, OWNED).await;
+        let case = Case::of(
+            bench,
+            &format!("set role evil; {ROWS}; reset role"),
+            "select 1",
+        )
+        .await;
+        let attacked = if on_target {
+            &case.target
+        } else {
+            &case.source
+        };
+        as_owner(attacked, attack).await;
+        let verified = case.run(1, true).await;
+        assert_refused(&case.bench, verified, attack).await;
+    }
+}
+
+#[tokio::test]
+async fn moved_rows_are_removed_without_code_of_the_owner() {
+    for (name, keeps_keys) in [("code_delete", true), ("code_empty", false)] {
+        let bench = bench(name).await;
+        let app = bench.source.session().await;
+        bench.guard(&bench.source, i64::MAX).await;
+        let told = format!("update shardwright.move set flipped = {}", VERSION + 1);
+        ddl::run(&app, &told).await;
+        as_owner(&app, TRIGGER).await;
+        as_owner(&app, CONSTANT).await;
+        let mut context = ddl::dispatched(&bench, StepKind::DropOld).await;
+        Arc::make_mut(&mut context.dispatch).source_keeps_keys = keeps_keys;
+        let dropped = drop_old::run(&context).await;
+        assert_refused(&bench, dropped, name).await;
+    }
+}
+
+#[tokio::test]
+async fn a_table_of_an_owner_who_wrote_no_code_is_copied() {
+    let bench = bench("code_none").await;
+    let mut context = again(&bench, StepKind::Copy);
+    Arc::make_mut(&mut context.dispatch).mode = Mode::Offline;
+    let copied = steps::run(&context, StepKind::Copy).await;
+    copied.expect("copied");
+    let target = bench.target.session().await;
+    let read = "select count(*) from public.item";
+    let rows: i64 = target.query_one(read, &[]).await.expect("read").get(0);
+    assert_eq!(rows, 9);
+}
