@@ -39,6 +39,7 @@ mod load;
 mod long_writers;
 mod looked_at;
 mod lookups;
+mod names;
 mod park;
 mod partitions;
 mod pieces;

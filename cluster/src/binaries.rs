@@ -18,7 +18,7 @@ const SERVER: Wanted = Wanted {
 };
 const DUMP: Wanted = Wanted {
     what: "client programs",
-    programs: &["pg_dump", "pg_restore"],
+    programs: &["pg_dump"],
 };
 
 /// A folder with PostgreSQL's programs, all of one version; not every folder has every program.
@@ -44,7 +44,7 @@ impl Binaries {
         Self::search(SERVER, major)
     }
 
-    /// Finds `pg_dump` and `pg_restore` of version `major`; no server need be beside them.
+    /// Finds `pg_dump` of version `major`; no server need be beside them.
     ///
     /// # Errors
     /// [`ClusterError::BinariesMissing`] lists what was searched.

@@ -7,7 +7,7 @@
 ///
 /// Timeouts are off because each step keeps its own deadline; the formats make text values equal on both sides; what
 /// changes how statements are read, or where objects are put, is as PostgreSQL has it by default.
-const PINNED: [(&str, &str); 27] = [
+const PINNED: [(&str, &str); 28] = [
     ("statement_timeout", "0"),
     ("lock_timeout", "0"),
     ("idle_in_transaction_session_timeout", "0"),
@@ -30,6 +30,7 @@ const PINNED: [(&str, &str); 27] = [
     ("array_nulls", "on"),
     ("search_path", ""),
     ("default_tablespace", ""),
+    ("default_table_access_method", "heap"),
     ("row_security", "off"),
     ("jit", "off"),
     ("default_transaction_isolation", "read committed"),

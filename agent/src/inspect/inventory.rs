@@ -83,7 +83,7 @@ async fn moves(client: &Client, what: &str) -> Result<Vec<MoveSeen>, StepError> 
     let rows = client
         .query(
             "select m.migration, m.role, m.epoch, m.attempt, m.map, m.map_version, m.flipped,
-                    m.drop_script is not null or m.loaded, m.about,
+                    m.loaded, m.about,
                     pg_catalog.to_regclass(pg_catalog.format('%I.%I', $1::text, 'own_' || m.migration)) is not null,
                     (select count(*) from pg_catalog.pg_trigger t
                      where not t.tgisinternal and t.tgenabled = 'A'

@@ -12,8 +12,9 @@ use serde_json::Value;
 use tokio_postgres::error::SqlState;
 
 use super::away::Away;
+use super::created::{self, CreatedTable};
 use super::delete::Deletion;
-use super::{catalog, epoch, guard, home, register, schema, user_code};
+use super::{catalog, epoch, guard, home, register, user_code};
 use crate::error::{At, StepError};
 
 /// A migration, as far as its copy on one shard is concerned.
@@ -33,7 +34,7 @@ impl Brought<'_> {
         let what = format!("shard {shard}: taking back what was brought");
         let row = session
             .query_opt(
-                "select drop_script, loaded, about from shardwright.move where migration = $1",
+                "select loaded, about, drop_script is not null from shardwright.move where migration = $1",
                 &[&token.migration.0],
             )
             .await
@@ -42,21 +43,20 @@ impl Brought<'_> {
             return Ok(Vec::new());
         };
         let mut kept = Vec::new();
-        let (script, loaded): (Option<String>, bool) = (row.get(0), row.get(1));
-        let own = self.own(row.get(2));
+        let (loaded, scripted): (bool, bool) = (row.get(0), row.get(2));
+        let own = self.own(row.get(1));
         // Without the register an earlier run has removed tables or rows, and nothing guards the keys any more.
         if register::exists(session, &token.migration, shard).await? {
-            let dropped = match script {
-                Some(script) => {
-                    let dropped = self.drop_tables(&script, &own).await?;
-                    if !dropped {
-                        let stay = self.dropped(&script, &own).await.at(&what)?;
-                        kept.extend(stay.into_iter().map(|(name, _)| name));
-                    }
-                    dropped
-                }
-                None => false,
-            };
+            let recorded = created::is_recorded(session, &token.migration).await;
+            let recorded = recorded.at(&what)?;
+            let dropped = recorded && self.drop_tables(&own).await?;
+            if recorded && !dropped {
+                let stay = created::tables(session, &token.migration, &names(&own)).await;
+                kept.extend(stay.at(&what)?.into_iter().map(|table| table.name));
+            } else if scripted && !recorded {
+                // Of an older version, whose script is not run.
+                kept.extend(names(&self.keyed_there().await?));
+            }
             if loaded && !dropped {
                 for table in self.keyed_there().await?.iter().rev() {
                     self.deletion.rows_of(table).await?;
@@ -100,7 +100,7 @@ impl Brought<'_> {
     }
 
     /// Drops the tables that the migration created; false when something of others is in one of them.
-    async fn drop_tables(&self, script: &str, own: &[MovingTable]) -> Result<bool, StepError> {
+    async fn drop_tables(&self, own: &[MovingTable]) -> Result<bool, StepError> {
         let session = self.session;
         let what = format!("shard {}: dropping the tables it created", self.shard());
         self.deletion.begin_closed(session).await?;
@@ -108,7 +108,7 @@ impl Brought<'_> {
             epoch::rollback(session).await;
             return Err(error);
         }
-        match self.try_drop(script, own).await {
+        match self.try_drop(own).await {
             Ok(true) => epoch::commit(session, &what).await.map(|()| true),
             Ok(false) => {
                 epoch::rollback(session).await;
@@ -116,7 +116,7 @@ impl Brought<'_> {
             }
             Err(error) => {
                 epoch::rollback(session).await;
-                // Somebody has built on what the script would drop.
+                // Somebody has built on what would be dropped.
                 if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) {
                     return Ok(false);
                 }
@@ -125,13 +125,9 @@ impl Brought<'_> {
         }
     }
 
-    /// Behind locks on all that the script drops, so that no row comes between the look and the drop.
-    async fn try_drop(
-        &self,
-        script: &str,
-        own: &[MovingTable],
-    ) -> Result<bool, tokio_postgres::Error> {
-        let (session, id) = (self.session, &self.deletion.token.migration.0);
+    /// Behind locks on all tables that are dropped, so that no row comes between the look and the drop.
+    async fn try_drop(&self, own: &[MovingTable]) -> Result<bool, tokio_postgres::Error> {
+        let (session, migration) = (self.session, &self.deletion.token.migration);
         session
             .batch_execute(
                 "set local lock_timeout = '2s'; lock table shardwright.move in share row exclusive mode",
@@ -140,33 +136,37 @@ impl Brought<'_> {
         let others = session
             .query_one(
                 "select exists (select from shardwright.move where migration <> $1)",
-                &[id],
+                &[&migration.0],
             )
             .await?;
-        if others.get(0) || self.holds_others(script, own).await? {
+        let tables = created::tables(session, migration, &names(own)).await?;
+        if others.get(0) || self.holds_others(&tables, own).await? {
             return Ok(false);
         }
-        session.batch_execute(script).await?;
+        let Some(drops) = created::drops(session, migration).await? else {
+            return Ok(false);
+        };
+        session.batch_execute(&drops.join(";\n")).await?;
         session
             .execute(
-                "update shardwright.move set drop_script = null, loaded = false where migration = $1",
-                &[id],
+                "update shardwright.move set loaded = false where migration = $1",
+                &[&migration.0],
             )
             .await?;
         Ok(true)
     }
 
-    /// Locks the tables of the script; whether one of them holds a row that the migration did not bring.
+    /// Locks the tables; whether one of them holds a row that the migration did not bring.
     async fn holds_others(
         &self,
-        script: &str,
+        tables: &[CreatedTable],
         own: &[MovingTable],
     ) -> Result<bool, tokio_postgres::Error> {
-        for (name, table) in self.dropped(script, own).await? {
+        for CreatedTable { name, given } in tables {
             // With partitions, which go with their table.
             let lock = format!("lock table {name} in access exclusive mode");
             self.session.batch_execute(&lock).await?;
-            let foreign = match table {
+            let foreign = match given.and_then(|place| own.get(place)) {
                 // The copy has filled all of it.
                 Some(table) if table.is_reference() => continue,
                 Some(table) => {
@@ -182,33 +182,8 @@ impl Brought<'_> {
         }
         Ok(false)
     }
+}
 
-    /// The tables that the script drops and that are there, with the one of `own` where it is one, or is a
-    /// partitioned table above one.
-    async fn dropped<'t>(
-        &self,
-        script: &str,
-        own: &'t [MovingTable],
-    ) -> Result<Vec<(String, Option<&'t MovingTable>)>, tokio_postgres::Error> {
-        let names: Vec<String> = own.iter().map(|table| table.table.sql()).collect();
-        let rows = self
-            .session
-            .query(
-                "select d.name, (select min(o.place) - 1 from pg_catalog.unnest($2::text[]) with ordinality o (name, place)
-                                 where pg_catalog.to_regclass(d.name) = pg_catalog.to_regclass(o.name)
-                                    or pg_catalog.to_regclass(d.name) in (select pg_catalog.pg_partition_ancestors(pg_catalog.to_regclass(o.name))))
-                 from pg_catalog.unnest($1::text[]) d (name)
-                 where pg_catalog.to_regclass(d.name) is not null",
-                &[&schema::dropped_tables(script), &names],
-            )
-            .await?;
-        let table = |place: Option<i64>| {
-            let place = usize::try_from(place?).ok()?;
-            own.get(place)
-        };
-        Ok(rows
-            .iter()
-            .map(|row| (row.get(0), table(row.get(1))))
-            .collect())
-    }
+fn names(tables: &[MovingTable]) -> Vec<String> {
+    tables.iter().map(|table| table.table.sql()).collect()
 }

@@ -30,13 +30,22 @@ create table if not exists shardwright.move (
 comment on column shardwright.move.epoch is 'only the owner under this epoch may write for the migration';
 comment on column shardwright.move.attempt is 'advances before each register change; 1000 n and up for cutover attempt n, its releases and recoveries';
 comment on column shardwright.move.read_only is 'the keys are read-only from the copy to the flip';
-comment on column shardwright.move.drop_script is 'target: drops the tables that the migration created; null where it created none';
+comment on column shardwright.move.drop_script is 'of an older version; what a migration created is in shardwright.created';
 comment on column shardwright.move.loaded is 'target: rows of the moving keys are here because of the migration alone';
 comment on column shardwright.move.away is 'target: those of the moving keys that this shard had given away before';
 comment on column shardwright.move.about is 'what moves from where to where, so that the shard can speak for a control store that was lost';
 comment on column shardwright.move.owns is 'we opened the keys here last, and were not told of a flip since';
 comment on column shardwright.move.published is 'what the publication of ours on this shard was when it was made';
 comment on column shardwright.move.flipped is 'the map version that last changed the owner of the keys, told after the flip';
+create table if not exists shardwright.created (
+    migration text not null,
+    class oid not null,
+    oid oid not null,
+    type text not null,
+    identity text not null,
+    primary key (migration, class, oid)
+);
+comment on table shardwright.created is 'target: objects that the migration created, by their catalog and number there; they are dropped when it is taken back';
 create table if not exists shardwright.schema_entry (
     migration text not null,
     ordinal int not null,
@@ -214,7 +223,8 @@ pub(crate) async fn exists(client: &Client, shard: &str) -> Result<bool, StepErr
 }
 
 /// What is recorded of a migration's copy.
-const COPY: [&str; 8] = [
+const COPY: [&str; 9] = [
+    "created",
     "chunk",
     "snapshot",
     "progress",
@@ -240,7 +250,7 @@ pub(crate) async fn forget_copy(
     shard: &str,
 ) -> Result<(), StepError> {
     let sql = format!(
-        "{}update shardwright.move set drop_script = null, loaded = false where migration = {}",
+        "{}update shardwright.move set loaded = false where migration = {}",
         deletes(&COPY, token),
         quote_literal(&token.migration.0)
     );

@@ -1,6 +1,7 @@
 //! What the agent says to PostgreSQL, and how it reads the answers.
 
 pub(crate) mod apply;
+pub(crate) mod archive;
 pub(crate) mod away;
 pub(crate) mod away_check;
 pub(crate) mod behind;
@@ -9,6 +10,7 @@ pub(crate) mod catalog;
 pub(crate) mod compare;
 pub(crate) mod copy_pipe;
 pub(crate) mod copy_stream;
+pub(crate) mod created;
 pub(crate) mod ddl;
 pub(crate) mod ddl_guard;
 pub mod decode;

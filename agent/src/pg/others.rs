@@ -7,6 +7,7 @@ use plans::table::quote_literal;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
+use super::created;
 use super::epoch::{self, Token};
 use crate::error::{At, StepError};
 
@@ -51,10 +52,8 @@ pub(crate) async fn keep_their_tables(
     token: &Token,
     shard: &str,
 ) -> Result<(), StepError> {
-    let sql = format!(
-        "update shardwright.move set drop_script = null where drop_script is not null and migration <> {}",
-        quote_literal(token.migration.as_str())
-    );
+    let of_others = format!("migration <> {}", quote_literal(token.migration.as_str()));
+    let sql = created::forget_sql(&of_others);
     epoch::execute(client, token, &sql).await.at(format_args!(
         "shard {shard}: keeping the tables that others created"
     ))

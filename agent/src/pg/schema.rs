@@ -4,31 +4,48 @@
 //! post-data section (indexes, constraints, foreign keys, triggers) after that.
 //! The statements are kept on the target, so that a restart goes on where it stopped.
 //! Our own schema, guards, publications and subscriptions are never carried over.
+//! Absent: any look into a statement. What an entry is about is read from the archive's fields and from the catalog,
+//! in the snapshot that pg_dump reads.
 
-mod text;
-
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use cluster::Binaries;
 use connect::{Dsn, Resolved};
 use plans::names::SCHEMA;
+use plans::table::quote_ident;
 use tokio::process::Command;
 use tokio_postgres::Client;
 
+use super::archive::{self, ArchiveEntry, ArchiveSection, ObjectId};
 use crate::error::{At, StepError};
-use text::{is_ours, label_of, statement_of, stays_behind, without_maintain};
-
-/// How many pg_restore run side by side, one for each entry.
-const RESTORES: usize = 4;
 
 /// What pg_dump's session has beside the settings of ours, behind those of the connection string.
 const DUMP_OPTIONS: &str = "-c lock_timeout=10s";
 
-/// The size of each index (`$1`: labels), 0 for one whose label does not name it.
-const SIZES: &str = "select coalesce(pg_catalog.pg_relation_size(pg_catalog.to_regclass(pg_catalog.format('%I.%I',
-                            pg_catalog.split_part(label, ' ', 2), pg_catalog.regexp_replace(label, '^.* ', '')))), 0)
-                     from pg_catalog.unnest($1::text[]) with ordinality u (label, place) order by place";
+const FACTS: &str = include_str!("schema/facts.sql");
+
+/// Entries that belong to the database rather than to its schema, in pg_dump's words.
+const OF_THE_DATABASE: [&str; 5] = [
+    "ENCODING",
+    "STDSTRINGS",
+    "SEARCHPATH",
+    "DATABASE",
+    "DATABASE PROPERTIES",
+];
+
+/// The number of schema `public`, which every database has.
+const PUBLIC: u32 = 2200;
+
+/// The owner of schema `public` in a new database.
+const PUBLIC_OWNER: &str = "pg_database_owner";
+
+/// The access method of tables that name none, as every session of ours has it.
+const HEAP: &str = "heap";
+
+/// The letter of a partitioned table, which has an access method and no storage.
+const PARTITIONED: char = 'p';
 
 /// When an entry is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,235 +69,262 @@ impl Section {
 }
 
 /// One object of the schema.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) section: Section,
     /// Indexes and unique constraints can be built side by side.
     pub(crate) parallel: bool,
     /// Kind and name, for people.
     pub(crate) label: String,
-    pub(crate) statement: String,
+    /// On the source; none for comments.
+    pub(crate) object: Option<ObjectId>,
+    /// What makes the object, then what is set on it; each with its semicolon.
+    pub(crate) statements: Vec<String>,
+}
+
+impl Entry {
+    /// All statements as one batch.
+    pub(crate) fn sql(&self) -> String {
+        self.statements.join("\n")
+    }
 }
 
 /// The schema of one database.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Schema {
     pub(crate) entries: Vec<Entry>,
-    /// Drops everything again, dependents first.
-    pub(crate) drop_script: String,
 }
 
-impl Schema {
-    /// Of what is built side by side the largest comes first, so that all streams end at about the same time; `client`
-    /// is on the database that the schema is of.
-    pub(crate) async fn put_largest_first(
-        &mut self,
-        client: &Client,
-        shard: &str,
-    ) -> Result<(), StepError> {
-        let beside = |entry: &&mut Entry| entry.parallel;
-        let mut slots: Vec<&mut Entry> = self.entries.iter_mut().filter(beside).collect();
-        let labels: Vec<&str> = slots.iter().map(|entry| entry.label.as_str()).collect();
-        let rows = client
-            .query(SIZES, &[&labels])
-            .await
-            .at(format_args!("shard {shard}: reading the sizes of indexes"))?;
-        let sizes = rows.iter().map(|row| row.get::<_, i64>(0));
-        let mut sized: Vec<(i64, Entry)> = sizes.zip(slots.iter().map(|e| (**e).clone())).collect();
-        sized.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
-        for (slot, (_, entry)) in slots.iter_mut().zip(sized) {
-            **slot = entry;
-        }
-        Ok(())
-    }
-
-    /// Leaves the privilege MAINTAIN out of the grants that pg_dump gives, for a target that does not know it.
-    pub(crate) fn forget_maintain(&mut self) {
-        let grants = |entry: &&mut Entry| {
-            entry.label.starts_with("ACL ") || entry.label.starts_with("DEFAULT ACL ")
-        };
-        for entry in self.entries.iter_mut().filter(grants) {
-            entry.statement = without_maintain(&entry.statement);
-        }
-        self.entries.retain(|entry| !entry.statement.is_empty());
-    }
+/// The database that is dumped.
+#[derive(Clone, Copy)]
+pub(crate) struct Dumped<'a> {
+    pub(crate) dsn: &'a Dsn,
+    /// A session there, in a transaction with a snapshot of its own and an empty search path.
+    pub(crate) client: &'a Client,
+    pub(crate) shard: &'a str,
 }
 
-/// Reads the schema of the database behind `dsn` with pg_dump and pg_restore of its server's version.
+/// Reads the schema of a database with the pg_dump of its server's version: all but privileges.
 ///
 /// # Errors
-/// `schema.dump` with what they said.
-pub(crate) async fn dump(dsn: &Dsn, tools: &Binaries, shard: &str) -> Result<Schema, StepError> {
-    let archive = Archive::create(dsn, tools, shard).await?;
-    let mut entries = Vec::new();
-    for (section, option) in [(Section::Pre, "pre-data"), (Section::Post, "post-data")] {
-        let lines = archive.list(option).await?;
-        for some in lines.chunks(RESTORES) {
-            let read: Vec<_> = some
-                .iter()
-                .map(|line| archive.entry(section, line))
-                .collect();
-            let read = futures::future::try_join_all(read).await?;
-            entries.extend(read.into_iter().flatten());
+/// `schema.dump` with what it said; `schema.archive` when its archive cannot be read.
+pub(crate) async fn dump(dumped: Dumped<'_>, tools: &Binaries) -> Result<Schema, StepError> {
+    let listed = archive(dumped, tools).await?;
+    let facts = facts(dumped, &listed).await?;
+    let mut left = BTreeSet::new();
+    let (mut pre, mut side_by_side, mut post) = (Vec::new(), Vec::new(), Vec::new());
+    let mut sections = std::collections::BTreeMap::new();
+    for (listed, facts) in listed.iter().zip(facts) {
+        // Comments and the like stay behind with what they are about.
+        let about_left =
+            listed.object.is_none() && listed.depends_on.iter().any(|id| left.contains(id));
+        if facts.is_ours || about_left || OF_THE_DATABASE.contains(&listed.kind.as_str()) {
+            left.insert(listed.dump_id);
+            continue;
         }
-    }
-    build_later(&mut entries);
-    let drop_script = archive.drop_script().await?;
-    Ok(Schema {
-        entries,
-        drop_script,
-    })
-}
-
-/// The table whose replica identity becomes the index that the statement builds.
-fn identity_of(statement: &str) -> Option<&str> {
-    let mut lines = statement.lines();
-    lines.find_map(|line| {
-        let (table, _) = line.split_once(" REPLICA IDENTITY USING INDEX ")?;
-        table.strip_prefix("ALTER TABLE ONLY ")
-    })
-}
-
-/// A primary key that is not what finds rows is one unique index among others: rows of units that were copied at
-/// different times can meet in it.
-fn build_later(entries: &mut [Entry]) {
-    let found: Vec<String> = entries
-        .iter()
-        .filter_map(|entry| identity_of(&entry.statement))
-        .map(|table| format!("ALTER TABLE ONLY {table}"))
-        .collect();
-    for entry in entries.iter_mut() {
-        let other = identity_of(&entry.statement).is_none()
-            && entry
-                .statement
-                .lines()
-                .any(|line| found.iter().any(|table| line == table));
-        if entry.section == Section::Key && other {
-            entry.section = Section::Post;
-        }
-    }
-}
-
-/// The tables that a drop script drops, as SQL names them.
-pub(crate) fn dropped_tables(script: &str) -> Vec<&str> {
-    let lines = script.lines();
-    let names = lines.filter_map(|line| line.strip_prefix("DROP TABLE IF EXISTS "));
-    names.filter_map(|name| name.strip_suffix(';')).collect()
-}
-
-/// A dump in a temporary file that is removed with it.
-struct Archive {
-    file: PathBuf,
-    restore: PathBuf,
-}
-
-impl Drop for Archive {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.file);
-    }
-}
-
-impl Archive {
-    async fn create(dsn: &Dsn, tools: &Binaries, shard: &str) -> Result<Self, StepError> {
-        let resolved = dsn.resolve().at(format_args!("shard {shard}"))?;
-        let archive = Self {
-            file: std::env::temp_dir().join(format!("shardwright-{}.dump", uuid::Uuid::new_v4())),
-            restore: tools.path("pg_restore"),
+        let own = match listed.section {
+            ArchiveSection::PreData => Section::Pre,
+            ArchiveSection::PostData if facts.finds_rows => Section::Key,
+            ArchiveSection::PostData => Section::Post,
+            // Data of materialized views, which is refreshed.
+            ArchiveSection::Data => continue,
+            ArchiveSection::None => {
+                let needed = listed.depends_on.iter();
+                let needed = needed.filter_map(|id| sections.get(id)).max().copied();
+                // Of what waits for a key the rest of the keys need nothing.
+                match needed.unwrap_or(Section::Pre) {
+                    Section::Key => Section::Post,
+                    section => section,
+                }
+            }
         };
-        let mut command = Command::new(tools.path("pg_dump"));
-        command
-            .args([
-                "--format=custom",
-                "--schema-only",
-                "--no-publications",
-                "--no-subscriptions",
-            ])
-            .arg(format!("--exclude-schema={SCHEMA}"))
-            .arg("--file")
-            .arg(&archive.file)
-            .env("PGAPPNAME", "shardwright/schema");
-        connect_by(&mut command, &resolved);
-        run(&mut command, &format!("shard {shard}: pg_dump")).await?;
-        Ok(archive)
-    }
-
-    /// The lines of the table of contents for one section.
-    async fn list(&self, section: &str) -> Result<Vec<String>, StepError> {
-        let mut command = Command::new(&self.restore);
-        command
-            .arg("--list")
-            .arg(format!("--section={section}"))
-            .arg(&self.file);
-        let text = run(&mut command, "pg_restore --list").await?;
-        Ok(text
-            .lines()
-            .filter(|line| !line.starts_with(';') && !line.trim().is_empty())
-            .map(str::to_owned)
-            .collect())
-    }
-
-    /// The statement behind one line; `None` for what is ours or stands in every database.
-    async fn entry(&self, section: Section, line: &str) -> Result<Option<Entry>, StepError> {
-        let label = label_of(line);
-        if stays_behind(&label) {
-            return Ok(None);
+        sections.insert(listed.dump_id, own);
+        let statements = statements(listed, &facts);
+        if statements.is_empty() {
+            continue;
         }
-        let statement = self.statement(line).await?;
-        if statement.is_empty() {
-            return Ok(None);
+        let size = facts.index_bytes.filter(|_| own != Section::Pre);
+        let entry = Entry {
+            section: own,
+            parallel: size.is_some(),
+            label: label(listed),
+            object: listed.object,
+            statements,
+        };
+        match (own, size) {
+            (Section::Pre, _) => pre.push(entry),
+            (_, Some(size)) => side_by_side.push((size, entry)),
+            (_, None) => post.push(entry),
         }
-        let primary = section == Section::Post
-            && (label.starts_with("CONSTRAINT ") && statement.contains(" PRIMARY KEY ")
-                || identity_of(&statement).is_some());
-        // An index is attached to that of the table above once both are there.
-        let parallel = section == Section::Post
-            && ["INDEX ", "CONSTRAINT "]
-                .iter()
-                .any(|kind| label.starts_with(kind))
-            && !label.starts_with("INDEX ATTACH ");
-        Ok(Some(Entry {
-            section: if primary { Section::Key } else { section },
-            parallel,
-            label,
-            statement,
-        }))
     }
+    // The largest comes first, so that all streams end at about the same time.
+    side_by_side.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+    let side_by_side = side_by_side.into_iter().map(|(_, entry)| entry);
+    let entries = pre.into_iter().chain(side_by_side).chain(post).collect();
+    Ok(Schema { entries })
+}
 
-    async fn statement(&self, line: &str) -> Result<String, StepError> {
-        let list = ListFile::write(line)?;
-        let mut command = Command::new(&self.restore);
-        command
-            .arg("--use-list")
-            .arg(&list.0)
-            .args(["--file", "-"])
-            .arg(&self.file);
-        let text = run(&mut command, "pg_restore").await?;
-        Ok(statement_of(&text))
-    }
+/// `CONSTRAINT public accounts accounts_pkey`.
+fn label(listed: &ArchiveEntry) -> String {
+    let schema = match listed.schema.as_str() {
+        "" => "-",
+        schema => schema,
+    };
+    format!("{} {schema} {}", listed.kind, listed.tag)
+}
 
-    /// Indexes and the constraints of one table go with their table: those of a partition cannot go by themselves.
-    async fn drop_script(&self) -> Result<String, StepError> {
-        let mut lines = Vec::new();
-        for section in ["pre-data", "post-data"] {
-            lines.extend(self.list(section).await?);
+/// The statements of an entry with the place where its object goes, and its owner.
+fn statements(listed: &ArchiveEntry, facts: &Facts) -> Vec<String> {
+    let is_public = facts.identity.is_some()
+        && listed.kind == "SCHEMA"
+        && listed.object.is_some_and(|object| object.oid == PUBLIC);
+    let mut statements = Vec::new();
+    let definition = listed.definition.trim();
+    if !definition.is_empty() && !is_public {
+        let (mut before, mut after) = (String::new(), String::new());
+        let method = listed.access_method.as_deref();
+        let method = method.filter(|name| *name != HEAP);
+        let stored = listed.relkind != Some(PARTITIONED);
+        let places = [
+            (
+                "default_tablespace",
+                Some(listed.tablespace.as_str()).filter(|name| !name.is_empty()),
+            ),
+            ("default_table_access_method", method.filter(|_| stored)),
+        ];
+        for (setting, value) in places {
+            if let Some(value) = value {
+                before.push_str(&format!("set local {setting} = {};\n", quote_ident(value)));
+                after.push_str(&format!("\nreset {setting};"));
+            }
         }
-        let kinds = ["INDEX ", "CONSTRAINT ", "CHECK CONSTRAINT "];
-        lines.retain(|line| !kinds.iter().any(|kind| label_of(line).starts_with(kind)));
-        let list = ListFile::write(&lines.join("\n"))?;
-        let mut command = Command::new(&self.restore);
-        command
-            .arg("--use-list")
-            .arg(&list.0)
-            .args(["--clean", "--if-exists", "--file", "-"])
-            .arg(&self.file);
-        let text = run(&mut command, "pg_restore --clean").await?;
-        let drops: Vec<&str> = text
-            .lines()
-            .take_while(|line| !line.starts_with("-- Name: "))
-            .filter(|line| line.starts_with("DROP ") || line.starts_with("ALTER "))
-            .filter(|line| !is_ours(line) && !line.contains("SCHEMA IF EXISTS public"))
-            .collect();
-        Ok(drops.join("\n"))
+        statements.push(format!("{before}{definition}{after}"));
+        if let (Some(method), Some(identity), false) = (method, &facts.identity, stored) {
+            statements.push(format!(
+                "alter table {identity} set access method {};",
+                quote_ident(method)
+            ));
+        }
+    }
+    let owner = Some(listed.owner.as_str());
+    let owner = owner.filter(|owner| !owner.is_empty() && !(is_public && *owner == PUBLIC_OWNER));
+    if let (Some(owner), Some(give)) = (owner, &facts.give)
+        && OWNED.contains(&listed.kind.as_str())
+    {
+        statements.push(format!("{give}{};", quote_ident(owner)));
+    }
+    statements
+}
+
+/// Kinds of objects whose owner can be said, in pg_dump's words. Others have that of what they lie on.
+const OWNED: [&str; 23] = [
+    "AGGREGATE",
+    "COLLATION",
+    "CONVERSION",
+    "DOMAIN",
+    "EVENT TRIGGER",
+    "FOREIGN DATA WRAPPER",
+    "FOREIGN TABLE",
+    "FUNCTION",
+    "MATERIALIZED VIEW",
+    "OPERATOR",
+    "OPERATOR CLASS",
+    "OPERATOR FAMILY",
+    "PROCEDURAL LANGUAGE",
+    "PROCEDURE",
+    "SCHEMA",
+    "SEQUENCE",
+    "SERVER",
+    "STATISTICS",
+    "TABLE",
+    "TEXT SEARCH CONFIGURATION",
+    "TEXT SEARCH DICTIONARY",
+    "TYPE",
+    "VIEW",
+];
+
+/// What the catalog says of an entry's object.
+#[derive(Debug, Default)]
+struct Facts {
+    /// A statement that lacks the owner's name.
+    give: Option<String>,
+    identity: Option<String>,
+    finds_rows: bool,
+    /// Where the object is an index, or has one.
+    index_bytes: Option<i64>,
+    is_ours: bool,
+}
+
+async fn facts(dumped: Dumped<'_>, listed: &[ArchiveEntry]) -> Result<Vec<Facts>, StepError> {
+    let objects = listed.iter().map(|entry| entry.object);
+    let (classes, oids): (Vec<u32>, Vec<u32>) = objects
+        .map(|object| object.map_or((0, 0), |object| (object.class, object.oid)))
+        .unzip();
+    let rows = dumped
+        .client
+        .query(FACTS, &[&classes, &oids])
+        .await
+        .at(format_args!(
+            "shard {}: reading what pg_dump has listed",
+            dumped.shard
+        ))?;
+    Ok(rows
+        .iter()
+        .map(|row| Facts {
+            give: row.get(0),
+            identity: row.get(1),
+            finds_rows: row.get(2),
+            index_bytes: row.get(3),
+            is_ours: row.get(4),
+        })
+        .collect())
+}
+
+/// Runs pg_dump in the snapshot of the client's transaction and reads its archive.
+async fn archive(dumped: Dumped<'_>, tools: &Binaries) -> Result<Vec<ArchiveEntry>, StepError> {
+    let shard = dumped.shard;
+    let resolved = dumped.dsn.resolve().at(format_args!("shard {shard}"))?;
+    let what = format!("shard {shard}: exporting a snapshot");
+    let snapshot = dumped
+        .client
+        .query_one("select pg_catalog.pg_export_snapshot()", &[])
+        .await;
+    let snapshot: String = snapshot.at(what)?.get(0);
+    let file =
+        Temporary(std::env::temp_dir().join(format!("shardwright-{}.dump", uuid::Uuid::new_v4())));
+    let mut command = Command::new(tools.path("pg_dump"));
+    command
+        .args([
+            "--format=custom",
+            "--schema-only",
+            "--no-privileges",
+            "--no-publications",
+            "--no-subscriptions",
+        ])
+        .arg(format!("--exclude-schema={SCHEMA}"))
+        .arg(format!("--snapshot={snapshot}"))
+        .arg("--file")
+        .arg(&file.0)
+        .env("PGAPPNAME", "shardwright/schema");
+    connect_by(&mut command, &resolved);
+    run(&mut command, &format!("shard {shard}: pg_dump")).await?;
+    let bytes = tokio::fs::read(&file.0).await;
+    let bytes = bytes.at(format_args!("reading {}", file.0.display()))?;
+    archive::read(&bytes).map_err(|error| {
+        StepError::refused(
+            "schema.archive",
+            format!("shard {shard}: the schema that pg_dump wrote cannot be read: {error}"),
+            "install a version of pg_dump from 15 to 18 that is the server's; or create the schema on the target and say `schema: existing`",
+        )
+    })
+}
+
+/// A file that is removed with it.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 
@@ -297,28 +341,7 @@ fn connect_by(command: &mut Command, resolved: &Resolved) {
     command.env("PGOPTIONS", format!("{own} {pinned} {DUMP_OPTIONS}"));
 }
 
-/// Lines of a table of contents as a file, for `--use-list`.
-struct ListFile(PathBuf);
-
-impl ListFile {
-    fn write(lines: &str) -> Result<Self, StepError> {
-        let path = std::env::temp_dir().join(format!("shardwright-{}.list", uuid::Uuid::new_v4()));
-        write_file(&path, lines)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for ListFile {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-fn write_file(path: &Path, lines: &str) -> Result<(), StepError> {
-    std::fs::write(path, format!("{lines}\n")).at(format_args!("writing {}", path.display()))
-}
-
-async fn run(command: &mut Command, what: &str) -> Result<String, StepError> {
+async fn run(command: &mut Command, what: &str) -> Result<(), StepError> {
     let output = command
         .stdin(Stdio::null())
         .kill_on_drop(true)
@@ -326,7 +349,7 @@ async fn run(command: &mut Command, what: &str) -> Result<String, StepError> {
         .await
         .at(what)?;
     if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let first = said.lines().next().unwrap_or("no message");
@@ -342,35 +365,4 @@ async fn run(command: &mut Command, what: &str) -> Result<String, StepError> {
         format!("{what} failed: {first}"),
         "mend what it says, then `resume`",
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_primary_key_waits_where_another_index_finds_rows() {
-        let entry = |statement: &str| Entry {
-            section: Section::Key,
-            parallel: true,
-            label: "CONSTRAINT".to_owned(),
-            statement: statement.to_owned(),
-        };
-        let mut entries = [
-            entry("ALTER TABLE ONLY public.a\n    ADD CONSTRAINT a_pkey PRIMARY KEY (id);"),
-            entry("ALTER TABLE ONLY public.b\n    ADD CONSTRAINT b_pkey PRIMARY KEY (id);"),
-            entry(
-                "CREATE UNIQUE INDEX i ON public.a USING btree (x);\n\nALTER TABLE ONLY public.a REPLICA IDENTITY USING INDEX i;",
-            ),
-        ];
-        build_later(&mut entries);
-        let sections = entries.map(|entry| entry.section);
-        assert_eq!(sections, [Section::Post, Section::Key, Section::Key]);
-    }
-
-    #[test]
-    fn a_script_says_which_tables_it_drops() {
-        let script = "ALTER TABLE IF EXISTS ONLY public.a DROP CONSTRAINT IF EXISTS a_pkey;\nDROP INDEX IF EXISTS public.i;\nDROP TABLE IF EXISTS public.\"A; b\";\nDROP TABLE IF EXISTS public.a;\nDROP SCHEMA IF EXISTS shop;";
-        assert_eq!(dropped_tables(script), ["public.\"A; b\"", "public.a"]);
-    }
 }

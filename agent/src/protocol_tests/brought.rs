@@ -20,8 +20,8 @@ use super::interrupted::again;
 use crate::inspect;
 use crate::owned::Context;
 use crate::pg::catalog;
+use crate::pg::created;
 use crate::pg::epoch::{self, Token};
-use crate::schema;
 use crate::steps;
 
 const CLOSED: i64 = i64::MAX;
@@ -45,18 +45,20 @@ async fn created(name: &str) -> (Bench, Connected) {
     bench.tables = Arc::new(item.cloned().collect());
     let there = bench.ours(&bench.target).await;
     there
-        .batch_execute("insert into public.item values (150, 1, 'copied')")
+        .batch_execute(&format!(
+            "begin; drop table public.item, public.other; {TWO}"
+        ))
         .await
-        .expect("copied");
-    let shard = bench.shard(&bench.source, bench.token.epoch);
-    let dumped = schema::read(&shard, 15).await.expect("read");
-    there
-        .execute(
-            "update shardwright.move set loaded = true, drop_script = $1",
-            &[&dumped.drop_script],
-        )
+        .expect("created");
+    created::record(&there, &bench.token.migration)
         .await
         .expect("recorded");
+    there
+        .batch_execute(
+            "commit; insert into public.item values (150, 1, 'copied'); update shardwright.move set loaded = true",
+        )
+        .await
+        .expect("copied");
     bench.guard(&bench.target, CLOSED).await;
     (bench, there)
 }
@@ -185,15 +187,19 @@ async fn who_comes_to_a_shard_keeps_the_tables_that_others_made() {
     let there = bench.ours(&bench.target).await;
     beside(&there, "first", &keys(500, 600)).await;
     there
-        .batch_execute("update shardwright.move set drop_script = 'select 1', loaded = true where migration = 'first'")
+        .batch_execute(
+            "update shardwright.move set loaded = true where migration = 'first'; \
+             insert into shardwright.created values ('first', 1, 1, 'table', 'a')",
+        )
         .await
         .expect("recorded");
     let made = steps::prepare(&preparing(&bench).await)
         .await
         .expect("ready");
     assert!(!made.created);
-    let kept = "shardwright.move where migration = 'first' and drop_script is null and loaded";
+    let kept = "shardwright.move where migration = 'first' and loaded";
     assert_eq!(count(&there, kept).await, 1);
+    assert_eq!(count(&there, "shardwright.created").await, 0);
 }
 
 #[tokio::test]

@@ -2,10 +2,12 @@
 
 use cluster::Binaries;
 use connect::Connected;
+use plans::id::MigrationId;
 
+use super::schema::drop_created;
 use super::shard::Shard;
-use crate::pg::schema::{self, Entry, Schema, Section};
-use crate::schema::{refreshes, write};
+use crate::pg::schema::{Dumped, Entry, Schema, Section};
+use crate::schema::{dump, refreshes, write};
 
 const RICH: &str = include_str!("rich.sql");
 
@@ -64,39 +66,46 @@ async fn beside(shard: &Shard, name: &str) -> Shard {
     Shard::on(shard.cluster.clone(), name).await
 }
 
-/// Creates everything as a migration does: what comes before the copy in one transaction.
+/// The migration that creates what the tests create.
+fn migration() -> MigrationId {
+    MigrationId::from("writer")
+}
+
+/// Creates everything as a migration does.
 async fn restore(session: &Connected, schema: &Schema) {
-    session.batch_execute("begin").await.expect("begun");
-    for section in [Section::Pre, Section::Key, Section::Post] {
-        for entry in schema.entries.iter().filter(|e| e.section == section) {
-            let done = session.batch_execute(&entry.statement).await;
-            done.unwrap_or_else(|e| panic!("{}: {e:?}\n{}", entry.label, entry.statement));
-        }
-        if section == Section::Pre {
-            session.batch_execute("commit").await.expect("committed");
-        }
-    }
+    let sections = [Section::Pre, Section::Key, Section::Post];
+    super::schema::restore(session, schema, &sections, &migration()).await;
 }
 
 /// What pg_dump says of a database, object by object.
-async fn dumped(shard: &Shard, tools: &Binaries) -> Schema {
-    schema::dump(&shard.dsn(), tools, "s")
-        .await
-        .expect("dumped")
+async fn dumped(shard: &Shard, tools: &Binaries, target: u32) -> Schema {
+    let client = shard.session().await;
+    let dsn = shard.dsn();
+    let dumped = Dumped {
+        dsn: &dsn,
+        client: &client,
+        shard: "s",
+    };
+    dump(dumped, tools, target).await.expect("dumped")
+}
+
+/// An entry without its object's number, which is another one in each database.
+type Told = (Section, bool, String, Vec<String>);
+
+fn told(schema: &Schema) -> Vec<Told> {
+    let told = |e: &Entry| (e.section, e.parallel, e.label.clone(), e.statements.clone());
+    schema.entries.iter().map(told).collect()
 }
 
 fn assert_equal(ours: &Schema, theirs: &Schema) {
-    let missing = |from: &Schema, what: &Entry| !from.entries.contains(what);
-    for (name, one, other) in [("ours", ours, theirs), ("pg_dump's", theirs, ours)] {
-        for entry in one.entries.iter().filter(|e| missing(other, e)) {
-            eprintln!("only {name}: {}\n{}\n", entry.label, entry.statement);
+    let (ours, theirs) = (told(ours), told(theirs));
+    for (name, one, other) in [("ours", &ours, &theirs), ("theirs", &theirs, &ours)] {
+        for (.., label, statements) in one.iter().filter(|e| !other.contains(e)) {
+            eprintln!("only {name}: {label}\n{}\n", statements.join("\n"));
         }
     }
-    let labels = |schema: &Schema| -> Vec<String> {
-        schema.entries.iter().map(|e| e.label.clone()).collect()
-    };
-    assert_eq!(labels(ours), labels(theirs));
-    assert_eq!(ours.drop_script, theirs.drop_script);
+    let labels = |told: &[Told]| -> Vec<String> { told.iter().map(|e| e.2.clone()).collect() };
+    assert_eq!(labels(&ours), labels(&theirs));
     assert_eq!(ours, theirs);
 }
 
@@ -125,25 +134,24 @@ async fn the_writer_and_pg_dump_make_the_same_database() {
 
     let tools = Binaries::for_dump(version);
     if let Ok(tools) = &tools {
-        let whole = dumped(&source, tools).await;
+        let whole = dumped(&source, tools, version).await;
         let theirs = beside(&source, "writer_theirs").await;
         let on_theirs = theirs.session().await;
         let set = "set check_function_bodies = off";
         on_theirs.batch_execute(set).await.expect("set");
         restore(&on_theirs, &whole).await;
-        let from_ours = dumped(&ours, tools).await;
-        assert_equal(&from_ours, &dumped(&theirs, tools).await);
+        let from_ours = dumped(&ours, tools, version).await;
+        assert_equal(&from_ours, &dumped(&theirs, tools, version).await);
         assert_equal(&from_ours, &whole);
+        let by_theirs = write(&on_theirs, version, "s").await;
+        assert_equal(&by_theirs.expect("written"), &written);
     }
     assert!(tools.is_ok() || major > 15, "{tools:?}");
 
     for entry in refreshes(&session, "s").await.expect("read") {
-        on_ours.batch_execute(&entry.statement).await.expect("rows");
+        on_ours.batch_execute(&entry.sql()).await.expect("rows");
     }
-    for _ in 0..2 {
-        let dropped = on_ours.batch_execute(&written.drop_script).await;
-        dropped.expect("dropped");
-    }
+    drop_created(&on_ours, &migration()).await;
     let left = write(&on_ours, version, "s").await.expect("an empty one");
     // Privileges on what the server has made, and on what is yet to be made, may have been there before.
     let created = left.entries.iter().map(|e| e.label.as_str());
@@ -243,10 +251,6 @@ async fn what_needs_a_key_comes_after_it_and_ours_never() {
             (Section::Post, true, "INDEX public by_name"),
         ]
     );
-    let texts = schema.entries.iter().map(|e| &e.statement);
-    assert!(
-        !texts
-            .chain([&schema.drop_script])
-            .any(|text| text.contains("shardwright"))
-    );
+    let mut texts = schema.entries.iter().map(Entry::sql);
+    assert!(!texts.any(|text| text.contains("shardwright")));
 }

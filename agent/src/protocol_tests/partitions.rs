@@ -1,7 +1,7 @@
 //! Partitioned tables: each leaf is a table of the move, the guard stands at the top and reaches partitions that
 //! come later, and a partition that comes or goes meanwhile halts the move.
 
-use plans::id::MapName;
+use plans::id::{MapName, MigrationId};
 use plans::names::Direction;
 use plans::request::Mode;
 use plans::shard_map::{KeyColumns, ThroughRef};
@@ -11,12 +11,13 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, state};
 use super::ddl::{dispatched, drift, run};
+use super::schema::drop_created;
 use super::shard::Shard as Database;
 use super::survey::{refusals, refuses, task};
 use crate::inspect::survey;
 use crate::pg::away::Away;
 use crate::pg::schema::{Schema, Section};
-use crate::pg::{catalog, ddl_guard, guard, sequences};
+use crate::pg::{catalog, created, ddl_guard, guard, home, sequences};
 use crate::schema;
 use crate::steps::shape;
 
@@ -244,15 +245,17 @@ async fn with_refused_changes_no_partition_comes_or_goes() {
 }
 
 /// Restores a section in the order of `build_indexes`: what may be done side by side, the last first, then the rest.
-async fn restore(target: &Client, dumped: &Schema, section: Section) {
+async fn restore(target: &Client, dumped: &Schema, section: Section, migration: &MigrationId) {
+    home::ensure(target, "t").await.expect("our schema");
+    run(target, "begin").await;
     let entries = || dumped.entries.iter().filter(move |e| e.section == section);
     let beside = entries().filter(|e| e.parallel).rev();
     for entry in beside.chain(entries().filter(|e| !e.parallel)) {
-        target
-            .batch_execute(&entry.statement)
-            .await
-            .expect(&entry.label);
+        let made = target.batch_execute(&entry.sql()).await;
+        made.expect(&entry.label);
     }
+    created::record(target, migration).await.expect("recorded");
+    run(target, "commit").await;
 }
 
 #[tokio::test]
@@ -266,7 +269,8 @@ async fn the_schema_of_partitioned_tables_is_restored_in_parts_and_dropped_again
     let tables = super::bench::tables(&here).await;
     let shard = bench.shard(&bench.source, bench.token.epoch);
     let dumped = schema::read(&shard, 15).await.expect("read");
-    restore(&there, &dumped, Section::Pre).await;
+    let migration = &bench.token.migration;
+    restore(&there, &dumped, Section::Pre, migration).await;
     let copied = "copy public.\"Sale\" (tenant_id, at, id) from stdin";
     drop(
         there
@@ -275,12 +279,12 @@ async fn the_schema_of_partitioned_tables_is_restored_in_parts_and_dropped_again
             .expect("a leaf takes rows"),
     );
     for section in [Section::Key, Section::Post] {
-        restore(&there, &dumped, section).await;
+        restore(&there, &dumped, section, migration).await;
     }
     let names: Vec<TableName> = tables.iter().map(|table| table.table.clone()).collect();
     let facts = async |of| catalog::facts(of, &names, "s").await.expect("read");
     assert_eq!(facts(&there).await, facts(&here).await);
-    run(&there, &dumped.drop_script).await;
+    drop_created(&there, migration).await;
     assert_eq!(catalog::tables(&there, "t").await.expect("read").len(), 0);
 }
 

@@ -1,10 +1,11 @@
 //! A schema is carried over entry by entry and taken back by its script.
 
+use plans::id::MigrationId;
 use tokio_postgres::Client;
 
 use super::bench::{Bench, tables};
-use crate::pg::schema::Section;
-use crate::pg::{catalog, ddl_guard};
+use crate::pg::schema::{Schema, Section};
+use crate::pg::{catalog, created, ddl_guard, home};
 use crate::schema;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
 
@@ -65,6 +66,38 @@ async fn objects(session: &Client) -> Vec<String> {
         order by 1";
     let rows = session.query(read, &[]).await.expect("objects");
     rows.iter().map(|row| row.get(0)).collect()
+}
+
+/// Creates the objects of some sections as a migration does, each section in one transaction.
+pub(super) async fn restore(
+    session: &Client,
+    schema: &Schema,
+    sections: &[Section],
+    migration: &MigrationId,
+) {
+    home::ensure(session, "t").await.expect("our schema");
+    for section in sections {
+        session.batch_execute("begin").await.expect("begun");
+        for entry in schema.entries.iter().filter(|e| e.section == *section) {
+            let restore = format!("set local check_function_bodies = off; {}", entry.sql());
+            let done = session.batch_execute(&restore).await;
+            done.unwrap_or_else(|e| panic!("{}: {e:?}\n{restore}", entry.label));
+        }
+        created::record(session, migration).await.expect("recorded");
+        session.batch_execute("commit").await.expect("committed");
+    }
+}
+
+/// Drops what was created, twice.
+pub(super) async fn drop_created(session: &Client, migration: &MigrationId) {
+    let drops = async || created::drops(session, migration).await.expect("read");
+    let some = drops().await.expect("an order");
+    assert!(!some.is_empty());
+    for drop in &some {
+        let done = session.batch_execute(drop).await;
+        done.unwrap_or_else(|e| panic!("{drop}: {e:?}"));
+    }
+    assert_eq!(drops().await, Some(Vec::new()));
 }
 
 #[tokio::test]
@@ -138,7 +171,7 @@ async fn foreign_keys_are_validated_behind_all_of_them_and_end_as_they_were() {
     );
     assert!(of(KEY).all(|(at, _)| of(VALIDATION).all(|(validated, _)| at < validated)));
     for entry in &dumped.entries {
-        let done = target.batch_execute(&entry.statement).await;
+        let done = target.batch_execute(&entry.sql()).await;
         done.expect(&entry.label);
     }
     assert_eq!(foreign_keys(&target).await, foreign_keys(&source).await);
@@ -174,12 +207,9 @@ async fn a_schema_is_restored_entry_by_entry_and_dropped_again() {
 
     let shard = bench.shard(&bench.source, bench.token.epoch);
     let dumped = schema::read(&shard, 15).await.expect("read");
-    for section in [Section::Pre, Section::Key, Section::Post] {
-        for entry in dumped.entries.iter().filter(|e| e.section == section) {
-            let restore = format!("set check_function_bodies = off; {}", entry.statement);
-            target.batch_execute(&restore).await.expect(&entry.label);
-        }
-    }
+    let migration = &bench.token.migration;
+    let sections = [Section::Pre, Section::Key, Section::Post];
+    restore(&target, &dumped, &sections, migration).await;
     let restored = catalog::fingerprint(&target, &bench.tables, "t").await;
     assert_eq!(restored.expect("read"), wanted);
     assert_eq!(objects(&target).await, whole);
@@ -191,16 +221,8 @@ async fn a_schema_is_restored_entry_by_entry_and_dropped_again() {
     assert_eq!(keys.len(), 4, "{keys:?}");
     assert!(index("CONSTRAINT shop tag tag_pkey").is_some_and(|e| e.section == Section::Post));
     let ours = |text: &str| text.contains("shardwright") || text.contains("PUBLICATION");
-    assert!(!dumped.entries.iter().any(|e| ours(&e.statement)));
-    assert!(!ours(&dumped.drop_script), "{}", dumped.drop_script);
+    assert!(!dumped.entries.iter().any(|e| ours(&e.sql())));
 
-    target
-        .batch_execute(&dumped.drop_script)
-        .await
-        .expect("dropped");
+    drop_created(&target, migration).await;
     assert_eq!(objects(&target).await, empty);
-    target
-        .batch_execute(&dumped.drop_script)
-        .await
-        .expect("once more");
 }

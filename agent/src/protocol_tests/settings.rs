@@ -117,7 +117,7 @@ async fn a_schema_means_the_same_whatever_the_databases_set_by_default() {
     for (how, schema) in [("pg_dump", dumped), ("the catalog", written)] {
         target.batch_execute("begin").await.expect("begun");
         for entry in &schema.entries {
-            let done = target.batch_execute(&entry.statement).await;
+            let done = target.batch_execute(&entry.sql()).await;
             done.expect(&entry.label);
         }
         assert_eq!(definitions(&target).await, wanted, "by {how}");

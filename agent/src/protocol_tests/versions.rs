@@ -5,19 +5,21 @@ use std::sync::Arc;
 
 use cluster::{Binaries, Cluster, Options, Shutdown};
 use connect::{Connected, Dsn, Session};
+use plans::id::MigrationId;
 use plans::names::Direction;
 use plans::survey::Survey;
 
 use super::bench::{Bench, ITEM};
+use super::schema::{drop_created, restore};
 use super::shard::{Shard as Database, until};
 use super::survey::task;
 use crate::inspect::survey;
 use crate::pg::replication::{
     ChangeStream, ReplicationError, ReplicationSession, SlotOptions, StreamStart,
 };
-use crate::pg::schema;
+use crate::pg::schema::{Dumped, Section};
 use crate::pg::standbys::keep_slots;
-use crate::schema::write;
+use crate::schema::{dump, write};
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -229,22 +231,23 @@ async fn grants_that_an_older_target_does_not_know_are_left_out() {
     here.batch_execute(granted).await.expect("granted");
     let mut schemas = vec![write(&here, 15, "s").await.expect("written")];
     if let Ok(tools) = Binaries::for_dump(18) {
-        let dumped = schema::dump(&source.dsn(), &tools, "s").await;
-        let mut dumped = dumped.expect("dumped");
-        dumped.forget_maintain();
-        schemas.push(dumped);
+        let dsn = source.dsn();
+        let dumped = Dumped {
+            dsn: &dsn,
+            client: &here,
+            shard: "s",
+        };
+        schemas.push(dump(dumped, &tools, 15).await.expect("dumped"));
     }
     for schema in schemas {
-        for entry in &schema.entries {
-            let done = there.batch_execute(&entry.statement).await;
-            done.unwrap_or_else(|e| panic!("{}: {e:?}\n{}", entry.label, entry.statement));
-        }
+        let sections = [Section::Pre, Section::Key, Section::Post];
+        let migration = MigrationId::from("grants");
+        restore(&there, &schema, &sections, &migration).await;
         let read = "select relacl::text, defaclacl::text from pg_class, pg_default_acl where pg_class.oid = 'public.t'::regclass";
         let row = there.query_one(read, &[]).await.expect("read");
         let (given, usual): (String, String) = (row.get(0), row.get(1));
         assert_eq!(given, "{postgres=arwdDxt/postgres,app=arwdDxt/postgres}");
         assert_eq!(usual, "{postgres=arwdDxt/postgres,app=r/postgres}");
-        let dropped = there.batch_execute(&schema.drop_script).await;
-        dropped.expect("dropped");
+        drop_created(&there, &migration).await;
     }
 }

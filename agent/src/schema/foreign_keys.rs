@@ -4,6 +4,7 @@
 use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
+use crate::pg::archive::ObjectId;
 use crate::pg::schema::{Entry, Section};
 
 /// What labels of keys begin with, in pg_dump's words.
@@ -13,8 +14,9 @@ pub(crate) const VALIDATION: &str = "FK VALIDATION ";
 
 /// A foreign key as the catalog has it.
 struct Key {
-    label: String,
-    definition: String,
+    object: ObjectId,
+    /// Adds it without a look at the rows.
+    add: String,
     validate: String,
 }
 
@@ -30,9 +32,12 @@ pub(super) async fn validate_later(
         .await
         .at(format_args!("shard {shard}: reading foreign keys"))?;
     let keys = rows.iter().map(|row| Key {
-        label: row.get(0),
-        definition: row.get(1),
-        validate: row.get(2),
+        object: ObjectId {
+            class: row.get(0),
+            oid: row.get(1),
+        },
+        add: row.get(2),
+        validate: row.get(3),
     });
     take_out(entries, keys);
     Ok(())
@@ -41,18 +46,21 @@ pub(super) async fn validate_later(
 fn take_out(entries: &mut Vec<Entry>, keys: impl Iterator<Item = Key>) {
     let mut validations = Vec::new();
     for key in keys {
-        let mut added = entries.iter_mut().filter(|entry| entry.label == key.label);
-        let Some(added) = added.next() else { continue };
-        let Some((before, after)) = added.statement.split_once(&key.definition) else {
-            // Words that are not the catalog's stay as they are.
+        let mut added = entries.iter_mut();
+        let added = added.find(|entry| entry.object == Some(key.object));
+        let Some((added, first)) = added.and_then(|entry| {
+            let label = entry.label.replacen(KEY, VALIDATION, 1);
+            Some((label, entry.statements.first_mut()?))
+        }) else {
             continue;
         };
-        added.statement = format!("{before}{} NOT VALID{after}", key.definition);
+        *first = key.add;
         validations.push(Entry {
             section: Section::Post,
             parallel: false,
-            label: key.label.replacen(KEY, VALIDATION, 1),
-            statement: key.validate,
+            label: added,
+            object: None,
+            statements: vec![key.validate],
         });
     }
     let last = entries
@@ -66,60 +74,44 @@ fn take_out(entries: &mut Vec<Entry>, keys: impl Iterator<Item = Key>) {
 mod tests {
     use super::*;
 
-    fn entry(label: &str, statement: &str) -> Entry {
+    fn entry(label: &str, oid: u32, statements: &[&str]) -> Entry {
         Entry {
             section: Section::Post,
             parallel: false,
             label: label.to_owned(),
-            statement: statement.to_owned(),
+            object: Some(ObjectId { class: 2606, oid }),
+            statements: statements.iter().map(|text| (*text).to_owned()).collect(),
         }
     }
 
-    fn key(name: &str, definition: &str) -> Key {
+    fn key(oid: u32) -> Key {
         Key {
-            label: format!("FK CONSTRAINT public {name}"),
-            definition: definition.to_owned(),
-            validate: format!("validate {name};"),
+            object: ObjectId { class: 2606, oid },
+            add: format!("add {oid} not valid;"),
+            validate: format!("validate {oid};"),
         }
     }
 
     #[test]
     fn keys_are_validated_behind_the_last_of_them_and_before_what_follows() {
-        let a = "FOREIGN KEY (x) REFERENCES public.b(y) DEFERRABLE";
-        let c = "FOREIGN KEY (z) REFERENCES public.b(y)";
         let mut entries = vec![
-            entry("TRIGGER public a t", "create trigger;"),
-            entry(
-                "FK CONSTRAINT public a k",
-                &format!("alter table a\n    add constraint k {a};\ncomment;"),
-            ),
-            entry(
-                "FK CONSTRAINT public part k",
-                "alter table part add constraint k;",
-            ),
-            entry(
-                "FK CONSTRAINT public c k",
-                &format!("alter table c add constraint k {c};"),
-            ),
-            entry("EVENT TRIGGER - e", "create event trigger;"),
+            entry("TRIGGER public a t", 1, &["create trigger;"]),
+            entry("FK CONSTRAINT public a k", 2, &["add 2;", "comment;"]),
+            entry("FK CONSTRAINT public part k", 3, &["add 3;"]),
+            entry("FK CONSTRAINT public c k", 4, &["add 4;"]),
+            entry("EVENT TRIGGER - e", 5, &["create event trigger;"]),
         ];
-        let keys = [
-            key("c k", c),
-            key("a k", a),
-            key("part k", "other words"),
-            key("gone k", c),
-        ];
-        take_out(&mut entries, keys.into_iter());
-        let statements: Vec<&str> = entries.iter().map(|e| e.statement.as_str()).collect();
+        take_out(&mut entries, [4, 2, 9].into_iter().map(key));
+        let statements: Vec<String> = entries.iter().map(Entry::sql).collect();
         assert_eq!(
             statements,
             [
                 "create trigger;",
-                "alter table a\n    add constraint k FOREIGN KEY (x) REFERENCES public.b(y) DEFERRABLE NOT VALID;\ncomment;",
-                "alter table part add constraint k;",
-                "alter table c add constraint k FOREIGN KEY (z) REFERENCES public.b(y) NOT VALID;",
-                "validate c k;",
-                "validate a k;",
+                "add 2 not valid;\ncomment;",
+                "add 3;",
+                "add 4 not valid;",
+                "validate 4;",
+                "validate 2;",
                 "create event trigger;",
             ]
         );

@@ -1,5 +1,5 @@
 //! The schema of a shard as statements: by pg_dump of its version where that is installed (`pg::schema`), else
-//! written here from the catalog. Both give the same: entries in three sections, and a script that drops them.
+//! written here from the catalog. Both give the same: entries in three sections.
 //!
 //! Order of the writer: the catalog is read in one snapshot, objects are put in the order of creation, each is given its section.
 //! What has no words here is refused by name; nothing is left out in silence.
@@ -14,33 +14,80 @@ use cluster::Binaries;
 use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
-use crate::pg::schema::{self, Entry, Schema, Section};
+use crate::pg::schema::{self, Dumped, Entry, Schema, Section};
 use crate::pg::shard::Shard;
-use reader::{Found, Object};
-
-/// The first major version that knows the privilege MAINTAIN.
-const MAINTAINS: u32 = 17;
+use kind::Kind;
+use reader::{Found, Object, Privileges};
 
 /// The schema of a shard for a target of major version `target`, and what fills its materialized views.
 ///
 /// # Errors
-/// Those of pg_dump, or of [`write()`].
+/// Those of [`dump()`], or of [`write()`].
 pub(crate) async fn read(shard: &Shard, target: u32) -> Result<Schema, StepError> {
     let (session, name) = (shard.session("schema").await?, &shard.name);
     let mut schema = match Binaries::for_dump(major(&session, name).await?) {
         Ok(tools) => {
-            let mut dumped = schema::dump(&shard.dsn, &tools, name).await?;
-            dumped.put_largest_first(&session, name).await?;
-            dumped
+            let dumped = Dumped {
+                dsn: &shard.dsn,
+                client: &session,
+                shard: name,
+            };
+            dump(dumped, &tools, target).await?
         }
         Err(_) => write(&session, target, name).await?,
     };
-    if target < MAINTAINS {
-        schema.forget_maintain();
-    }
     foreign_keys::validate_later(&mut schema.entries, &session, name).await?;
     schema.entries.extend(refreshes(&session, name).await?);
     Ok(schema)
+}
+
+/// The schema by pg_dump, for a target of major version `target`; the privileges are the catalog's.
+///
+/// # Errors
+/// Those of pg_dump, and when the catalog cannot be read.
+pub(crate) async fn dump(
+    dumped: Dumped<'_>,
+    tools: &Binaries,
+    target: u32,
+) -> Result<Schema, StepError> {
+    let Dumped { client, shard, .. } = dumped;
+    reader::open(client, target, shard).await?;
+    let read = async {
+        let schema = schema::dump(dumped, tools).await?;
+        Ok((schema, reader::privileges(client, shard).await?))
+    };
+    let read: Result<_, StepError> = read.await;
+    let closed = reader::close(client, shard).await;
+    let (mut schema, privileges) = read?;
+    closed?;
+    grant(&mut schema, privileges);
+    Ok(schema)
+}
+
+/// Privileges go with their object; those on what is not created here stand by themselves.
+fn grant(schema: &mut Schema, privileges: Privileges) {
+    let mut by_themselves = Vec::new();
+    for (id, name, statements) in privileges.granted {
+        let mut entries = schema.entries.iter_mut();
+        let statement = format!("{statements};");
+        match entries.find(|entry| entry.object == Some(id)) {
+            Some(entry) => entry.statements.push(statement),
+            None => by_themselves.push(Entry {
+                section: Section::Pre,
+                parallel: false,
+                label: format!("{} - {name}", Kind::ForeignGrant.label()),
+                object: Some(id),
+                statements: vec![statement],
+            }),
+        }
+    }
+    let entries = schema.entries.iter();
+    let pre = entries.take_while(|entry| entry.section == Section::Pre);
+    let behind = pre.count();
+    schema.entries.splice(behind..behind, by_themselves);
+    let by_default = privileges.by_default.iter();
+    let by_default = by_default.filter_map(|object| entry(object, Section::Post, false));
+    schema.entries.extend(by_default);
 }
 
 /// Proves that the schema behind `client` can be created elsewhere, as far as the catalog tells.
@@ -76,7 +123,11 @@ pub(crate) async fn major(client: &Client, shard: &str) -> Result<u32, StepError
 /// `schema.uncarried` with the names of what the writer has no words for; `schema.cycle` with objects that need
 /// each other, or a table that needs what is built after the copy.
 pub(crate) async fn write(client: &Client, target: u32, shard: &str) -> Result<Schema, StepError> {
-    let found = reader::read(client, target, shard).await?;
+    reader::open(client, target, shard).await?;
+    let found = reader::read(client, shard).await;
+    let closed = reader::close(client, shard).await;
+    let found = found?;
+    closed?;
     let order = order::creation(&found).map_err(|stuck| {
         let names: Vec<String> = stuck.iter().map(|at| label(&found.objects[*at])).collect();
         cycle(
@@ -94,14 +145,8 @@ pub(crate) async fn write(client: &Client, target: u32, shard: &str) -> Result<S
             });
         entry(object, section, parallel)
     });
-    let drops = order.iter().rev();
-    let drops: Vec<String> = drops
-        .filter_map(|at| found.objects[*at].drop.as_ref())
-        .map(|drop| format!("{drop};"))
-        .collect();
     Ok(Schema {
         entries: entries.collect(),
-        drop_script: drops.join("\n"),
     })
 }
 
@@ -118,7 +163,8 @@ pub(crate) async fn refreshes(client: &Client, shard: &str) -> Result<Vec<Entry>
         section: Section::Post,
         parallel: false,
         label: format!("MATERIALIZED VIEW DATA {schema} {name}"),
-        statement,
+        object: None,
+        statements: vec![format!("{statement};")],
     };
     let parts = rows.iter().map(|row| (row.get(0), row.get(1), row.get(2)));
     Ok(parts.map(entry).collect())
@@ -136,7 +182,7 @@ fn cycle(shard: &str, problem: &str) -> StepError {
     StepError::refused(
         "schema.cycle",
         format!("shard {shard}: the schema cannot be written in an order that works: {problem}"),
-        "install pg_dump and pg_restore of the source's major version beside the agent; or create the schema on the target and say `schema: existing`",
+        "install pg_dump of the source's major version beside the agent; or create the schema on the target and say `schema: existing`",
     )
 }
 
@@ -171,15 +217,13 @@ fn sections(found: &Found, order: &[usize], shard: &str) -> Result<Vec<Section>,
 
 fn entry(object: &Object, section: Section, parallel: bool) -> Option<Entry> {
     let first = Some(&object.create).filter(|create| !create.is_empty());
-    let statements: Vec<&str> = first
-        .into_iter()
-        .chain(&object.then)
-        .map(String::as_str)
-        .collect();
+    let statements = first.into_iter().chain(&object.then);
+    let statements: Vec<String> = statements.map(|text| format!("{text};")).collect();
     (!statements.is_empty()).then(|| Entry {
         section,
         parallel,
         label: label(object),
-        statement: format!("{};", statements.join(";\n")),
+        object: Some(object.id),
+        statements,
     })
 }

@@ -50,15 +50,16 @@ mod tests {
     use super::super::kind::Kind;
     use super::super::reader::Object;
     use super::*;
+    use crate::pg::archive::ObjectId;
 
     fn found(objects: &[(Kind, &str, &[usize])]) -> Found {
         let object = |(kind, name, _): &(Kind, &str, &[usize])| Object {
+            id: ObjectId { class: 0, oid: 0 },
             kind: *kind,
             schema: String::new(),
             name: (*name).to_owned(),
             create: String::new(),
             then: Vec::new(),
-            drop: None,
             finds_rows: false,
         };
         Found {

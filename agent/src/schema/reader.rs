@@ -12,20 +12,15 @@ use tokio_postgres::{Client, Row};
 
 use super::kind::{Kind, QUERIES};
 use crate::error::{At, StepError};
+use crate::pg::archive::ObjectId;
 
 /// How many objects one refusal names.
 const NAMED: usize = 20;
 
-/// An object as the server knows it: the catalog that lists it, and its number there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Id {
-    class: u32,
-    oid: u32,
-}
-
 /// An object and what makes it.
 #[derive(Debug, Clone)]
 pub(super) struct Object {
+    pub(super) id: ObjectId,
     pub(super) kind: Kind,
     pub(super) schema: String,
     pub(super) name: String,
@@ -33,7 +28,6 @@ pub(super) struct Object {
     pub(super) create: String,
     /// Owner, settings, comments and grants.
     pub(super) then: Vec<String>,
-    pub(super) drop: Option<String>,
     /// Rows are found by this key.
     pub(super) finds_rows: bool,
 }
@@ -46,24 +40,52 @@ pub(super) struct Found {
     pub(super) needs: Vec<BTreeSet<usize>>,
 }
 
-/// Reads the catalog behind `client`, for a target of major version `target`.
+/// Reads the catalog behind `client`.
 ///
 /// # Errors
 /// `schema.uncarried` with the names of what cannot be carried.
-pub(super) async fn read(client: &Client, target: u32, shard: &str) -> Result<Found, StepError> {
-    let reader = Reader { client, shard };
+pub(super) async fn read(client: &Client, shard: &str) -> Result<Found, StepError> {
+    Reader { client, shard }.all().await
+}
+
+/// Opens the snapshot in which a schema is read, for a target of major version `target`, with an empty search path;
+/// [`close`] ends it.
+pub(super) async fn open(client: &Client, target: u32, shard: &str) -> Result<(), StepError> {
     client
         .batch_execute(&format!(
             "begin isolation level repeatable read read only; set local search_path = ''; \
              set local quote_all_identifiers = off; set local shardwright.target_version = {target}"
         ))
         .await
-        .at(reader.what("opening a snapshot"))?;
-    let found = reader.all().await;
+        .at(format_args!("shard {shard}: opening a snapshot"))
+}
+
+/// Ends the snapshot.
+pub(super) async fn close(client: &Client, shard: &str) -> Result<(), StepError> {
     let ended = client.batch_execute("rollback").await;
-    let found = found?;
-    ended.at(reader.what("closing the snapshot"))?;
-    Ok(found)
+    ended.at(format_args!("shard {shard}: closing the snapshot"))
+}
+
+/// Privileges as the catalog has them, for a schema that was read otherwise.
+pub(super) struct Privileges {
+    /// Statements about objects, with what names each.
+    pub(super) granted: Vec<(ObjectId, String, String)>,
+    /// What new objects get.
+    pub(super) by_default: Vec<Object>,
+}
+
+/// Reads all privileges.
+pub(super) async fn privileges(client: &Client, shard: &str) -> Result<Privileges, StepError> {
+    let reader = Reader { client, shard };
+    let by_default = reader.rows("privileges", include_str!("sql/default_grants.sql"));
+    let by_default = by_default.await?;
+    Ok(Privileges {
+        granted: reader.grants().await?,
+        by_default: by_default
+            .iter()
+            .map(|row| object(Kind::DefaultGrants, row))
+            .collect(),
+    })
 }
 
 struct Reader<'a> {
@@ -124,8 +146,8 @@ impl Reader<'_> {
                 refused.push(format!("the comment on {}", row.get::<_, String>(2)));
             }
         }
-        for row in self.rows("grants", include_str!("sql/grants.sql")).await? {
-            gathered.grants(id(&row, 0), row.get(2), row.get(3));
+        for (id, name, statements) in self.grants().await? {
+            gathered.grants(id, name, statements);
         }
         if refused.is_empty() {
             return Ok(gathered.found(&dependencies));
@@ -133,13 +155,19 @@ impl Reader<'_> {
         Err(uncarried(self.shard, &refused))
     }
 
+    async fn grants(&self) -> Result<Vec<(ObjectId, String, String)>, StepError> {
+        let rows = self.rows("grants", include_str!("sql/grants.sql")).await?;
+        let grants = |row: &Row| (id(row, 0), row.get(2), row.get(3));
+        Ok(rows.iter().map(grants).collect())
+    }
+
     /// What comes with extensions: their members, and what is made together with those.
-    async fn members(&self, dependencies: &[Row]) -> Result<BTreeSet<Id>, StepError> {
+    async fn members(&self, dependencies: &[Row]) -> Result<BTreeSet<ObjectId>, StepError> {
         let rows = self
             .rows("members", include_str!("sql/members.sql"))
             .await?;
-        let mut open: Vec<Id> = rows.iter().map(|row| id(row, 0)).collect();
-        let mut parts: HashMap<Id, Vec<Id>> = HashMap::new();
+        let mut open: Vec<ObjectId> = rows.iter().map(|row| id(row, 0)).collect();
+        let mut parts: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
         for row in dependencies {
             if ["a", "i"].contains(&row.get(4)) {
                 parts.entry(id(row, 2)).or_default().push(id(row, 0));
@@ -168,12 +196,12 @@ fn uncarried(shard: &str, names: &[String]) -> StepError {
             "shard {shard}: without pg_dump of the server's version its schema cannot be copied; these have no words: {}{rest}",
             shown.join(", ")
         ),
-        "install pg_dump and pg_restore of the source's major version beside the agent; or create the schema on the target and say `schema: existing`",
+        "install pg_dump of the source's major version beside the agent; or create the schema on the target and say `schema: existing`",
     )
 }
 
-fn id(row: &Row, at: usize) -> Id {
-    Id {
+fn id(row: &Row, at: usize) -> ObjectId {
+    ObjectId {
         class: row.get(at),
         oid: row.get(at + 1),
     }
@@ -189,13 +217,13 @@ fn object(kind: Kind, row: &Row) -> Object {
         )
     });
     Object {
+        id: id(row, 0),
         kind,
         schema: row.get(2),
         name: row.get(3),
         create: row.get(6),
         then: owner.into_iter().collect(),
-        drop: row.get(7),
-        finds_rows: row.len() > 8 && row.get(8),
+        finds_rows: row.len() > 7 && row.get(7),
     }
 }
 
@@ -203,19 +231,19 @@ fn object(kind: Kind, row: &Row) -> Object {
 #[derive(Default)]
 struct Gathered {
     objects: Vec<Object>,
-    places: BTreeMap<Id, usize>,
+    places: BTreeMap<ObjectId, usize>,
     /// What an object is made together with.
-    aliases: HashMap<Id, Id>,
+    aliases: HashMap<ObjectId, ObjectId>,
 }
 
 impl Gathered {
-    fn add(&mut self, id: Id, object: Object) {
+    fn add(&mut self, id: ObjectId, object: Object) {
         self.places.insert(id, self.objects.len());
         self.objects.push(object);
     }
 
     /// Where the object, or the one that it is made together with, is.
-    fn place(&self, mut id: Id) -> Option<usize> {
+    fn place(&self, mut id: ObjectId) -> Option<usize> {
         loop {
             if let Some(place) = self.places.get(&id) {
                 return Some(*place);
@@ -225,7 +253,7 @@ impl Gathered {
     }
 
     /// Adds a statement to an object; false when it is not among those that are carried.
-    fn then(&mut self, id: Id, statement: String) -> bool {
+    fn then(&mut self, id: ObjectId, statement: String) -> bool {
         let place = self.place(id);
         let object = place.and_then(|place| self.objects.get_mut(place));
         let found = object.is_some();
@@ -236,17 +264,17 @@ impl Gathered {
     }
 
     /// Grants go with their object; those on what is not created here stand by themselves.
-    fn grants(&mut self, id: Id, name: String, statements: String) {
+    fn grants(&mut self, id: ObjectId, name: String, statements: String) {
         if !self.then(id, statements.clone()) {
             self.add(
                 id,
                 Object {
+                    id,
                     kind: Kind::ForeignGrant,
                     schema: String::new(),
                     name,
                     create: statements,
                     then: Vec::new(),
-                    drop: None,
                     finds_rows: false,
                 },
             );

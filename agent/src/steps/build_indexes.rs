@@ -15,11 +15,24 @@ use tokio_postgres::error::SqlState;
 
 use crate::error::{At, StepError};
 use crate::owned::Context;
-use crate::pg::{epoch, home, user_code};
+use crate::pg::{created, epoch, home, user_code};
 use crate::schema::foreign_keys::{KEY, VALIDATION};
 
 /// In a transaction: no processes but the session's own.
 const ALONE: &str = "set local max_parallel_maintenance_workers = 0; set local max_parallel_workers_per_gather = 0; ";
+
+/// What labels of entries begin with that make nothing but a part of a table, which goes with it.
+const PARTS: [&str; 9] = [
+    "INDEX ",
+    "CONSTRAINT ",
+    "CHECK CONSTRAINT ",
+    "FK ",
+    "TRIGGER ",
+    "RULE ",
+    "POLICY ",
+    "ROW SECURITY ",
+    "STATISTICS ",
+];
 
 /// A statement that meets the applier in a deadlock is tried again this often.
 const DEADLOCK_TRIES: u32 = 5;
@@ -34,6 +47,11 @@ struct Pending {
 }
 
 impl Pending {
+    /// Whether what it makes goes with its table.
+    fn lies_on_a_table(&self) -> bool {
+        PARTS.iter().any(|part| self.label.starts_with(part))
+    }
+
     /// What entries that are built beside it have in common.
     fn kind(&self) -> Option<&'static str> {
         let mut kinds = [KEY, VALIDATION].into_iter();
@@ -222,6 +240,10 @@ async fn build_one(
                 return Err(error).at(&what);
             }
         }
+    }
+    if !entry.lies_on_a_table() {
+        let recorded = created::record(session, &context.dispatch.migration).await;
+        recorded.at(&what)?;
     }
     session
         .execute(

@@ -24,13 +24,13 @@ use crate::pg::brought::Brought;
 use crate::pg::delete::Closed;
 use crate::pg::schema::{Schema, Section};
 use crate::pg::user_code::Kept;
-use crate::pg::{catalog, epoch, guard, home, others};
+use crate::pg::{catalog, created, epoch, guard, home, others};
 use crate::schema;
 
 pub(super) async fn run(context: &Context) -> Result<TargetCreated, StepError> {
     context
         .controller
-        .record_cleanup(&context.dispatch, &records(context))
+        .record_cleanup(&context.dispatch.migration, &records(context))
         .await?;
     prepare(context).await
 }
@@ -268,15 +268,15 @@ async fn store(
             .execute(
                 "insert into shardwright.schema_entry (migration, ordinal, section, parallel, label, statement)
                  values ($1, $2, $3, $4, $5, $6)",
-                &[id, &ordinal, &entry.section.name(), &entry.parallel, &entry.label, &entry.statement],
+                &[id, &ordinal, &entry.section.name(), &entry.parallel, &entry.label, &entry.sql()],
             )
             .await
             .at(&what)?;
     }
     session
         .execute(
-            "update shardwright.move set drop_script = $2, loaded = true where migration = $1",
-            &[id, &schema.drop_script],
+            "update shardwright.move set loaded = true where migration = $1",
+            &[id],
         )
         .await
         .at(&what)?;
@@ -300,11 +300,15 @@ async fn restore(
         session
             .batch_execute(&format!(
                 "set local check_function_bodies = off; {}",
-                entry.statement
+                entry.sql()
             ))
             .await
             .at(what)?;
     }
+    let what = format!("shard {shard}: recording what was created");
+    created::record(session, &dispatch.migration)
+        .await
+        .at(what)?;
     let what = format!("shard {shard}: creating guards");
     let (migration, keys, tables) = (&dispatch.migration, &dispatch.keys, &dispatch.tables[..]);
     guard::create_register(session, migration, i64::MAX)

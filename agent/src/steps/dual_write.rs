@@ -75,9 +75,10 @@ pub(super) async fn record(context: &Context, direction: Direction) -> Result<()
         shard: shard.name,
         policy: "always".to_owned(),
     };
+    let migration = &context.dispatch.migration;
     context
         .controller
-        .record_cleanup(&context.dispatch, &[record])
+        .record_cleanup(migration, &[record])
         .await?;
     Ok(())
 }

@@ -85,7 +85,7 @@ pub(super) async fn record(
     }
     context
         .controller
-        .record_cleanup(&context.dispatch, &records)
+        .record_cleanup(migration, &records)
         .await?;
     Ok(())
 }

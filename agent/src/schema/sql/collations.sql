@@ -6,8 +6,7 @@ select c.tableoid, c.oid, n.nspname::text, c.collname::text, format('%I.%I', n.n
          case when not c.collisdeterministic then 'deterministic = false' end,
          'locale = ' || quote_literal(coalesce(f.facts ->> 'colllocale', f.facts ->> 'colliculocale')),
          'rules = ' || quote_literal(f.facts ->> 'collicurules'),
-         'lc_collate = ' || quote_literal(c.collcollate), 'lc_ctype = ' || quote_literal(c.collctype))),
-       format('DROP COLLATION IF EXISTS %I.%I', n.nspname, c.collname)
+         'lc_collate = ' || quote_literal(c.collcollate), 'lc_ctype = ' || quote_literal(c.collctype)))
 from pg_catalog.pg_collation c
 join pg_catalog.pg_namespace n on n.oid = c.collnamespace
 cross join lateral (select to_jsonb(c) as facts) f

@@ -9,8 +9,7 @@ select t.tableoid, t.oid, n.nspname::text, t.typname::text, format('%I.%I', n.ns
           join pg_catalog.pg_type at on at.oid = a.atttypid
           left join pg_catalog.pg_collation co on co.oid = a.attcollation
           left join pg_catalog.pg_namespace cn on cn.oid = co.collnamespace
-          where a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped)),
-       format('DROP TYPE IF EXISTS %I.%I', n.nspname, t.typname)
+          where a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped))
 from pg_catalog.pg_type t
 join pg_catalog.pg_namespace n on n.oid = t.typnamespace
 join pg_catalog.pg_class c on c.oid = t.typrelid and c.relkind = 'c'

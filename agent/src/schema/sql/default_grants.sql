@@ -23,8 +23,9 @@ changes as (
   where not exists (select from aclexplode(s.base) b
                     where b.grantee = a.grantee and b.privilege_type = a.privilege_type and b.is_grantable = a.is_grantable))
 select c.class, c.oid, coalesce(s.nspname, '')::text, s.role || ' ' || s.objects, ''::text, null::text,
-       string_agg(c.statement, E';\n' order by c.turn, c.place), null::text
+       string_agg(c.statement, E';\n' order by c.turn, c.place)
 from changes c join said s on s.oid = c.oid
 where coalesce(s.nspname <> 'shardwright', true)
   and (c.privilege_type <> 'MAINTAIN' or pg_catalog.current_setting('shardwright.target_version')::integer >= 17)
 group by c.class, c.oid, s.nspname, s.role, s.objects
+order by 3, 4

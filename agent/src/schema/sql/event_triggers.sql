@@ -5,7 +5,6 @@ select e.tableoid, e.oid, ''::text, e.evtname::text, quote_ident(e.evtname), pg_
          format(' execute function %s()', e.evtfoid::regproc),
          case when e.evtenabled <> 'O'
               then format(E';\nalter event trigger %I %s', e.evtname,
-                     case e.evtenabled when 'D' then 'disable' when 'A' then 'enable always' else 'enable replica' end) end),
-       format('DROP EVENT TRIGGER IF EXISTS %I', e.evtname)
+                     case e.evtenabled when 'D' then 'disable' when 'A' then 'enable always' else 'enable replica' end) end)
 from pg_catalog.pg_event_trigger e
 where e.evtname !~ '^shardwright_'

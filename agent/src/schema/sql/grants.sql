@@ -1,5 +1,6 @@
 -- Privileges that differ from those that the object has when it is new: first what is taken away, then what is given,
--- each by whoever gave it. Objects of the system and of extensions are among them where they were changed.
+-- each by whoever gave it. Objects of extensions are among them where they were changed; those of pg_catalog are the server's
+-- matter, and only a superuser could repeat theirs.
 -- MAINTAIN is left out where the target's version does not know it.
 with objects as (
   select c.tableoid as class, c.oid, 0 as place, '' as columns, case c.relkind when 'S' then 'sequence' else 'table' end as kind,
@@ -18,6 +19,16 @@ with objects as (
          p.proowner, n.nspname, p.proacl, acldefault('f', p.proowner)
   from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace where p.prokind <> 'a'
   union all
+  select p.tableoid, p.oid, 0, '', 'routine', (pg_catalog.pg_identify_object(p.tableoid, p.oid, 0)).identity,
+         p.proowner, n.nspname, p.proacl, acldefault('f', p.proowner)
+  from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace where p.prokind = 'a' and p.proacl is not null
+  union all
+  select f.tableoid, f.oid, 0, '', 'foreign data wrapper', quote_ident(f.fdwname), f.fdwowner, '', f.fdwacl, acldefault('F', f.fdwowner)
+  from pg_catalog.pg_foreign_data_wrapper f
+  union all
+  select s.tableoid, s.oid, 0, '', 'foreign server', quote_ident(s.srvname), s.srvowner, '', s.srvacl, acldefault('S', s.srvowner)
+  from pg_catalog.pg_foreign_server s
+  union all
   select t.tableoid, t.oid, 0, '', 'type', format('%I.%I', n.nspname, t.typname), t.typowner, n.nspname, t.typacl, acldefault('T', t.typowner)
   from pg_catalog.pg_type t join pg_catalog.pg_namespace n on n.oid = t.typnamespace
   union all
@@ -34,7 +45,7 @@ seen as (
   from objects o
   left join pg_catalog.pg_init_privs i on i.classoid = o.class and i.objoid = o.oid and i.objsubid = o.place
   where o.acl is not null and o.acl is distinct from i.initprivs
-    and o.nspname not in ('information_schema', 'shardwright') and o.nspname !~ '^pg_(toast|temp)'),
+    and o.nspname not in ('information_schema', 'shardwright') and o.nspname !~ '^pg_'),
 changes as (
   select s.class, s.oid, s.place, 1 as turn, b.item, b.privilege_type,
          format('revoke %s%s on %s %s from %s', b.privilege_type, s.columns, s.kind, s.identity, g.name) as statement, s.owner, s.owner as grantor
@@ -58,3 +69,4 @@ select c.class, c.oid, min(s.kind || ' ' || s.identity),
 from changes c join (select distinct class, oid, kind, identity from seen) s on s.class = c.class and s.oid = c.oid
 where c.privilege_type <> 'MAINTAIN' or pg_catalog.current_setting('shardwright.target_version')::integer >= 17
 group by c.class, c.oid
+order by 3

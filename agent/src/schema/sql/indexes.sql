@@ -2,7 +2,6 @@
 select i.tableoid, i.oid, n.nspname::text, i.relname::text, format('%I.%I', n.nspname, i.relname), null::text,
        concat('set local default_tablespace = ' || quote_ident(s.spcname) || '; ', pg_catalog.pg_get_indexdef(i.oid),
          case when s.spcname is not null then '; reset default_tablespace' end),
-       case when not i.relispartition then format('DROP INDEX IF EXISTS %I.%I', n.nspname, i.relname) end,
        x.indisreplident
 from pg_catalog.pg_index x
 join pg_catalog.pg_class i on i.oid = x.indexrelid

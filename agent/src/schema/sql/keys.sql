@@ -4,8 +4,6 @@ select k.tableoid, k.oid, n.nspname::text, concat(c.relname, ' ', k.conname), fo
        concat('set local default_tablespace = ' || quote_ident(s.spcname) || '; ',
          format('alter table only %I.%I add constraint %I %s', n.nspname, c.relname, k.conname, pg_catalog.pg_get_constraintdef(k.oid)),
          case when s.spcname is not null then '; reset default_tablespace' end),
-       case when k.conparentid = 0
-            then format('ALTER TABLE IF EXISTS %I.%I DROP CONSTRAINT IF EXISTS %I', n.nspname, c.relname, k.conname) end,
        k.contype = 'p' and c.relreplident <> 'i' or x.indisreplident
 from pg_catalog.pg_constraint k
 join pg_catalog.pg_class c on c.oid = k.conrelid

@@ -1,7 +1,6 @@
 -- Checks, and from 18 on NOT NULL, that old rows need not fulfil; they reach partitions by themselves.
 select k.tableoid, k.oid, n.nspname::text, concat(c.relname, ' ', k.conname), format('%I on %I.%I', k.conname, n.nspname, c.relname), null::text,
-       format('alter table %I.%I add constraint %I %s', n.nspname, c.relname, k.conname, pg_catalog.pg_get_constraintdef(k.oid)),
-       format('ALTER TABLE IF EXISTS %I.%I DROP CONSTRAINT IF EXISTS %I', n.nspname, c.relname, k.conname)
+       format('alter table %I.%I add constraint %I %s', n.nspname, c.relname, k.conname, pg_catalog.pg_get_constraintdef(k.oid))
 from pg_catalog.pg_constraint k
 join pg_catalog.pg_class c on c.oid = k.conrelid
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace

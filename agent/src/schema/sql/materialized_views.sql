@@ -6,8 +6,7 @@ select c.tableoid, c.oid, n.nspname::text, c.relname::text, format('%I.%I', n.ns
               ' with (' || (select string_agg(format('%s=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ')
                             from unnest(c.reloptions) o) || ')',
               ' tablespace ' || quote_ident(s.spcname),
-              E' as\n', rtrim(pg_catalog.pg_get_viewdef(c.oid), ';'), E'\nwith no data'),
-       format('DROP MATERIALIZED VIEW IF EXISTS %I.%I', n.nspname, c.relname)
+              E' as\n', rtrim(pg_catalog.pg_get_viewdef(c.oid), ';'), E'\nwith no data')
 from pg_catalog.pg_class c
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 left join pg_catalog.pg_am m on m.oid = c.relam

@@ -7,8 +7,7 @@ select p.tableoid, p.oid, n.nspname::text, concat(c.relname, ' ', p.polname), fo
               then ' to ' || (select string_agg(quote_ident(pg_catalog.pg_get_userbyid(role)), ', ' order by place)
                               from unnest(p.polroles) with ordinality r (role, place)) end,
          ' using (' || pg_catalog.pg_get_expr(p.polqual, p.polrelid) || ')',
-         ' with check (' || pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) || ')'),
-       format('DROP POLICY IF EXISTS %I ON %I.%I', p.polname, n.nspname, c.relname)
+         ' with check (' || pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) || ')')
 from pg_catalog.pg_policy p
 join pg_catalog.pg_class c on c.oid = p.polrelid
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace

@@ -6,8 +6,7 @@ select t.tableoid, t.oid, n.nspname::text, t.typname::text, format('%I.%I', n.ns
          format('subtype_opclass = %I.%I', opn.nspname, op.opcname),
          case when r.rngcollation <> 0 then format('collation = %I.%I', cn.nspname, co.collname) end,
          case when r.rngsubdiff <> 0 then 'subtype_diff = ' || r.rngsubdiff::regproc::text end,
-         format('multirange_type_name = %I.%I', mn.nspname, m.typname))),
-       format('DROP TYPE IF EXISTS %I.%I', n.nspname, t.typname)
+         format('multirange_type_name = %I.%I', mn.nspname, m.typname)))
 from pg_catalog.pg_range r
 join pg_catalog.pg_type t on t.oid = r.rngtypid
 join pg_catalog.pg_namespace n on n.oid = t.typnamespace

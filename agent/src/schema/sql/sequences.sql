@@ -9,8 +9,7 @@ select c.tableoid, c.oid, n.nspname::text, c.relname::text, format('%I.%I', n.ns
                       then format(E';\nalter sequence %I.%I set %s', n.nspname, c.relname, case c.relpersistence when 'u' then 'unlogged' else 'logged' end)
                       else '' end
          else format('create %ssequence %I.%I as %s %s', case c.relpersistence when 'u' then 'unlogged ' else '' end,
-                n.nspname, c.relname, pg_catalog.format_type(s.seqtypid, null), p.parameters) end,
-       case when o.deptype is distinct from 'i' then format('DROP SEQUENCE IF EXISTS %I.%I', n.nspname, c.relname) end
+                n.nspname, c.relname, pg_catalog.format_type(s.seqtypid, null), p.parameters) end
 from pg_catalog.pg_class c
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 join pg_catalog.pg_sequence s on s.seqrelid = c.oid

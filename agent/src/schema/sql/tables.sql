@@ -25,8 +25,7 @@ select c.tableoid, c.oid, n.nspname::text, c.relname::text, format('%I.%I', n.ns
          ' with (' || (select string_agg(format('%s=%L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1)), ', ')
                        from (select unnest(c.reloptions) as o
                              union all select 'toast.' || unnest(toast.reloptions)) options) || ')',
-         ' tablespace ' || quote_ident(s.spcname)),
-       format('DROP TABLE IF EXISTS %I.%I', n.nspname, c.relname)
+         ' tablespace ' || quote_ident(s.spcname))
 from pg_catalog.pg_class c
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 left join pg_catalog.pg_class toast on toast.oid = c.reltoastrelid

@@ -5,8 +5,7 @@ select g.tableoid, g.oid, n.nspname::text, concat(c.relname, ' ', g.tgname), for
          case when g.tgenabled <> coalesce(p.tgenabled, 'O')
               then format('alter table %I.%I %s trigger %I', n.nspname, c.relname,
                      case g.tgenabled when 'D' then 'disable' when 'A' then 'enable always' when 'R' then 'enable replica' else 'enable' end,
-                     g.tgname) end),
-       case when g.tgparentid = 0 then format('DROP TRIGGER IF EXISTS %I ON %I.%I', g.tgname, n.nspname, c.relname) end
+                     g.tgname) end)
 from pg_catalog.pg_trigger g
 join pg_catalog.pg_class c on c.oid = g.tgrelid
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace

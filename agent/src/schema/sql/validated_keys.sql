@@ -1,5 +1,6 @@
--- Foreign keys that are validated, between tables that are no partitioned ones: label, definition, what validates it.
-select concat('FK CONSTRAINT ', n.nspname, ' ', c.relname, ' ', k.conname), pg_catalog.pg_get_constraintdef(k.oid),
+-- Foreign keys that are validated, between tables that are no partitioned ones: what adds each unvalidated, what validates it.
+select k.tableoid, k.oid,
+       format('alter table only %I.%I add constraint %I %s not valid;', n.nspname, c.relname, k.conname, pg_catalog.pg_get_constraintdef(k.oid)),
        format('alter table only %I.%I validate constraint %I;', n.nspname, c.relname, k.conname)
 from pg_catalog.pg_constraint k
 join pg_catalog.pg_class c on c.oid = k.conrelid
