@@ -4,6 +4,7 @@ use crate::failure::Severity;
 use crate::plan::{Plan, PlannedMove, TargetState, Until};
 use crate::request::Mode;
 use crate::table::{CopyBy, TableKey, stream_format};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// The plan as `shardwright plan` prints it.
@@ -19,7 +20,7 @@ pub fn plan_text(plan: &Plan) -> String {
         let _ = writeln!(out, "\nNotes");
     }
     for note in &plan.notes {
-        let _ = writeln!(out, "  {note}");
+        let _ = writeln!(out, "  {}", one_line(note));
     }
     if !plan.findings.is_empty() {
         let _ = writeln!(out, "\nFindings");
@@ -30,11 +31,39 @@ pub fn plan_text(plan: &Plan) -> String {
             Severity::Warning => "warning",
             Severity::Note => "note",
         };
-        let _ = writeln!(out, "  {severity}: {}: {}", finding.object, finding.problem);
-        let _ = writeln!(out, "      {}", finding.remedy);
+        let (object, problem) = (one_line(&finding.object), one_line(&finding.problem));
+        let _ = writeln!(out, "  {severity}: {object}: {problem}");
+        let _ = writeln!(out, "      {}", one_line(&finding.remedy));
     }
     let _ = writeln!(out, "\nPlan hash {}", plan.hash);
     out
+}
+
+/// Whether a character puts what follows elsewhere: controls, ends of lines among them, and those that change the
+/// direction of writing.
+#[must_use]
+pub fn is_disruptive(char: char) -> bool {
+    let turns = matches!(
+        char,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    turns || char.is_control()
+}
+
+/// Names and words of others within a line of ours; what would leave the line is written out.
+#[must_use]
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_disruptive) {
+        return Cow::Borrowed(text);
+    }
+    let mut line = String::with_capacity(text.len());
+    for char in text.chars() {
+        match is_disruptive(char) {
+            true => line.extend(char.escape_debug()),
+            false => line.push(char),
+        }
+    }
+    Cow::Owned(line)
 }
 
 fn write_head(out: &mut String, plan: &Plan) -> std::fmt::Result {
@@ -122,12 +151,14 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
         };
         writeln!(
             out,
-            "    {:<32} {key:<20} about {} rows, {} in all",
-            table.table.to_string(),
+            "    {:<32} {:<20} about {} rows, {} in all",
+            one_line(&table.table.to_string()),
+            one_line(&key),
             table.rows,
             bytes(table.bytes)
         )?;
-        writeln!(out, "        where {}", table.predicate(&moving.keys, ""))?;
+        let predicate = table.predicate(&moving.keys, "");
+        writeln!(out, "        where {}", one_line(&predicate))?;
         let by = match table.copy_by {
             CopyBy::Blocks => "blocks",
             CopyBy::KeyRanges => "key ranges",

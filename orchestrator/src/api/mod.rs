@@ -23,7 +23,6 @@ mod openapi;
 mod operations;
 mod paging;
 mod plan;
-mod refusals;
 mod routes;
 mod shards;
 mod stream;

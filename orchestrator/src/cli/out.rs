@@ -50,13 +50,9 @@ pub(super) fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// Control characters, but for ends of lines and tabs, and those that change the direction of writing.
+/// What puts text elsewhere, but for ends of lines and tabs.
 pub(super) fn steers(c: char) -> bool {
-    let turns = matches!(
-        c,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-    );
-    turns || (c.is_control() && c != '\n' && c != '\t')
+    plans::render::is_disruptive(c) && c != '\n' && c != '\t'
 }
 
 fn end(error: &Error) -> ! {

@@ -2,9 +2,11 @@
 //!
 //! Only the writers that were named are allowed; somebody new in the way is asked about again.
 
+use super::dispatch::check_epoch;
 use super::draft::Draft;
-use super::{ControlError, Controller, Shown};
+use super::{ControlError, Controller};
 use crate::store::CancelAsk;
+use plans::id::{Epoch, MigrationId};
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::step::StepKind;
 use plans::wire::{CutoverAnswer, LongWriter};
@@ -14,15 +16,15 @@ impl Controller {
     /// Answers whether `writers` may be ended; an empty list takes the question back.
     pub(super) async fn ask_cancel(
         &self,
-        shown: Shown<'_>,
+        id: &MigrationId,
+        epoch: Epoch,
         writers: &[LongWriter],
     ) -> Result<CutoverAnswer, ControlError> {
         let edit = |draft: &mut Draft| {
-            draft.by(shown.token);
-            shown.check(&draft.snapshot().migration)?;
+            check_epoch(draft, id, epoch)?;
             ask(draft, writers)
         };
-        let (answer, _) = self.change(shown.migration, "controller", edit).await?;
+        let (answer, _) = self.change(id, "controller", edit).await?;
         Ok(answer)
     }
 }

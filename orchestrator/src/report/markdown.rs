@@ -1,24 +1,69 @@
-//! The report as Markdown.
+//! The report as Markdown. Names and words of others are text in it, wherever it is shown: no markup, no HTML, no line of
+//! their own.
+
+use std::fmt::{self, Write};
 
 use super::Report;
 use super::html::{Document, error, fields, ms, took, when};
 use crate::dashboard::figures::{count, seconds};
 use askama::Template;
+use askama::filters::Escaper;
 use plans::render::bytes;
 
 #[derive(Template)]
-#[template(path = "report/page.md", escape = "none")]
+#[template(path = "report/page.md")]
 struct Page<'a> {
     document: Document<'a>,
+    /// What encloses the plan: longer than any such run in it.
+    fence: String,
 }
 
 /// The report for a wiki or a ticket.
 pub(super) fn write(report: &Report) -> Result<String, askama::Error> {
     let document = Document::of(report);
-    Page { document }.render()
+    let longest = document.plan.split(|char| char != '`').map(str::len).max();
+    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    Page { document, fence }.render()
 }
 
-/// Text as a cell of a table.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace(['\n', '\r'], " ")
+/// Escapes what a template inserts: characters that Markdown or HTML would take for markup, and those that begin a line or
+/// turn its direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Markdown;
+
+impl Escaper for Markdown {
+    fn write_escaped_str<W: Write>(&self, mut to: W, text: &str) -> fmt::Result {
+        for char in text.chars() {
+            match char {
+                '&' => to.write_str("&amp;")?,
+                '<' => to.write_str("&lt;")?,
+                '>' => to.write_str("&gt;")?,
+                '\\' | '`' | '*' | '[' | ']' | '|' => {
+                    to.write_char('\\')?;
+                    to.write_char(char)?;
+                }
+                char if plans::render::is_disruptive(char) => to.write_char(' ')?,
+                char => to.write_char(char)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_others_are_text() {
+        let mut page = String::new();
+        let words = "a|b\n# <b>x</b> `c` [d](e) \u{202e}f \\|";
+        Markdown
+            .write_escaped_str(&mut page, words)
+            .expect("written");
+        assert_eq!(
+            page,
+            "a\\|b # &lt;b&gt;x&lt;/b&gt; \\`c\\` \\[d\\](e)  f \\\\\\|"
+        );
+    }
 }

@@ -10,6 +10,7 @@ mod markdown;
 
 pub(crate) use course::charts;
 pub use foreseen::Foreseen;
+pub(crate) use markdown::Markdown;
 
 use crate::controller::{ControlError, Controller};
 use crate::store::{AuditRecord, CleanupRecord, Event, Reading};

@@ -86,8 +86,6 @@ fn held(snapshot: &mut Snapshot) {
     snapshot.migration.owner = Some(Owner {
         agent: "agent-1".into(),
         instance: "i1".into(),
-        token: None,
-        secret: None,
     });
     snapshot.lease_until = Some(chrono::Utc::now() + chrono::TimeDelta::hours(1));
 }

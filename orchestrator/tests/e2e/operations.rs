@@ -21,6 +21,8 @@ mod identities;
 mod least_privilege;
 #[path = "operations/merges.rs"]
 mod merges;
+#[path = "operations/names.rs"]
+mod names;
 #[path = "operations/partitions.rs"]
 mod partitions;
 #[path = "operations/real_schema.rs"]

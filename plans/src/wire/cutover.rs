@@ -2,7 +2,6 @@
 
 use crate::id::{AttemptNo, Epoch, MapVersion, MigrationId, ShardName};
 use crate::names::Direction;
-use crate::wire::WireSecret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +12,6 @@ pub struct CutoverCall {
     pub migration: MigrationId,
     /// The caller's epoch.
     pub epoch: Epoch,
-    /// What came with the dispatch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub secret: Option<WireSecret>,
     /// What it asks.
     pub ask: CutoverAsk,
 }

@@ -6,11 +6,8 @@
 
 use std::fmt;
 
-/// The first version whose dispatches carry a secret (ADR 48).
-pub const SECRETS: u32 = 4;
-
 /// The newest version of the messages that this program speaks.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 3;
 
 /// The oldest one that it still understands: what the release before this one speaks.
 pub const OLDEST_PROTOCOL: u32 = 3;

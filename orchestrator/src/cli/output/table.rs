@@ -33,7 +33,7 @@ impl Table {
         let columns = self.head.len().saturating_sub(hidden);
         let head = self.head.iter().map(|text| (*text).to_owned()).collect();
         // A cell is one line, whatever is in it.
-        let cell = |text: &String| text.replace(['\n', '\t'], " ");
+        let cell = |text: &String| plans::render::one_line(text).into_owned();
         let rows = self.rows.iter().map(|row| row.iter().map(cell).collect());
         let lines: Vec<Vec<String>> = Some(head)
             .filter(|_| headers)

@@ -35,7 +35,6 @@ fn reports() -> Vec<(String, Value)> {
             migration: MigrationId::from("m1"),
             step: StepId::from(step),
             epoch: Epoch(7),
-            secret: None,
             outcome,
             progress: Progress::default(),
         });
@@ -101,7 +100,6 @@ fn cutovers() -> Vec<(String, Value)> {
         let call = CutoverCall {
             migration: MigrationId::from("m1"),
             epoch: Epoch(7),
-            secret: None,
             ask,
         };
         (
