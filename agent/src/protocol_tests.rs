@@ -49,6 +49,7 @@ mod recovery;
 mod register;
 mod reverse;
 mod schema;
+mod schema_compare;
 mod sets;
 mod settings;
 mod snapshots;

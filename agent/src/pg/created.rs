@@ -36,7 +36,7 @@ pub(crate) async fn record(
 
 /// Whether anything is recorded. Of a migration that an older version prepared nothing is: the script that it kept is
 /// not run.
-pub(super) async fn is_recorded(
+pub(crate) async fn is_recorded(
     client: &Client,
     migration: &MigrationId,
 ) -> Result<bool, tokio_postgres::Error> {

@@ -7,6 +7,7 @@ use plans::id::MigrationId;
 use super::schema::drop_created;
 use super::shard::Shard;
 use crate::pg::schema::{Dumped, Entry, Schema, Section};
+use crate::schema::compare::{Side, compare};
 use crate::schema::{dump, refreshes, write};
 
 const RICH: &str = include_str!("rich.sql");
@@ -109,6 +110,14 @@ fn assert_equal(ours: &Schema, theirs: &Schema) {
     assert_eq!(ours, theirs);
 }
 
+/// The comparison finds no difference, whatever made the copy.
+async fn assert_same(source: Side<'_>, target: Side<'_>) {
+    let compared = compare(source, target).await.expect("the same");
+    assert!(compared.objects > 300, "{compared:?}");
+    let left_out = compared.left_out.join(", ");
+    assert!(left_out.contains("publication everything"), "{left_out}");
+}
+
 #[tokio::test]
 async fn the_writer_and_pg_dump_make_the_same_database() {
     let source = Shard::new("writer_s").await;
@@ -132,6 +141,8 @@ async fn the_writer_and_pg_dump_make_the_same_database() {
     let again = write(&on_ours, version, "s").await.expect("written again");
     assert_equal(&again, &written);
 
+    assert_same((&session, "s"), (&on_ours, "ours")).await;
+
     let tools = Binaries::for_dump(version);
     if let Ok(tools) = &tools {
         let whole = dumped(&source, tools, version).await;
@@ -145,6 +156,7 @@ async fn the_writer_and_pg_dump_make_the_same_database() {
         assert_equal(&from_ours, &whole);
         let by_theirs = write(&on_theirs, version, "s").await;
         assert_equal(&by_theirs.expect("written"), &written);
+        assert_same((&session, "s"), (&on_theirs, "theirs")).await;
     }
     assert!(tools.is_ok() || major > 15, "{tools:?}");
 

@@ -9,7 +9,7 @@ use crate::pg::{catalog, created, ddl_guard, home};
 use crate::schema;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
 
-const SHOP: &str = "\
+pub(super) const SHOP: &str = "\
     create schema shop; \
     create type shop.state as enum ('new', 'paid'); \
     create domain shop.amount as numeric(12, 2) check (value >= 0); \

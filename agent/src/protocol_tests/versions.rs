@@ -164,7 +164,7 @@ async fn a_slot_that_a_standby_keeps_outlives_a_promotion_and_the_stream_still_r
 }
 
 /// A database on a server of its own of this version; `None` where that is not installed.
-async fn of_version(database: &str, major: u32) -> Option<Database> {
+pub(super) async fn of_version(database: &str, major: u32) -> Option<Database> {
     let binaries = Binaries::find(Some(major)).ok()?;
     let options = Options::temporary(database).setting("fsync", "off");
     let launch = move || Arc::new(Cluster::launch(options.binaries(binaries)).expect("launched"));

@@ -5,6 +5,7 @@
 //! What has no words here is refused by name; nothing is left out in silence.
 //! Our own schema, guards and event triggers, publications and subscriptions are never carried over.
 
+pub(crate) mod compare;
 pub(crate) mod foreign_keys;
 mod kind;
 mod order;

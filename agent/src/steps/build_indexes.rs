@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 
 use connect::Connected;
+use plans::step::build_indexes::{IndexesBuilt, SchemaCompared};
 use plans::table::{TableName, one_of_each_top};
 use plans::wire::TableProgress;
 use serde_json::{Value, json};
@@ -16,6 +17,7 @@ use tokio_postgres::error::SqlState;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::{created, epoch, home, user_code};
+use crate::schema::compare::compare;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
 
 /// In a transaction: no processes but the session's own.
@@ -68,7 +70,32 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     all(context, entries).await?;
     analyze(context).await?;
     all(context, keys).await?;
-    Ok(json!({ "objects": total }))
+    let built = IndexesBuilt {
+        objects: total,
+        schema: compare_schemas(context).await?,
+    };
+    Ok(json!(built))
+}
+
+/// Compares the whole schema of a target that the migration created.
+///
+/// Tables that a live target had were compared before the copy; the rest of its schema is its own.
+async fn compare_schemas(context: &Context) -> Result<Option<SchemaCompared>, StepError> {
+    let (source, target) = (context.source()?, context.target()?);
+    let there = target.session("compare").await?;
+    let what = format!("shard {}: reading what was created", target.name);
+    let recorded = created::is_recorded(&there, &context.dispatch.migration).await;
+    if !recorded.at(what)? {
+        return Ok(None);
+    }
+    context.say("comparing the schemas");
+    let here = source.session("compare").await?;
+    let compared = compare((&here, &source.name), (&there, &target.name)).await?;
+    context.say(format!(
+        "schemas compared: {} objects, none differs",
+        compared.objects
+    ));
+    Ok(Some(compared))
 }
 
 /// Keys of changes are kept from the end of this step on: a comparison that is older, which a control store that

@@ -11,6 +11,7 @@ use askama::Template;
 use chrono::{DateTime, SecondsFormat, Utc};
 use plans::render::{bytes, plan_text};
 use plans::step::StepKind;
+use plans::step::build_indexes::IndexesBuilt;
 use plans::step::copy::Copied;
 use plans::step::cutover::CutOver;
 use plans::step::verify::{TableVerified, Verified};
@@ -35,6 +36,7 @@ pub(super) struct Move<'a> {
     pub(super) sentence: String,
     pub(super) copied: Option<Copied>,
     pub(super) verified: Option<Verified>,
+    pub(super) built: Option<IndexesBuilt>,
     pub(super) stops: Vec<Stop>,
     pub(super) charts: Vec<Chart>,
 }
@@ -89,6 +91,7 @@ impl<'a> Move<'a> {
             sentence: of_view(&evidence.migration),
             copied: evidence.output(StepKind::Copy),
             verified: evidence.output(StepKind::Verify),
+            built: evidence.output(StepKind::BuildIndexes),
             stops: kinds.into_iter().filter_map(stop).collect(),
             charts: charts(&evidence.course),
         }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+pub mod build_indexes;
 pub mod catch_up;
 pub mod copy;
 pub mod create_target;

@@ -1,0 +1,178 @@
+//! Compares all objects of the target's schema with the source's, each by what both catalogs say of it.
+//!
+//! Nothing of what made the target is used: neither pg_dump's words nor the statements that were kept. Expressions are
+//! deparsed by each server under an empty search path.
+//! What the target has besides counts only where it lies on an object that the source has too, such as one more index.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plans::step::build_indexes::SchemaCompared;
+use tokio_postgres::Client;
+
+use super::major;
+use crate::error::{At, StepError};
+
+const DEFINITIONS: &str = include_str!("sql/definitions.sql");
+const LEFT_OUT: &str = include_str!("sql/left_out.sql");
+
+/// The first major version that knows the privilege MAINTAIN.
+const MAINTAINS: u32 = 17;
+
+/// How many differences one refusal names.
+const NAMED: usize = 20;
+
+/// Code of the failure.
+pub(crate) const DIFFERENT: &str = "schema.different";
+
+/// One of the two databases: a session with our settings, and the shard's name.
+pub(crate) type Side<'a> = (&'a Client, &'a str);
+
+/// Kind and name.
+type Name = (String, String);
+
+/// What an object lies on, and its definition.
+struct Definition {
+    of: Option<String>,
+    text: String,
+}
+
+/// Compares every object of the source's schema with the target's.
+///
+/// # Errors
+/// `schema.different` with the objects and both definitions.
+pub(crate) async fn compare(
+    source: Side<'_>,
+    target: Side<'_>,
+) -> Result<SchemaCompared, StepError> {
+    let (here, there) = (
+        major(source.0, source.1).await?,
+        major(target.0, target.1).await?,
+    );
+    let (same_words, maintain) = (here == there, here.min(there) >= MAINTAINS);
+    let wanted = definitions(source, same_words, maintain).await?;
+    let found = definitions(target, same_words, maintain).await?;
+    let different = differences(&wanted, &found);
+    if !different.is_empty() {
+        return Err(refused(target.1, &different));
+    }
+    let mut left_out = left_out(source).await?;
+    if !same_words {
+        left_out.push(format!(
+            "the words of views, rules and SQL bodies: PostgreSQL {here} and {there} print them differently"
+        ));
+    }
+    Ok(SchemaCompared {
+        objects: i64::try_from(wanted.len()).unwrap_or(i64::MAX),
+        left_out,
+    })
+}
+
+async fn definitions(
+    (client, shard): Side<'_>,
+    same_words: bool,
+    maintain: bool,
+) -> Result<BTreeMap<Name, Definition>, StepError> {
+    let rows = client.query(DEFINITIONS, &[&same_words, &maintain]).await;
+    let rows = rows.at(format_args!("shard {shard}: reading the whole schema"))?;
+    let definitions = rows.iter().map(|row| {
+        let definition = Definition {
+            of: row.get(2),
+            text: row.get::<_, Option<String>>(3).unwrap_or_default(),
+        };
+        ((row.get(0), row.get(1)), definition)
+    });
+    Ok(definitions.collect())
+}
+
+async fn left_out((client, shard): Side<'_>) -> Result<Vec<String>, StepError> {
+    let rows = client.query(LEFT_OUT, &[]).await;
+    let rows = rows.at(format_args!(
+        "shard {shard}: reading what is not carried over"
+    ))?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// Each difference in words.
+fn differences(
+    wanted: &BTreeMap<Name, Definition>,
+    found: &BTreeMap<Name, Definition>,
+) -> Vec<String> {
+    let mut different = Vec::new();
+    for ((kind, name), wanted) in wanted {
+        match found.get(&(kind.clone(), name.clone())) {
+            None => different.push(format!(
+                "{kind} {name} is missing; on the source it is `{}`",
+                wanted.text
+            )),
+            Some(found) if found.text != wanted.text => different.push(format!(
+                "{kind} {name} is `{}` on the source and `{}` on the target",
+                wanted.text, found.text
+            )),
+            Some(_) => {}
+        }
+    }
+    let objects: BTreeSet<&String> = wanted.keys().map(|(_, name)| name).collect();
+    for ((kind, name), found) in found {
+        let on_the_sources = found.of.as_ref().is_some_and(|of| objects.contains(of));
+        if on_the_sources && !wanted.contains_key(&(kind.clone(), name.clone())) {
+            different.push(format!(
+                "{kind} {name} is not on the source; on the target it is `{}`",
+                found.text
+            ));
+        }
+    }
+    different
+}
+
+fn refused(shard: &str, different: &[String]) -> StepError {
+    let shown = different.iter().take(NAMED).cloned();
+    let shown: Vec<String> = shown.collect();
+    let rest = match different.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    StepError::refused(
+        DIFFERENT,
+        format!(
+            "shard {shard}: {} object(s) of its schema are not as on the source: {}{rest}",
+            different.len(),
+            shown.join("; ")
+        ),
+        "make each of them equal on both shards, then `resume`; the copy is kept",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(objects: &[(&str, &str, Option<&str>, &str)]) -> BTreeMap<Name, Definition> {
+        let object = |(kind, name, of, text): &(&str, &str, Option<&str>, &str)| {
+            let definition = Definition {
+                of: of.map(str::to_owned),
+                text: (*text).to_owned(),
+            };
+            (((*kind).to_owned(), (*name).to_owned()), definition)
+        };
+        objects.iter().map(object).collect()
+    }
+
+    #[test]
+    fn what_lies_on_an_object_of_the_source_counts_on_the_target() {
+        let source = schema(&[("table", "t", None, "r"), ("view", "v", None, "as")]);
+        let target = schema(&[
+            ("table", "t", None, "u"),
+            ("index", "i", Some("t"), "create index"),
+            ("table", "theirs", None, "r"),
+            ("index", "other", Some("theirs"), "create index"),
+        ]);
+        assert_eq!(
+            differences(&source, &target),
+            [
+                "table t is `r` on the source and `u` on the target",
+                "view v is missing; on the source it is `as`",
+                "index i is not on the source; on the target it is `create index`",
+            ]
+        );
+    }
+}
