@@ -8,8 +8,12 @@ use std::time::Duration;
 
 use caller::Caller;
 use plans::id::MigrationId;
-use plans::wire::{Claim, CutoverAnswer, CutoverCall, Heartbeat, HeartbeatReply, Report, Work};
+use plans::wire::{
+    Claim, CutoverAnswer, CutoverCall, Dispatch, Heartbeat, HeartbeatReply, Report, SECRET_HEADER,
+    WireSecret, Work,
+};
 use reqwest::Method;
+use reqwest::header::HeaderValue;
 use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,6 +28,10 @@ const DOUBT: Duration = Duration::from_millis(1200);
 const ASK_TIMEOUT: Duration = Duration::from_secs(1);
 /// The call was sent to a controller that lost the lead meanwhile; nothing was done.
 const MISDIRECTED: u16 = 421;
+/// The epoch is not the owner's.
+const STALE: &str = "epoch.stale";
+/// The token or the secret is not the owner's.
+const NOT_OWNER: &str = "agent.not_owner";
 
 /// Why a call came to nothing.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -43,6 +51,8 @@ pub enum ControllerError {
         path: &'static str,
         /// HTTP status.
         status: u16,
+        /// The problem's stable code; empty where the answer has none.
+        code: String,
         /// Its words.
         detail: String,
     },
@@ -57,6 +67,11 @@ pub enum ControllerError {
 }
 
 impl ControllerError {
+    /// True when another process owns the migration by now, or always did.
+    pub fn is_superseded(&self) -> bool {
+        matches!(self, Self::Refused { code, .. } if [STALE, NOT_OWNER].contains(&code.as_str()))
+    }
+
     /// True when the controller answered and will not change its mind.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Refused { status, .. }
@@ -84,6 +99,22 @@ pub struct Controller {
     /// Where the leader is, as far as is known.
     leader: watch::Sender<String>,
     caller: Caller,
+}
+
+/// A call.
+struct Call<'a> {
+    /// By this name it is reported.
+    what: &'static str,
+    path: &'a str,
+    /// Of the dispatch, where the body has no room for it.
+    secret: Option<&'a WireSecret>,
+    timeout: Duration,
+}
+
+/// What a refusal says; the rest is for people.
+#[derive(Debug, Default, Deserialize)]
+struct Problem {
+    code: String,
 }
 
 /// What a controller says of itself; the rest does not matter here.
@@ -200,10 +231,10 @@ impl Controller {
     /// [`ControllerError`]; nothing may be created then.
     pub async fn record_cleanup(
         &self,
-        migration: &MigrationId,
+        dispatch: &Dispatch,
         records: &[CleanupRecord],
     ) -> Result<(), ControllerError> {
-        self.post_to(migration, "cleanup-records", records).await
+        self.post_to(dispatch, "cleanup-records", records).await
     }
 
     /// Records that what was created is gone.
@@ -212,23 +243,27 @@ impl Controller {
     /// [`ControllerError`]
     pub async fn cleanup_done(
         &self,
-        migration: &MigrationId,
+        dispatch: &Dispatch,
         records: &[CleanupRecord],
     ) -> Result<(), ControllerError> {
-        self.post_to(migration, "cleanup-records/done", records)
+        self.post_to(dispatch, "cleanup-records/done", records)
             .await
     }
 
     async fn post_to(
         &self,
-        migration: &MigrationId,
+        dispatch: &Dispatch,
         what: &'static str,
         records: &[CleanupRecord],
     ) -> Result<(), ControllerError> {
-        let path = format!("/api/v1/migrations/{migration}/{what}");
-        self.call(what, &path, records, CALL_TIMEOUT)
-            .await
-            .map(|_| ())
+        let path = format!("/api/v1/migrations/{}/{what}", dispatch.migration);
+        let call = Call {
+            what,
+            path: &path,
+            secret: dispatch.secret.as_ref(),
+            timeout: CALL_TIMEOUT,
+        };
+        self.call(call, records).await.map(|_| ())
     }
 
     async fn send(
@@ -237,20 +272,34 @@ impl Controller {
         body: &(impl Serialize + Sync),
         timeout: Duration,
     ) -> Result<reqwest::Response, ControllerError> {
-        self.call(path, path, body, timeout).await
+        let call = Call {
+            what: path,
+            path,
+            secret: None,
+            timeout,
+        };
+        self.call(call, body).await
     }
 
     async fn call(
         &self,
-        what: &'static str,
-        path: &str,
+        call: Call<'_>,
         body: &(impl Serialize + Sync + ?Sized),
-        timeout: Duration,
     ) -> Result<reqwest::Response, ControllerError> {
+        let path = call.path;
         let mut leaders = self.leader.subscribe();
         let base = leaders.borrow_and_update().clone();
         let request = self.caller.request(Method::POST, format!("{base}{path}"));
-        let request = request.json(body).timeout(timeout);
+        let mut request = request.json(body).timeout(call.timeout);
+        if let Some(secret) = call.secret {
+            let value = HeaderValue::from_str(secret.reveal());
+            let mut value = value.map_err(|_| ControllerError::Unreachable {
+                url: base.clone(),
+                reason: "the secret of the dispatch is no header".to_owned(),
+            })?;
+            value.set_sensitive(true);
+            request = request.header(SECRET_HEADER, value);
+        }
         let sent = tokio::select! {
             sent = self.caller.send(request) => sent,
             // The sender lives as long as `self`.
@@ -279,9 +328,11 @@ impl Controller {
             self.find_leader().await;
         }
         let detail = response.text().await.unwrap_or_default();
+        let problem: Problem = serde_json::from_str(&detail).unwrap_or_default();
         Err(ControllerError::Refused {
-            path: what,
+            path: call.what,
             status: status.as_u16(),
+            code: problem.code,
             detail,
         })
     }

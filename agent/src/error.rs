@@ -18,6 +18,8 @@ use crate::pg::replication::ReplicationError;
 /// Code of the failure of a process that a newer owner has replaced (I7).
 const STALE: &str = "epoch.stale";
 
+const NEWER_OWNER: &str = "nothing to do: the newer owner goes on";
+
 /// How a step ends without its promise.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StepError {
@@ -83,7 +85,7 @@ impl StepError {
         Self::refused(
             STALE,
             format!("a newer owner has taken the migration on shard {shard}"),
-            "nothing to do: the newer owner goes on",
+            NEWER_OWNER,
         )
     }
 
@@ -182,6 +184,9 @@ impl From<Injected> for StepError {
 
 impl From<ControllerError> for StepError {
     fn from(error: ControllerError) -> Self {
+        if error.is_superseded() {
+            return Self::refused(STALE, error.to_string(), NEWER_OWNER);
+        }
         Self::passing("controller", error.to_string())
     }
 }

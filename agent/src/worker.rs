@@ -5,13 +5,14 @@
 
 mod assignment;
 mod foreign;
+mod process;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plans::id::{AgentName, Epoch, InstanceId, MigrationId};
+use plans::id::{AgentName, Epoch, MigrationId};
 use plans::names::Direction;
 use plans::wire::{
     Action, Claim, Directive, Heartbeat, Held, Holding, OLDEST_PROTOCOL, PROTOCOL, Report, Work,
@@ -22,6 +23,7 @@ use crate::controller::{Controller, ControllerError};
 use crate::inspect;
 use crate::spool::{self, Place};
 use assignment::Assignment;
+use process::Process;
 
 /// Between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -31,6 +33,8 @@ const HELD_HEARTBEAT: Duration = Duration::from_millis(250);
 const CLEAR_EVERY: Duration = Duration::from_secs(5);
 /// Between two tries to reach a controller that is away.
 const PAUSE: Duration = Duration::from_millis(300);
+/// After a claim that was refused: another process has the name for a while, or somebody has to mend something.
+const REFUSED_PAUSE: Duration = Duration::from_secs(1);
 /// After work that this version does not understand: what is given back is given again.
 const FOREIGN_PAUSE: Duration = Duration::from_secs(5);
 
@@ -38,7 +42,7 @@ const FOREIGN_PAUSE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Worker {
     name: AgentName,
-    instance: InstanceId,
+    process: Process,
     controller: Controller,
     /// Where captured changes are kept that cannot be applied yet.
     spools: PathBuf,
@@ -49,9 +53,10 @@ impl Worker {
     /// An agent called `name` that works for `controller`, and keeps captured changes in `spools` while they cannot
     /// be applied; they hold rows.
     pub fn new(name: &str, controller: Controller, spools: PathBuf) -> Arc<Self> {
+        let name = AgentName(name.to_owned());
         Arc::new(Self {
-            name: AgentName(name.to_owned()),
-            instance: InstanceId(uuid::Uuid::new_v4().to_string()),
+            process: Process::start(&name, &spools),
+            name,
             controller,
             spools,
             owned: Mutex::new(HashMap::new()),
@@ -80,8 +85,11 @@ impl Worker {
                 protocol: PROTOCOL,
                 oldest: Some(OLDEST_PROTOCOL),
                 agent: self.name.clone(),
-                instance: self.instance.clone(),
+                instance: self.process.instance.clone(),
                 holding: self.holding().await,
+                host: Some(self.process.host.clone()),
+                key: Some(self.process.key.clone()),
+                outlived: self.process.outlived.clone(),
             };
             match self.controller.claim(&claim).await {
                 Ok(work) => {
@@ -99,7 +107,8 @@ impl Worker {
                         tracing::warn!(%error, "no work from the controller");
                         said = Some(text);
                     }
-                    tokio::time::sleep(PAUSE).await;
+                    let refused = error.is_final();
+                    tokio::time::sleep(if refused { REFUSED_PAUSE } else { PAUSE }).await;
                 }
             }
         }
@@ -149,6 +158,7 @@ impl Worker {
                 migration: assignment.owned.migration.clone(),
                 epoch: assignment.owned.epoch,
                 step: assignment.running_step(),
+                secret: assignment.secret.clone(),
             })
             .collect()
     }
@@ -179,8 +189,9 @@ impl Worker {
         loop {
             let beat = Heartbeat {
                 agent: self.name.clone(),
-                instance: self.instance.clone(),
+                instance: self.process.instance.clone(),
                 holding: self.holdings().await,
+                key: Some(self.process.key.clone()),
             };
             match self.controller.heartbeat(&beat).await {
                 Ok(reply) => {
@@ -212,6 +223,7 @@ impl Worker {
                 step: assignment.running_step(),
                 progress: assignment.owned.progress(),
                 stream: assignment.owned.stream_status(),
+                secret: assignment.secret.clone(),
             })
             .collect()
     }

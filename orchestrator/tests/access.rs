@@ -1,6 +1,7 @@
 //! Who is let in, to do what; and that every order is in the audit trail.
 
 mod approvals;
+mod binding;
 mod hostile;
 mod locked;
 

@@ -2,6 +2,7 @@
 
 use crate::fixture::{Server, quick, request, until};
 use orchestrator::access::Rule;
+use plans::wire::SECRET_HEADER;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -269,14 +270,16 @@ async fn every_order_is_journaled_with_its_actor() {
 #[tokio::test]
 async fn cleanup_records_are_kept() {
     let server = Server::start().await;
-    let id = server.apply(&server.agent("x", "x1"), "").await;
+    let agent = server.agent("x", "x1");
+    let id = server.apply(&agent, "").await;
+    let secret = agent.next().await.secret.unwrap();
     let path = format!("/api/v1/migrations/{id}/cleanup-records");
     let record = json!([{"shard": "a", "kind": "slot", "name": "s", "policy": "on_failure"}]);
-    assert_eq!(server.post(&path, &record).await.status(), 200);
-    assert_eq!(
-        server.post(&format!("{path}/done"), &record).await.status(),
-        200
-    );
+    for path in [path.clone(), format!("{path}/done")] {
+        let asked = server.http.post(format!("{}{path}", server.url));
+        let asked = asked.header(SECRET_HEADER, secret.reveal());
+        assert_eq!(asked.json(&record).send().await.unwrap().status(), 200);
+    }
     let path = format!("/api/v1/migrations/{id}/cleanup");
     let kept: Value = server.get(&path).await.json().await.unwrap();
     assert!(kept[0]["done_at"].is_string(), "{kept}");

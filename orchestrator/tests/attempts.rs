@@ -313,6 +313,7 @@ async fn a_seal_that_is_too_old_is_dropped_and_never_flipped() {
     })
     .await;
     let response = agent.try_cutover(&cutover, flip(attempt)).await;
-    assert!(response.text().await.unwrap().contains("refused"));
+    assert_eq!(response.status(), 409);
+    assert!(response.text().await.unwrap().contains("epoch.stale"));
     assert_eq!(server.map_version().await, 1);
 }

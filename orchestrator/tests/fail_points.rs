@@ -74,7 +74,7 @@ async fn a_controller_that_dies_around_a_step_goes_on_with_it() {
         process.is_dead().await;
         let process = Process::start(&server.database, "").await;
         // A new process of the agent need not wait for the lease.
-        let agent = process.agent("x2");
+        let agent = process.agent("x2").after(&first);
         let next = if point == "claimed" {
             "preflight"
         } else {

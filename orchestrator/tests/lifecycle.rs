@@ -174,7 +174,8 @@ async fn a_new_process_of_an_agent_takes_over_at_once() {
     let old = server.agent("x", "x1");
     server.apply(&old, "").await;
     let lost = old.take("preflight").await;
-    let taken = server.agent("x", "x2").take("preflight").await;
+    let new = server.agent("x", "x2").after(&old);
+    let taken = new.take("preflight").await;
     assert!(taken.epoch > lost.epoch);
 }
 

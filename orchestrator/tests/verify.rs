@@ -81,7 +81,7 @@ async fn a_difference_is_repaired_once_by_order_and_survives_the_agent() {
     };
     assert_eq!(run(&verify), wanted);
     // Another process goes on with the same comparison.
-    let successor = server.agent("x", "x2");
+    let successor = server.agent("x", "x2").after(&agent);
     let verify = successor.take("verify").await;
     assert_eq!(run(&verify), wanted);
     successor.done(&verify).await;

@@ -1,10 +1,12 @@
 //! What controller and agent say to each other, as JSON over HTTP; the agent always calls.
 //!
 //! `POST /api/v1/agents/claim` (long poll), `/heartbeat`, `/report`, `/cutover`.
-//! Everything carries the epoch under which the agent acts; the controller refuses a stale one.
+//! Everything carries the epoch under which the agent acts, and the secret that came with the work (ADR 48); the
+//! controller refuses a stale epoch, and whoever does not show the secret.
 
 mod cutover;
 mod progress;
+mod secret;
 mod versions;
 
 pub use cutover::{CutoverAnswer, CutoverAsk, CutoverCall, LongWriter};
@@ -12,7 +14,8 @@ pub use progress::{
     DualWriteState, LockWait, Progress, Retained, Statement, StreamMode, StreamStatus,
     TableProgress,
 };
-pub use versions::{OLDEST_PROTOCOL, PROTOCOL, Protocols};
+pub use secret::{SECRET_HEADER, WireSecret};
+pub use versions::{OLDEST_PROTOCOL, PROTOCOL, Protocols, SECRETS};
 
 use crate::failure::Failure;
 use crate::id::{AgentName, Epoch, InstanceId, MapName, MapVersion, MigrationId, StepId};
@@ -44,6 +47,15 @@ pub struct Claim {
     pub instance: InstanceId,
     /// What this process was given and has heard of: anything else was lost on the way and is given again.
     pub holding: Vec<Held>,
+    /// The host that it runs on, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Proves that later calls come from the same process; `None`: an agent of protocol 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<WireSecret>,
+    /// Keys of processes of this agent that this one has outlived: what they left needs no waiting.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outlived: Vec<WireSecret>,
 }
 
 impl Claim {
@@ -54,6 +66,14 @@ impl Claim {
             oldest: self.oldest.unwrap_or(self.protocol),
             newest: self.protocol,
         }
+    }
+
+    /// What the process shows of a migration that it holds.
+    #[must_use]
+    pub fn secret_of(&self, migration: &MigrationId) -> Option<&WireSecret> {
+        let mut holding = self.holding.iter();
+        let held = holding.find(|held| &held.migration == migration)?;
+        held.secret.as_ref()
     }
 }
 
@@ -66,6 +86,9 @@ pub struct Held {
     pub epoch: Epoch,
     /// The step that runs, until its report is heard.
     pub step: Option<StepId>,
+    /// What came with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<WireSecret>,
 }
 
 /// What an agent is given.
@@ -89,6 +112,10 @@ pub struct Dispatch {
     pub operation: Option<MigrationId>,
     /// Ownership token; higher than any that another process was given.
     pub epoch: Epoch,
+    /// What every call about this migration must show, until another dispatch brings another one; `None`: the
+    /// controller, or the agent, speaks protocol 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<WireSecret>,
     /// The step's node; `None`: no step is due, own the migration and keep its stream going.
     pub step: Option<(StepId, StepKind)>,
     /// Attempt of this step, from 1.
@@ -143,6 +170,9 @@ pub struct Heartbeat {
     pub instance: InstanceId,
     /// One entry for each migration that it owns.
     pub holding: Vec<Holding>,
+    /// As in its claims.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<WireSecret>,
 }
 
 /// The state of one owned migration.
@@ -158,6 +188,9 @@ pub struct Holding {
     pub progress: Progress,
     /// The change stream, if one runs.
     pub stream: Option<StreamStatus>,
+    /// What came with the dispatch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<WireSecret>,
 }
 
 /// The controller's answer to a heartbeat.
@@ -232,6 +265,9 @@ pub struct StepReport {
     pub step: StepId,
     /// The epoch under which it ran.
     pub epoch: Epoch,
+    /// What came with the dispatch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<WireSecret>,
     /// What came of it.
     pub outcome: Outcome,
     /// Last figures.

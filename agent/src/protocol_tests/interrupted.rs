@@ -37,6 +37,7 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
         migration: bench.token.migration.clone(),
         operation: None,
         epoch: bench.token.epoch,
+        secret: None,
         step: Some((StepId::from(step.name()), step)),
         attempt: 2,
         stream: None,

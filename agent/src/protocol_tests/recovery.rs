@@ -9,7 +9,8 @@ use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::wire::{
-    CutoverAnswer, CutoverAsk, CutoverCall, Dispatch, HeartbeatReply, Outcome, Report, Work,
+    CutoverAnswer, CutoverAsk, CutoverCall, Dispatch, Heartbeat, HeartbeatReply, Outcome, Report,
+    WireSecret, Work,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -46,6 +47,7 @@ impl Play {
         let (heard, reports) = mpsc::unbounded_channel();
         let asked = Arc::default();
         let script = Script {
+            secret: dispatch.secret.clone(),
             work: Arc::new(Mutex::new(Some(Work::Step(Box::new(dispatch))))),
             asked: Arc::clone(&asked),
             heard,
@@ -88,6 +90,8 @@ impl Play {
 struct Script {
     work: Arc<Mutex<Option<Work>>>,
     asked: Arc<Mutex<Vec<CutoverAsk>>>,
+    /// What every call must show.
+    secret: Option<WireSecret>,
     heard: mpsc::UnboundedSender<Report>,
 }
 
@@ -116,17 +120,28 @@ impl Script {
                     None => std::future::pending().await,
                 }
             }
-            "heartbeat" => json!(HeartbeatReply {
-                lease_ms: 10_000,
-                directives: Vec::new(),
-            }),
+            "heartbeat" => {
+                let beat: Heartbeat = serde_json::from_slice(body).expect("a heartbeat");
+                assert!(beat.key.is_some());
+                for holding in beat.holding {
+                    assert_eq!(holding.secret, self.secret);
+                }
+                json!(HeartbeatReply {
+                    lease_ms: 10_000,
+                    directives: Vec::new(),
+                })
+            }
             "cutover" => {
                 let call: CutoverCall = serde_json::from_slice(body).expect("a call");
+                assert_eq!(call.secret, self.secret);
                 self.asked.lock().expect("asked").push(call.ask);
                 json!(CutoverAnswer::Released)
             }
             "report" => {
                 let report = serde_json::from_slice(body).expect("a report");
+                if let Report::Step(step) = &report {
+                    assert_eq!(step.secret, self.secret);
+                }
                 self.heard.send(report).expect("heard");
                 json!({})
             }
@@ -175,6 +190,7 @@ fn dispatch(bench: &Bench, step: StepKind, done: &[(StepKind, Value)]) -> Dispat
     let outputs = done.iter().cloned();
     Dispatch {
         epoch: Epoch(2),
+        secret: Some(WireSecret::of([2; 32])),
         outputs: outputs
             .map(|(kind, output)| (StepId::from(kind.name()), output))
             .collect(),

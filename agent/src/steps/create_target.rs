@@ -30,7 +30,7 @@ use crate::schema;
 pub(super) async fn run(context: &Context) -> Result<TargetCreated, StepError> {
     context
         .controller
-        .record_cleanup(&context.dispatch.migration, &records(context))
+        .record_cleanup(&context.dispatch, &records(context))
         .await?;
     prepare(context).await
 }

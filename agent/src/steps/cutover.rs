@@ -153,6 +153,7 @@ async fn ask_controller(context: &Context, ask: CutoverAsk) -> Result<CutoverAns
     let call = CutoverCall {
         migration: context.dispatch.migration.clone(),
         epoch: context.dispatch.epoch,
+        secret: context.dispatch.secret.clone(),
         ask,
     };
     Ok(context.controller.cutover(&call).await?)
@@ -166,6 +167,7 @@ async fn ask_until_answered(
     let call = CutoverCall {
         migration: context.dispatch.migration.clone(),
         epoch: context.dispatch.epoch,
+        secret: context.dispatch.secret.clone(),
         ask: ask.clone(),
     };
     loop {

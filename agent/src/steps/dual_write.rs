@@ -75,10 +75,9 @@ pub(super) async fn record(context: &Context, direction: Direction) -> Result<()
         shard: shard.name,
         policy: "always".to_owned(),
     };
-    let migration = &context.dispatch.migration;
     context
         .controller
-        .record_cleanup(migration, &[record])
+        .record_cleanup(&context.dispatch, &[record])
         .await?;
     Ok(())
 }

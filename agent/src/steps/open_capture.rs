@@ -85,7 +85,7 @@ pub(super) async fn record(
     }
     context
         .controller
-        .record_cleanup(migration, &records)
+        .record_cleanup(&context.dispatch, &records)
         .await?;
     Ok(())
 }

@@ -38,7 +38,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     ];
     context
         .controller
-        .record_cleanup(&dispatch.migration, &records)
+        .record_cleanup(dispatch, &records)
         .await?;
     context.enrol(&session, "source", shard).await?;
     let sql = format!(

@@ -145,7 +145,7 @@ async fn refuse_changes(context: &Context, both: &Both<'_>) -> Result<(), StepEr
             let records = names.map(|name| record("event_trigger", name));
             context
                 .controller
-                .record_cleanup(migration, &records)
+                .record_cleanup(&context.dispatch, &records)
                 .await?;
         }
         ddl_guard::put(session, &context.token_for_cleanup(), tables, shard).await?;

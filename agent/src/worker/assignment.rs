@@ -10,7 +10,7 @@ use plans::id::StepId;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::throttle::Limits;
-use plans::wire::{Dispatch, Outcome, Report, StepReport};
+use plans::wire::{Dispatch, Outcome, Report, StepReport, WireSecret};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -36,6 +36,8 @@ const SPARE_EVERY: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Assignment {
     pub(super) owned: Arc<Owned>,
+    /// What calls about the migration show.
+    pub(super) secret: Option<WireSecret>,
     step: Option<(StepId, StepKind)>,
     cancel: CancellationToken,
     task: JoinHandle<()>,
@@ -48,11 +50,17 @@ pub(super) struct Assignment {
 impl Assignment {
     /// Begins what the controller dispatched; an older assignment of the migration ends first.
     pub(super) async fn begin(
-        dispatch: Dispatch,
+        mut dispatch: Dispatch,
         before: Option<Self>,
         controller: &Controller,
         spools: &Path,
     ) -> Self {
+        // A controller of the version before sends none, and leaves the one of this epoch as it is.
+        let known = before.as_ref();
+        let known = known.filter(|before| before.owned.epoch == dispatch.epoch);
+        let secret = dispatch.secret.take();
+        dispatch.secret = secret.or_else(|| known?.secret.clone());
+        let secret = dispatch.secret.clone();
         let owned = match before {
             Some(before) => before.succeed(&dispatch, spools).await,
             None => Arc::new(Owned::new(
@@ -83,6 +91,7 @@ impl Assignment {
         });
         Self {
             owned,
+            secret,
             step,
             cancel,
             task,
@@ -217,6 +226,7 @@ async fn attempt(context: Context, id: StepId, kind: StepKind) {
         migration: dispatch.migration.clone(),
         step: id,
         epoch: dispatch.epoch,
+        secret: dispatch.secret.clone(),
         outcome,
         progress: context.owned.progress(),
     });

@@ -2,7 +2,7 @@
 
 use plans::failure::{Failure, RetryClass};
 use plans::id::{Epoch, MigrationId, StepId};
-use plans::wire::{Outcome, Progress, Report, StepReport};
+use plans::wire::{Outcome, Progress, Report, StepReport, WireSecret};
 use serde::Deserialize;
 
 /// What every version of the messages has.
@@ -12,6 +12,8 @@ enum Head {
     Step {
         migration: MigrationId,
         epoch: Epoch,
+        #[serde(default)]
+        secret: Option<WireSecret>,
         step: Option<(StepId, serde_json::Value)>,
     },
     Inspect {
@@ -26,6 +28,7 @@ pub(super) fn refusal(work: &str, reason: &str) -> Option<Report> {
         Head::Step {
             migration,
             epoch,
+            secret,
             step,
         } => {
             let (step, _) = step?;
@@ -33,6 +36,7 @@ pub(super) fn refusal(work: &str, reason: &str) -> Option<Report> {
                 migration,
                 step,
                 epoch,
+                secret,
                 outcome: Outcome::Failed { failure },
                 progress: Progress::default(),
             }))

@@ -2,9 +2,11 @@
 //!
 //! A slow hash is for what people think up; what is random is found by its SHA-256 alone.
 
+use plans::wire::WireSecret;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::fmt::Write;
+use subtle::ConstantTimeEq;
 
 /// By this a token is known for one where it should not be.
 const PREFIX: &str = "swt_";
@@ -56,6 +58,18 @@ impl fmt::Debug for Secret {
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
+    /// Of a secret that an agent shows, as the store keeps it.
+    #[must_use]
+    pub fn of_wire(secret: &WireSecret) -> Self {
+        Self::of(&["wire", secret.reveal()])
+    }
+
+    /// Whether both are the same; how long that takes tells nothing of where they differ.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+
     /// Of several parts, each with its length.
     pub(crate) fn of(parts: &[impl AsRef<[u8]>]) -> Self {
         let mut hasher = Sha256::new();

@@ -4,7 +4,8 @@
 //! then the handler; then a line in the audit trail.
 //! A handler finds the [`Visitor`] among the request's extensions, and its name in the actor's header.
 
-use super::error::Refused;
+use super::error::{Refusal, Refused};
+use super::refusals::Refusals;
 use super::tls::Peer;
 use super::{ACTOR_HEADER, ApiError};
 use crate::access::{Need, Rule, Secret, Tries, Visitor};
@@ -43,6 +44,7 @@ const CLAIM: &str = "/api/v1/agents/claim";
 pub(crate) struct Door {
     controller: Controller,
     tries: Arc<Tries>,
+    refusals: Arc<Refusals>,
 }
 
 impl Door {
@@ -50,6 +52,7 @@ impl Door {
         Self {
             controller,
             tries: Arc::default(),
+            refusals: Arc::default(),
         }
     }
 
@@ -112,7 +115,7 @@ impl Door {
     }
 
     async fn write_down(&self, order: Order, outcome: Value) {
-        let record = AuditRecord {
+        self.keep(AuditRecord {
             at: chrono::Utc::now(),
             actor: order.visitor.name,
             action: "order".to_owned(),
@@ -123,7 +126,34 @@ impl Door {
                 "why": order.why,
                 "outcome": outcome,
             }),
-        };
+        })
+        .await;
+    }
+
+    /// Writes down that an agent's call was refused; one that is sent again and again for the same reason once in a
+    /// while.
+    async fn write_refusal(&self, order: Order, refusal: Refusal) {
+        let token = self.controller.token_of(&order.visitor);
+        let said = (token.name().to_owned(), order.what.clone(), refusal);
+        if !self.refusals.is_new(&said, Instant::now()) {
+            return;
+        }
+        let (actor, object, refusal) = said;
+        self.keep(AuditRecord {
+            at: chrono::Utc::now(),
+            actor,
+            action: "agent.refused".to_owned(),
+            object,
+            data: json!({
+                "from": order.from,
+                "code": refusal.code,
+                "detail": refusal.detail,
+            }),
+        })
+        .await;
+    }
+
+    async fn keep(&self, record: AuditRecord) {
         if let Err(error) = self.controller.store().add_audit(&record).await {
             let AuditRecord {
                 actor,
@@ -297,7 +327,13 @@ pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: 
     let response = door.watched(response, credentials);
     asked.count(&door.controller, &response, began);
     // A follower sends the order on; the leader writes it down.
-    if is_order && response.status() != StatusCode::TEMPORARY_REDIRECT {
+    let refusal = response.extensions().get::<Refusal>().cloned();
+    if let Some(refusal) = refusal.filter(|_| asked.need == Need::Work)
+        && response.status().is_client_error()
+        && response.status() != StatusCode::MISDIRECTED_REQUEST
+    {
+        door.write_refusal(order, refusal).await;
+    } else if is_order && response.status() != StatusCode::TEMPORARY_REDIRECT {
         let status = json!(response.status().as_u16());
         door.write_down(order, status).await;
     }

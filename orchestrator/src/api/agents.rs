@@ -3,14 +3,17 @@
 use super::extract::Path;
 use super::{ApiError, json};
 use crate::access::Visitor;
-use crate::controller::Controller;
+use crate::controller::{Controller, Shown};
 use crate::store::{AgentRecord, CleanupRecord};
 use axum::body::Bytes;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use plans::id::MigrationId;
-use plans::wire::{Claim, CutoverAnswer, CutoverCall, Heartbeat, HeartbeatReply, Report};
+use plans::wire::{
+    Claim, CutoverAnswer, CutoverCall, Heartbeat, HeartbeatReply, Report, SECRET_HEADER, WireSecret,
+};
 
 /// All that have spoken.
 pub(super) async fn list(
@@ -27,7 +30,8 @@ pub(super) async fn claim(
 ) -> Result<Response, ApiError> {
     let claim: Claim = json(&body)?;
     let reach = controller.reach(&visitor, Some(&claim.agent)).await?;
-    let work = controller.claim(&claim, &reach).await?;
+    let token = controller.token_of(&visitor);
+    let work = controller.claim(&claim, &reach, &token).await?;
     Ok(match work {
         Some(work) => Json(work).into_response(),
         None => super::error::NO_CONTENT.into_response(),
@@ -45,7 +49,8 @@ pub(super) async fn heartbeat(
     for holding in &beat.holding {
         controller.check_reach(&reach, &holding.migration).await?;
     }
-    Ok(Json(controller.heartbeat(&beat).await?))
+    let token = controller.token_of(&visitor);
+    Ok(Json(controller.heartbeat(&beat, &token).await?))
 }
 
 /// How something ended.
@@ -55,14 +60,15 @@ pub(super) async fn report(
     body: Bytes,
 ) -> Result<(), ApiError> {
     let report: Report = json(&body)?;
+    let token = controller.token_of(&visitor);
     match &report {
         Report::Step(step) => check_reach(&controller, &visitor, &step.migration).await?,
         Report::Inspected { id, .. } => {
             let reach = controller.reach(&visitor, None).await?;
-            controller.check_inspection(&reach, id)?;
+            controller.check_inspection(&reach, &token, id)?;
         }
     }
-    Ok(controller.report(report).await?)
+    Ok(controller.report(report, &token).await?)
 }
 
 /// What a cutover asks.
@@ -73,7 +79,8 @@ pub(super) async fn cutover(
 ) -> Result<Json<CutoverAnswer>, ApiError> {
     let call: CutoverCall = json(&body)?;
     check_reach(&controller, &visitor, &call.migration).await?;
-    Ok(Json(controller.cutover(&call).await?))
+    let token = controller.token_of(&visitor);
+    Ok(Json(controller.cutover(&call, &token).await?))
 }
 
 /// Keeps what is about to be created.
@@ -81,12 +88,12 @@ pub(super) async fn record_cleanup(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
+    headers: HeaderMap,
     body: Bytes,
 ) -> Result<(), ApiError> {
     let id = MigrationId(id);
     let records: Vec<CleanupRecord> = json(&body)?;
-    controller.load(&id).await?;
-    check_reach(&controller, &visitor, &id).await?;
+    check_owner(&controller, &visitor, &id, &headers).await?;
     Ok(controller.store().add_cleanup(&id, &records).await?)
 }
 
@@ -95,16 +102,36 @@ pub(super) async fn cleanup_done(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
+    headers: HeaderMap,
     body: Bytes,
 ) -> Result<(), ApiError> {
     let id = MigrationId(id);
     let records: Vec<CleanupRecord> = json(&body)?;
-    controller.load(&id).await?;
-    check_reach(&controller, &visitor, &id).await?;
+    check_owner(&controller, &visitor, &id, &headers).await?;
     let done = controller
         .store()
         .finish_cleanup(&id, &records, chrono::Utc::now());
     Ok(done.await?)
+}
+
+/// Refuses whoever does not own the migration; a body that is a list has no room for the secret.
+async fn check_owner(
+    controller: &Controller,
+    visitor: &Visitor,
+    id: &MigrationId,
+    headers: &HeaderMap,
+) -> Result<(), ApiError> {
+    check_reach(controller, visitor, id).await?;
+    let secret = headers.get(SECRET_HEADER);
+    let secret = secret.and_then(|value| value.to_str().ok());
+    let secret = secret.map(WireSecret::shown);
+    let shown = Shown {
+        migration: id,
+        epoch: None,
+        secret: secret.as_ref(),
+        token: &controller.token_of(visitor),
+    };
+    Ok(controller.check_owner(shown).await?)
 }
 
 /// Refuses a migration that an agent with this token may not touch.

@@ -121,8 +121,21 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, problem) = self.into_parts();
         let kind = [(header::CONTENT_TYPE, "application/problem+json")];
-        (status, kind, Json(problem)).into_response()
+        let refusal = Refusal {
+            code: problem.code.clone(),
+            detail: problem.detail.clone(),
+        };
+        let mut response = (status, kind, Json(problem)).into_response();
+        response.extensions_mut().insert(refusal);
+        response
     }
+}
+
+/// What an answer says in which nothing was done, for the audit trail.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Refusal {
+    pub(super) code: String,
+    pub(super) detail: String,
 }
 
 /// A new thing was made.
@@ -239,6 +252,8 @@ pub(crate) const UNREADABLE_DSN: &str = "shard.unreadable_dsn";
 const NEIGHBOURS: &str = "upgrade the older one of the two: docs/upgrades.md has the order";
 const OWN_TOKEN: &str =
     "make a token of the agent's name: shardwright token create NAME --role agent";
+const NOT_OWNER: &str =
+    "do not try again: only the process that was given the work may act on it; an agent claims it";
 const OTHER_LABELS: &str = "label the shard, or make the agent a token with other labels";
 const PARAMETERS: &str = "docs/connections.md says what each parameter may be";
 const PLAN_AGAIN: &str = "make a new plan: shardwright plan REQUEST -o PLAN";
@@ -263,6 +278,13 @@ impl From<ControlError> for ApiError {
             E::StaleEpoch { .. } => new(S::CONFLICT, "epoch.stale"),
             E::NotRunning { .. } => new(S::CONFLICT, "step.not_running"),
             E::Protocol { .. } => new(S::CONFLICT, "agent.protocol").hint(NEIGHBOURS),
+            E::NotOwner { .. } => new(S::FORBIDDEN, "agent.not_owner").hint(NOT_OWNER),
+            E::NotAsked { .. } => new(S::FORBIDDEN, "agent.not_asked").hint(NOT_OWNER),
+            E::NameInUse { silence, .. } => new(S::CONFLICT, "agent.name_in_use").hint(format!(
+                "start this one with another --name, or stop the other one; after a crash there the name is free \
+                 once it was silent for {} s",
+                silence.as_secs()
+            )),
             E::OtherAgent { .. } => new(S::FORBIDDEN, "agent.name").hint(OWN_TOKEN),
             E::OutOfReach { .. } | E::UnseenByToken { .. } => {
                 new(S::FORBIDDEN, "agent.labels").hint(OTHER_LABELS)

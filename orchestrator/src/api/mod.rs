@@ -23,6 +23,7 @@ mod openapi;
 mod operations;
 mod paging;
 mod plan;
+mod refusals;
 mod routes;
 mod shards;
 mod stream;

@@ -145,6 +145,8 @@ mod tests {
         snapshot.migration.owner = Some(Owner {
             agent: "agent".into(),
             instance: instance.into(),
+            token: None,
+            secret: None,
         });
         snapshot.lease_until = Some(at(until));
         Arc::new(snapshot)

@@ -2,11 +2,9 @@
 //!
 //! Only the writers that were named are allowed; somebody new in the way is asked about again.
 
-use super::dispatch::check_epoch;
 use super::draft::Draft;
-use super::{ControlError, Controller};
+use super::{ControlError, Controller, Shown};
 use crate::store::CancelAsk;
-use plans::id::{Epoch, MigrationId};
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::step::StepKind;
 use plans::wire::{CutoverAnswer, LongWriter};
@@ -16,15 +14,15 @@ impl Controller {
     /// Answers whether `writers` may be ended; an empty list takes the question back.
     pub(super) async fn ask_cancel(
         &self,
-        id: &MigrationId,
-        epoch: Epoch,
+        shown: Shown<'_>,
         writers: &[LongWriter],
     ) -> Result<CutoverAnswer, ControlError> {
         let edit = |draft: &mut Draft| {
-            check_epoch(draft, id, epoch)?;
+            draft.by(shown.token);
+            shown.check(&draft.snapshot().migration)?;
             ask(draft, writers)
         };
-        let (answer, _) = self.change(id, "controller", edit).await?;
+        let (answer, _) = self.change(shown.migration, "controller", edit).await?;
         Ok(answer)
     }
 }

@@ -9,13 +9,12 @@ mod attempts;
 
 pub(super) use attempts::Attempts;
 
-use super::dispatch::check_epoch;
 use super::draft::Draft;
 use super::shards::invalid;
-use super::{ControlError, Controller, clock, delta, fail_points};
-use crate::store::{Change, Migration, Sealed};
+use super::{ControlError, Controller, Shown, Token, clock, delta, fail_points};
+use crate::store::{Change, Migration, Owner, Sealed};
 use attempts::{Attempt, Seal};
-use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
+use plans::id::{AttemptNo, MapVersion, MigrationId};
 use plans::names::Direction;
 use plans::shard_map::ShardMap;
 use plans::state::cutover::{Ownership, OwnershipEvent};
@@ -28,28 +27,35 @@ impl Controller {
     /// Answers a cutover.
     ///
     /// # Errors
-    /// [`ControlError::StaleEpoch`]; after a store error the outcome is unknown, and asking again tells.
-    pub async fn cutover(&self, call: &CutoverCall) -> Result<CutoverAnswer, ControlError> {
-        let id = &call.migration;
+    /// [`ControlError::StaleEpoch`], [`ControlError::NotOwner`]; after a store error the outcome is unknown, and asking
+    /// again tells.
+    pub(crate) async fn cutover(
+        &self,
+        call: &CutoverCall,
+        token: &Token,
+    ) -> Result<CutoverAnswer, ControlError> {
+        let shown = Shown {
+            migration: &call.migration,
+            epoch: Some(call.epoch),
+            secret: call.secret.as_ref(),
+            token,
+        };
         let answer = match &call.ask {
-            CutoverAsk::Begin { direction } => self.begin(id, call.epoch, *direction).await?,
+            CutoverAsk::Begin { direction } => self.begin(shown, *direction).await?,
             CutoverAsk::Seal { direction, attempt } => {
-                self.seal(id, call.epoch, (*direction, *attempt)).await?
+                self.seal(shown, (*direction, *attempt)).await?
             }
             CutoverAsk::Flip { direction, attempt } => {
-                self.flip(id, call.epoch, (*direction, *attempt)).await?
+                self.flip(shown, (*direction, *attempt)).await?
             }
-            CutoverAsk::Cancel { writers } => self.ask_cancel(id, call.epoch, writers).await?,
+            CutoverAsk::Cancel { writers } => self.ask_cancel(shown, writers).await?,
             CutoverAsk::Release {
                 direction,
                 attempt,
                 reason,
-            } => {
-                self.release(id, call.epoch, (*direction, *attempt), reason)
-                    .await?
-            }
+            } => self.release(shown, (*direction, *attempt), reason).await?,
         };
-        tracing::info!(migration = %id, ask = ?call.ask, ?answer, "cutover");
+        tracing::info!(migration = %call.migration, ask = ?call.ask, ?answer, "cutover");
         Ok(answer)
     }
 
@@ -97,14 +103,12 @@ impl Controller {
 
     async fn begin(
         &self,
-        id: &MigrationId,
-        epoch: Epoch,
+        shown: Shown<'_>,
         direction: Direction,
     ) -> Result<CutoverAnswer, ControlError> {
+        let id = shown.migration;
         let m = self.load(id).await?.migration;
-        if let Some(error) = stale(&m, epoch) {
-            return Err(error);
-        }
+        shown.check(&m)?;
         if let Some(reason) = self.store_is_older() {
             return Ok(CutoverAnswer::Refused { reason });
         }
@@ -119,7 +123,8 @@ impl Controller {
         let map = map.ok_or_else(|| ControlError::missing("map", name.as_str()))?;
         self.forget_attempts(id).await;
         let edit = |draft: &mut Draft| {
-            check_epoch(draft, id, epoch)?;
+            draft.by(shown.token);
+            shown.check(&draft.snapshot().migration)?;
             if let Some(refusal) = cannot_begin(draft, direction) {
                 return Ok(Err(refusal));
             }
@@ -149,7 +154,7 @@ impl Controller {
             table.insert(id.clone(), (attempt, Attempt::Begun(map.version)));
         });
         fail_point::hit(fail_points::BEGUN).await?;
-        self.rehearse_flip(id, direction).await;
+        self.rehearse_flip(shown, direction).await;
         Ok(CutoverAnswer::Begun {
             attempt,
             map_version: map.version,
@@ -158,10 +163,11 @@ impl Controller {
 
     /// Holds the row and writes the flip once, and takes it back: writes are not refused yet, and the store's session
     /// knows then what it will be asked. What keeps it from that is met, and said, by the seal.
-    async fn rehearse_flip(&self, id: &MigrationId, direction: Direction) {
+    async fn rehearse_flip(&self, shown: Shown<'_>, direction: Direction) {
+        let id = shown.migration;
         let rehearsed = async {
             let mut sealed = self.inner.store.seal(id).await?;
-            let (change, next) = flip_of(&*sealed, direction)?;
+            let (change, next) = flip_of(&*sealed, direction, shown.token)?;
             let written = sealed.write(&change, &next).await;
             sealed.release().await;
             Ok::<(), ControlError>(written?)
@@ -187,24 +193,29 @@ impl Controller {
 
     async fn seal(
         &self,
-        id: &MigrationId,
-        epoch: Epoch,
+        shown: Shown<'_>,
         (direction, attempt): (Direction, AttemptNo),
     ) -> Result<CutoverAnswer, ControlError> {
+        let id = shown.migration;
         let known = self.inner.attempts.with(|table| match table.get(id) {
-            Some((number, Attempt::Begun(version))) if *number == attempt => Some(Some(*version)),
-            Some((number, Attempt::Sealed(..))) if *number == attempt => Some(None),
-            _ => None,
+            Some((number, Attempt::Begun(version))) if *number == attempt => Ok(*version),
+            Some((number, Attempt::Sealed(seal, _))) if *number == attempt => {
+                let may = shown.check_holder(seal.epoch, seal.owner.as_ref());
+                Err(may.map(|()| CutoverAnswer::Granted))
+            }
+            _ => Err(Ok(refused("this controller does not know the attempt"))),
         });
         let version = match known {
-            None => return Ok(refused("this controller does not know the attempt")),
-            Some(None) => return Ok(CutoverAnswer::Granted),
-            Some(Some(version)) => version,
+            Ok(version) => version,
+            Err(answer) => return answer,
         };
         let sealed = self.inner.store.seal(id).await?;
         let m = &sealed.snapshot().migration;
-        let checked = stale(m, epoch).map_or_else(|| Ok(may_seal(m, direction, attempt)), Err);
-        let objection = checked?.or_else(|| {
+        if let Err(error) = shown.check(m) {
+            sealed.release().await;
+            return Err(error);
+        }
+        let objection = may_seal(m, direction, attempt).or_else(|| {
             let same = sealed.map().version == version;
             let older = self.store_is_older();
             older.or_else(|| {
@@ -221,7 +232,7 @@ impl Controller {
             sealed.release().await;
             return Ok(answer);
         }
-        let (change, next) = match flip_of(&*sealed, direction) {
+        let (change, next) = match flip_of(&*sealed, direction, shown.token) {
             Ok(flip) => flip,
             Err(error) => {
                 sealed.release().await;
@@ -239,20 +250,17 @@ impl Controller {
 
     async fn flip(
         &self,
-        id: &MigrationId,
-        epoch: Epoch,
+        shown: Shown<'_>,
         (direction, attempt): (Direction, AttemptNo),
     ) -> Result<CutoverAnswer, ControlError> {
-        let Some(seal) = self.inner.attempts.take_sealed(id, attempt) else {
-            return self.look_up_flip(id, direction).await;
+        let id = shown.migration;
+        let may = |epoch, owner: Option<&Owner>| shown.check_holder(epoch, owner);
+        let Some(seal) = self.inner.attempts.take_sealed(id, attempt, may)? else {
+            return self.look_up_flip(shown, direction).await;
         };
-        if let Some(error) = stale_beside(id, seal.epoch, epoch) {
-            seal.release().await;
-            return Err(error);
-        }
         let map_version = seal.version;
         let Some(sealed) = seal.written().await? else {
-            return self.look_up_flip(id, direction).await;
+            return self.look_up_flip(shown, direction).await;
         };
         fail_point::hit(fail_points::BEFORE_FLIP).await?;
         sealed.commit().await?;
@@ -264,28 +272,32 @@ impl Controller {
     /// Under the row's lock: whatever flip was under way is committed or will never be.
     async fn look_up_flip(
         &self,
-        id: &MigrationId,
+        shown: Shown<'_>,
         direction: Direction,
     ) -> Result<CutoverAnswer, ControlError> {
-        let sealed = self.inner.store.seal(id).await?;
+        let sealed = self.inner.store.seal(shown.migration).await?;
+        let m = &sealed.snapshot().migration;
         let gone = || refused("the attempt is not sealed any more");
-        let answer = flipped(&sealed.snapshot().migration, direction).unwrap_or_else(gone);
+        let answer = shown.check(m).map(|()| flipped(m, direction));
         sealed.release().await;
-        Ok(answer)
+        Ok(answer?.unwrap_or_else(gone))
     }
 
     /// The losing shard is opened after [`CutoverAnswer::Released`], so that this is only said while the map names it.
     async fn release(
         &self,
-        id: &MigrationId,
-        epoch: Epoch,
+        shown: Shown<'_>,
         (direction, attempt): (Direction, AttemptNo),
         reason: &str,
     ) -> Result<CutoverAnswer, ControlError> {
-        if let Some(seal) = self.inner.attempts.take_sealed(id, attempt) {
+        let id = shown.migration;
+        let may = |epoch, owner: Option<&Owner>| shown.check_holder(epoch, owner);
+        if let Some(seal) = self.inner.attempts.take_sealed(id, attempt, may)? {
             seal.release().await;
         }
         let edit = |draft: &mut Draft| {
+            draft.by(shown.token);
+            shown.check(&draft.snapshot().migration)?;
             let m = &draft.snapshot().migration;
             if let Some(flipped) = flipped(m, direction) {
                 return Ok(flipped);
@@ -298,7 +310,6 @@ impl Controller {
                 Direction::Reverse => OwnershipEvent::ReleaseBack,
             };
             if m.attempt == attempt && m.ownership == fencing(direction) {
-                check_epoch(draft, id, epoch)?;
                 draft.own(event, json!({ "attempt": attempt, "reason": reason }))?;
             }
             Ok(CutoverAnswer::Released)
@@ -309,8 +320,13 @@ impl Controller {
 }
 
 /// What a flip in this direction changes: the migration, and the map.
-fn flip_of(sealed: &dyn Sealed, direction: Direction) -> Result<(Change, ShardMap), ControlError> {
+fn flip_of(
+    sealed: &dyn Sealed,
+    direction: Direction,
+    token: &Token,
+) -> Result<(Change, ShardMap), ControlError> {
     let mut draft = Draft::new(sealed.snapshot().clone(), "controller", clock());
+    draft.by(token);
     let m = &sealed.snapshot().migration;
     let moving = &m.plan.moving;
     let (from, to) = match direction {
@@ -418,18 +434,6 @@ fn losing_owns(ownership: Ownership, direction: Direction) -> bool {
 /// The answer when the map was changed in this direction.
 fn flipped(m: &Migration, direction: Direction) -> Option<CutoverAnswer> {
     made(m, direction).map(|map_version| CutoverAnswer::Flipped { map_version })
-}
-
-fn stale(m: &Migration, epoch: Epoch) -> Option<ControlError> {
-    stale_beside(&m.id, m.epoch, epoch)
-}
-
-fn stale_beside(id: &MigrationId, current: Epoch, theirs: Epoch) -> Option<ControlError> {
-    (current != theirs).then(|| ControlError::StaleEpoch {
-        migration: id.clone(),
-        theirs,
-        current,
-    })
 }
 
 fn refused(reason: &str) -> CutoverAnswer {

@@ -3,17 +3,19 @@
 //! The dispatch is committed before the agent hears of it. An agent has one claim open at a time and says in it
 //! what it holds: what it was given and does not name was lost on the way, and is given again.
 
+use super::binding::{is_process, shows_secret};
 use super::decide::{Decision, decide, due, stream};
 use super::draft::Draft;
 use super::queue::drop_waits;
-use super::{ControlError, Controller, Reach, clock, delta, fail_points, is_missing};
-use crate::store::{Migration, Owner, ShardRecord, Snapshot};
-use plans::id::{MigrationId, ShardName, StepId};
+use super::{ControlError, Controller, Reach, Token, clock, delta, fail_points, is_missing};
+use crate::access::Digest;
+use crate::store::{AgentProcess, Migration, Owner, ShardRecord, Snapshot};
+use plans::id::{ShardName, StepId};
 use plans::plan::ShardRef;
 use plans::state::cutover::Ownership;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
-use plans::wire::{Claim, Dispatch, Protocols, Work};
+use plans::wire::{Claim, Dispatch, Protocols, SECRETS, WireSecret, Work};
 use serde_json::json;
 use std::collections::BTreeSet;
 use tokio::time::Instant;
@@ -22,24 +24,28 @@ impl Controller {
     /// Work in `reach` for this agent, as soon as there is some; `None` after [`super::Settings::claim_wait`].
     ///
     /// # Errors
-    /// [`ControlError::Protocol`], or what the store says.
+    /// [`ControlError::Protocol`], [`ControlError::NameInUse`], or what the store says.
     pub(crate) async fn claim(
         &self,
         claim: &Claim,
         reach: &Reach,
+        token: &Token,
     ) -> Result<Option<Work>, ControlError> {
         let (theirs, ours) = (claim.protocols(), Protocols::OURS);
         if ours.common(theirs).is_none() {
             return Err(ControlError::Protocol { theirs, ours });
         }
-        self.see(&claim.agent, &claim.instance, Some(claim.protocol))
-            .await?;
-        self.take_back_unheard(claim).await?;
+        self.register(&process_of(claim)).await?;
+        self.take_back_unheard(claim, token).await?;
         let deadline = Instant::now() + self.inner.settings.claim_wait;
         let mut changes = self.inner.changes.subscribe();
         loop {
             changes.borrow_and_update();
-            if let Some(task) = self.inner.inspections.take(reach) {
+            if !self.has_name(&claim.agent, &claim.instance) {
+                // Its successor has the name by now.
+                return Ok(None);
+            }
+            if let Some(task) = self.inner.inspections.take(reach, token) {
                 return Ok(Some(Work::Inspect(Box::new(task))));
             }
             let mut wait = deadline.saturating_duration_since(Instant::now());
@@ -49,7 +55,7 @@ impl Controller {
                 if !is_in_reach(reach, snapshot) || drop_waits(snapshot, board.all()).is_some() {
                     continue;
                 }
-                if let Some(dispatch) = self.offer(snapshot, claim).await? {
+                if let Some(dispatch) = self.offer(snapshot, claim, token).await? {
                     return Ok(Some(Work::Step(Box::new(dispatch))));
                 }
                 next = next.into_iter().chain(due(snapshot, clock())).min();
@@ -65,14 +71,14 @@ impl Controller {
     }
 
     /// Takes back what this process was given in an answer that it never got.
-    async fn take_back_unheard(&self, claim: &Claim) -> Result<(), ControlError> {
+    async fn take_back_unheard(&self, claim: &Claim, token: &Token) -> Result<(), ControlError> {
         for snapshot in self.board().await?.owned_by(&claim.instance) {
-            if !is_unheard(snapshot, claim) {
+            if !is_unheard(snapshot, claim, token) {
                 continue;
             }
             let why = "the answer to the agent's claim was lost";
             let edit = |draft: &mut Draft| {
-                if !is_unheard(draft.snapshot(), claim) {
+                if !is_unheard(draft.snapshot(), claim, token) {
                     return Ok(());
                 }
                 // The owner stays where it can: what it holds for the copy is not given up.
@@ -95,28 +101,36 @@ impl Controller {
         &self,
         snapshot: &Snapshot,
         claim: &Claim,
+        token: &Token,
     ) -> Result<Option<Dispatch>, ControlError> {
         let held = || self.held_by_fleet(&snapshot.migration).is_some();
-        if offered(snapshot, claim).is_none() || held() || self.is_sealed(&snapshot.migration.id) {
+        if offered(snapshot, claim, token).is_none()
+            || held()
+            || self.is_sealed(&snapshot.migration.id)
+        {
             return Ok(None);
         }
         let id = &snapshot.migration.id;
         let until = clock() + delta(self.inner.settings.lease);
         let changed = self.change(id, claim.agent.as_str(), |draft| {
-            let Some(step) = offered(draft.snapshot(), claim) else {
+            let Some(step) = offered(draft.snapshot(), claim, token) else {
                 return Ok(None);
             };
-            give(draft, claim, step.as_ref())?;
+            draft.by(token);
+            let secret = give(draft, claim, token, step.as_ref())?;
             draft.lease(until);
-            Ok(Some(step))
+            Ok(Some((step, secret)))
         });
         let (given, after) = match changed.await {
             Ok(done) => done,
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let Some(step) = given else { return Ok(None) };
-        let dispatch = self.dispatch(&after, step).await?;
+        let Some((step, secret)) = given else {
+            return Ok(None);
+        };
+        let dispatch = self.dispatch(&after, step, secret).await?;
+        self.audit_claim(claim, token, &dispatch).await;
         if let Some((_, kind)) = &dispatch.step {
             fail_point::hit(fail_points::claimed(*kind)).await?;
         }
@@ -124,10 +138,27 @@ impl Controller {
         Ok(Some(dispatch))
     }
 
+    /// Writes into the audit trail who was given what; the journal has it besides.
+    async fn audit_claim(&self, claim: &Claim, token: &Token, dispatch: &Dispatch) {
+        let object = format!("migration {}", dispatch.migration);
+        let step = dispatch.step.as_ref().map(|(id, _)| id);
+        let data = json!({
+            "agent": claim.agent,
+            "host": claim.host,
+            "step": step,
+            "epoch": dispatch.epoch,
+        });
+        let told = self.audit(token.name(), "agent.claimed", object, data);
+        if let Err(error) = told.await {
+            tracing::warn!(%error, migration = %dispatch.migration, "claim not in the audit trail");
+        }
+    }
+
     async fn dispatch(
         &self,
         snapshot: &Snapshot,
         step: Option<StepId>,
+        secret: Option<WireSecret>,
     ) -> Result<Dispatch, ControlError> {
         let m = &snapshot.migration;
         let held = snapshot
@@ -143,6 +174,7 @@ impl Controller {
             migration: m.id.clone(),
             operation: Some(m.operation.clone()),
             epoch: m.epoch,
+            secret,
             step: held.map(|row| (row.id.clone(), row.kind)),
             attempt: held.map_or(0, |row| row.attempt),
             stream: stream(snapshot),
@@ -206,10 +238,10 @@ pub(super) fn shard_ref(
 }
 
 /// What this agent may take: nothing while another process is the live owner.
-fn offered(snapshot: &Snapshot, claim: &Claim) -> Option<Option<StepId>> {
+fn offered(snapshot: &Snapshot, claim: &Claim, token: &Token) -> Option<Option<StepId>> {
     let now = clock();
     let owner = snapshot.live_owner(now);
-    if owner.is_some_and(|owner| owner.instance != claim.instance) {
+    if owner.is_some_and(|owner| !is_process(owner, claim, token)) {
         return None;
     }
     decide(snapshot, None, now)
@@ -231,35 +263,50 @@ fn is_in_reach(reach: &Reach, snapshot: &Snapshot) -> bool {
     reach.as_ref().is_none_or(contains)
 }
 
-/// True when this process owns the migration and does not know it, or not that the step runs.
-fn is_unheard(snapshot: &Snapshot, claim: &Claim) -> bool {
+/// True when this process owns the migration and does not know it, its secret, or that the step runs.
+fn is_unheard(snapshot: &Snapshot, claim: &Claim, token: &Token) -> bool {
     let m = &snapshot.migration;
-    let owns = m
-        .owner
-        .as_ref()
-        .is_some_and(|owner| owner.instance == claim.instance);
+    let owner = m.owner.as_ref();
+    let Some(owner) = owner.filter(|owner| is_process(owner, claim, token)) else {
+        return false;
+    };
     let running = snapshot.running().map(|step| &step.id);
     let knows = claim.holding.iter().any(|held| {
         held.migration == m.id
             && held.epoch == m.epoch
             && running.is_none_or(|id| held.step.as_ref() == Some(id))
     });
-    owns && !knows
+    !(knows && shows_secret(m, owner, claim))
 }
 
-/// The agent becomes the owner, under a new epoch unless it was the owner and nothing failed.
-fn give(draft: &mut Draft, claim: &Claim, step: Option<&StepId>) -> Result<(), ControlError> {
+/// The agent becomes the owner, under a new epoch unless it was the owner and nothing failed; the secret that its calls
+/// show from now on, which is the one that it has where it stays the owner.
+fn give(
+    draft: &mut Draft,
+    claim: &Claim,
+    token: &Token,
+    step: Option<&StepId>,
+) -> Result<Option<WireSecret>, ControlError> {
     let now = draft.now;
     let owner = draft.snapshot().live_owner(now);
-    let stays = owner.is_some_and(|owner| owner.instance == claim.instance);
+    let stays = owner.is_some_and(|owner| is_process(owner, claim, token));
     let m = draft.migration();
-    if !stays || m.renew {
+    let stays = stays && !m.renew;
+    if !stays {
         m.epoch = m.epoch.next();
     }
     m.renew = false;
+    let known = m.owner.as_ref().filter(|_| stays);
+    let known = known.filter(|owner| owner.secret.is_some() && shows_secret(m, owner, claim));
+    let secret = match known {
+        Some(_) => claim.secret_of(&m.id).cloned(),
+        None => new_secret(claim),
+    };
     m.owner = Some(Owner {
         agent: claim.agent.clone(),
         instance: claim.instance.clone(),
+        token: token.kept(),
+        secret: secret.as_ref().map(Digest::of_wire),
     });
     let epoch = m.epoch;
     let data = json!({ "agent": claim.agent, "epoch": epoch });
@@ -274,28 +321,27 @@ fn give(draft: &mut Draft, claim: &Claim, step: Option<&StepId>) -> Result<(), C
         }
         None => draft.note("owner.found", None, data),
     }
-    Ok(())
+    Ok(secret)
+}
+
+/// A secret for who can show it; an agent of protocol 3 is bound to its token alone.
+fn new_secret(claim: &Claim) -> Option<WireSecret> {
+    let understands = claim.protocols().newest >= SECRETS;
+    understands.then(|| WireSecret::of(rand::random()))
+}
+
+fn process_of(claim: &Claim) -> AgentProcess {
+    AgentProcess {
+        protocol: Some(claim.protocol),
+        host: claim.host.clone(),
+        key: claim.key.as_ref().map(Digest::of_wire),
+        outlived: claim.outlived.iter().map(Digest::of_wire).collect(),
+        ..AgentProcess::of(&claim.agent, &claim.instance)
+    }
 }
 
 /// The kind of a step by its id.
 pub(super) fn kind_of(snapshot: &Snapshot, id: &StepId) -> Option<StepKind> {
     let mut steps = snapshot.steps.iter();
     steps.find(|step| &step.id == id).map(|step| step.kind)
-}
-
-/// True when the migration is owned by the process under this epoch.
-pub(super) fn check_epoch(
-    draft: &Draft,
-    id: &MigrationId,
-    epoch: plans::id::Epoch,
-) -> Result<(), ControlError> {
-    let m = &draft.snapshot().migration;
-    if m.epoch == epoch && m.owner.is_some() {
-        return Ok(());
-    }
-    Err(ControlError::StaleEpoch {
-        migration: id.clone(),
-        theirs: epoch,
-        current: m.epoch,
-    })
 }

@@ -2,7 +2,7 @@
 //!
 //! No effects; what was drafted happens when the store commits it.
 
-use super::{approvals, hints};
+use super::{Token, approvals, hints};
 use crate::store::{Change, Migration, NewEvent, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
@@ -22,6 +22,8 @@ pub(crate) struct Draft {
     lease_changed: bool,
     events: Vec<NewEvent>,
     actor: String,
+    /// The token that acts for the actor, where an agent does.
+    token: Option<String>,
     /// The time of everything in this change.
     pub(crate) now: DateTime<Utc>,
 }
@@ -35,8 +37,14 @@ impl Draft {
             lease_changed: false,
             events: Vec::new(),
             actor: actor.to_owned(),
+            token: None,
             now,
         }
+    }
+
+    /// Every line of the journal from now on names the token by which an agent acts.
+    pub(super) fn by(&mut self, token: &Token) {
+        self.token = Some(token.name().to_owned());
     }
 
     /// The migration with all changes so far.
@@ -50,7 +58,10 @@ impl Draft {
     }
 
     /// Writes a line of the journal.
-    pub(crate) fn note(&mut self, kind: &str, step: Option<&StepId>, data: Value) {
+    pub(crate) fn note(&mut self, kind: &str, step: Option<&StepId>, mut data: Value) {
+        if let (Some(token), Value::Object(fields)) = (&self.token, &mut data) {
+            fields.insert("token".to_owned(), json!(token));
+        }
         self.events.push(NewEvent {
             at: self.now,
             actor: self.actor.clone(),

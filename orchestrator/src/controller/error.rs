@@ -12,6 +12,21 @@ use plans::state::IllegalTransition;
 use plans::state::migration::MigrationState;
 use plans::throttle::InvalidSetting;
 use plans::wire::Protocols;
+use std::time::Duration;
+
+/// What a call about a migration lacks of its owner's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unbound {
+    /// It was claimed by another token.
+    #[error("token {0} did not claim it")]
+    Token(String),
+    /// Nothing is shown.
+    #[error("the call shows no secret of its dispatch")]
+    NoSecret,
+    /// Something else is shown.
+    #[error("the call shows the secret of another dispatch")]
+    OtherSecret,
+}
 
 /// Why the controller did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +91,36 @@ pub enum ControlError {
         theirs: Protocols,
         /// Ours.
         ours: Protocols,
+    },
+    /// The work is another process's: the token, or the secret of the dispatch, is not the owner's.
+    #[error("migration {migration} under epoch {epoch} is the work of agent {agent}: {why}")]
+    NotOwner {
+        /// The migration.
+        migration: MigrationId,
+        /// The owner's epoch.
+        epoch: Epoch,
+        /// The owner.
+        agent: AgentName,
+        /// What the call lacks.
+        why: Unbound,
+    },
+    /// An inspection is answered by somebody else than who was given it.
+    #[error("this inspection was given to another token than {token}")]
+    NotAsked {
+        /// Who answers.
+        token: String,
+    },
+    /// Another process has the agent's name, and may live.
+    #[error("the name {agent} is in use by a process on host {theirs}; this one is on host {ours}")]
+    NameInUse {
+        /// The name.
+        agent: AgentName,
+        /// Where the process runs that has it.
+        theirs: String,
+        /// Where the one runs that is refused.
+        ours: String,
+        /// The name is free once the other process was silent for so long.
+        silence: Duration,
     },
     /// An agent's token opens nothing to an agent of another name.
     #[error("the token of agent {token} does not let agent {agent} in")]

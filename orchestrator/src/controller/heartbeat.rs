@@ -2,8 +2,9 @@
 //!
 //! A heartbeat touches no row that a cutover holds.
 
-use super::{ControlError, Controller, clock, delta};
-use crate::store::{Beat, Reading, Snapshot};
+use super::{ControlError, Controller, Shown, Token, clock, delta};
+use crate::access::Digest;
+use crate::store::{AgentProcess, Beat, Reading, Registered, Snapshot};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::failure::RetryClass;
 use plans::id::{MigrationId, StepId};
@@ -58,21 +59,32 @@ impl Controller {
     /// Takes a heartbeat and says what to do with each migration that the agent holds.
     ///
     /// # Errors
-    /// What the store says.
-    pub async fn heartbeat(&self, beat: &Heartbeat) -> Result<HeartbeatReply, ControlError> {
-        self.see(&beat.agent, &beat.instance, None).await?;
+    /// [`ControlError::NotOwner`] where it shows another secret than that of what it says it holds,
+    /// [`ControlError::NameInUse`] where it shows another key, or what the store says.
+    pub async fn heartbeat(
+        &self,
+        beat: &Heartbeat,
+        token: &Token,
+    ) -> Result<HeartbeatReply, ControlError> {
+        let has_name = self.is_alive(beat).await?;
         let board = self.board().await?;
         let mut directives = Vec::with_capacity(beat.holding.len());
         let (mut kept, mut owned) = (Vec::new(), Vec::new());
         for holding in &beat.holding {
-            let own = board.get(&holding.migration).filter(|found| {
-                let owner = found.migration.owner.as_ref();
-                owner.is_some_and(|owner| owner.instance == beat.instance)
-            });
-            if let Some(own) = own.filter(|own| self.is_true(own, holding)) {
-                kept.push(self.keep(holding, own.migration.started_at));
+            let found = board.get(&holding.migration).filter(|_| has_name);
+            let own = found.filter(|found| is_own(found, beat));
+            if found.is_none_or(|found| found.migration.owner.is_none()) {
+                let id = &holding.migration;
+                self.inner.figures.with(|table| table.remove(id));
             }
-            owned.extend(own.map(|own| (own, holding)));
+            if let Some(own) = own
+                && Self::is_shown(own, holding, token)?
+            {
+                if self.is_true(own, holding) {
+                    kept.push(self.keep(holding, own.migration.started_at));
+                }
+                owned.push((own, holding));
+            }
             directives.push(self.directive(own.map(Arc::as_ref), holding));
         }
         let until = clock() + delta(self.inner.settings.lease);
@@ -87,6 +99,37 @@ impl Controller {
             lease_ms: u64::try_from(lease).unwrap_or(u64::MAX),
             directives,
         })
+    }
+
+    /// Notes that the process speaks; false where another one has its name.
+    async fn is_alive(&self, beat: &Heartbeat) -> Result<bool, ControlError> {
+        let process = AgentProcess {
+            key: beat.key.as_ref().map(Digest::of_wire),
+            ..AgentProcess::of(&beat.agent, &beat.instance)
+        };
+        match self.see(&process).await? {
+            Registered::Taken(other) if other.instance == beat.instance => {
+                self.register(&process).await.map(|()| true)
+            }
+            Registered::Taken(_) => Ok(false),
+            Registered::Known | Registered::New => Ok(true),
+        }
+    }
+
+    /// Whether what is said of an own migration is the owner's word; false of what was given under another epoch.
+    fn is_shown(own: &Snapshot, holding: &Holding, token: &Token) -> Result<bool, ControlError> {
+        let m = &own.migration;
+        let Some(owner) = m.owner.as_ref().filter(|_| m.epoch == holding.epoch) else {
+            return Ok(false);
+        };
+        let shown = Shown {
+            migration: &m.id,
+            epoch: Some(holding.epoch),
+            secret: holding.secret.as_ref(),
+            token,
+        };
+        shown.check_owner(owner, m.epoch)?;
+        Ok(true)
     }
 
     /// The last figures of a migration.
@@ -120,7 +163,6 @@ impl Controller {
     fn directive(&self, own: Option<&Snapshot>, holding: &Holding) -> Directive {
         let migration = holding.migration.clone();
         let Some(snapshot) = own else {
-            self.inner.figures.with(|table| table.remove(&migration));
             return Directive {
                 migration,
                 action: Action::Release,
@@ -146,7 +188,7 @@ impl Controller {
         let fresh = running
             .and_then(|step| step.dispatched_at)
             .is_some_and(|at| clock() - at < lease);
-        (same && holding.epoch == snapshot.migration.epoch) || fresh || running.is_none()
+        same || fresh
     }
 
     /// Keeps the figures here; what of it the store is to keep of a migration that was `begun` then.
@@ -219,6 +261,12 @@ fn is_active(state: MigrationState) -> bool {
             | MigrationState::Flipped
             | MigrationState::RolledBack
     )
+}
+
+/// True of what the process that sends the heartbeat owns.
+fn is_own(snapshot: &Snapshot, beat: &Heartbeat) -> bool {
+    let owner = snapshot.migration.owner.as_ref();
+    owner.is_some_and(|owner| (&owner.agent, &owner.instance) == (&beat.agent, &beat.instance))
 }
 
 /// What the owner has to do.

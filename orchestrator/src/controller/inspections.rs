@@ -1,10 +1,11 @@
 //! Inspections that wait for an agent, and for its answer; lost with the process, and asked again by the user.
 
-use super::{ControlError, Controller, Reach};
+use super::{ControlError, Controller, Reach, Token};
 use plans::failure::Failure;
 use plans::id::ShardName;
 use plans::inspection::{Inspected, Inspection, InspectionTask};
 use plans::plan::ShardRef;
+use plans::wire::WireSecret;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,6 +18,8 @@ struct Waiting {
     queue: VecDeque<InspectionTask>,
     taken: BTreeMap<String, oneshot::Sender<()>>,
     answers: BTreeMap<String, oneshot::Sender<Reply>>,
+    /// The token that was given each.
+    takers: BTreeMap<String, Token>,
     /// The shards that each is about, until it is answered or given up.
     about: BTreeMap<String, Vec<ShardName>>,
 }
@@ -38,6 +41,7 @@ impl Drop for Asked<'_> {
         waiting.taken.remove(&self.id);
         waiting.answers.remove(&self.id);
         waiting.about.remove(&self.id);
+        waiting.takers.remove(&self.id);
     }
 }
 
@@ -47,7 +51,7 @@ impl Inspections {
     }
 
     /// The oldest inspection in reach that no agent has taken.
-    pub(super) fn take(&self, reach: &Reach) -> Option<InspectionTask> {
+    pub(super) fn take(&self, reach: &Reach, token: &Token) -> Option<InspectionTask> {
         let mut waiting = self.waiting();
         let is_in_reach = |task: &InspectionTask| {
             let reached =
@@ -60,6 +64,7 @@ impl Inspections {
             // The asker may be gone; then nobody waits for the answer either.
             let _ = taken.send(());
         }
+        waiting.takers.insert(task.id.clone(), token.clone());
         Some(task)
     }
 
@@ -76,6 +81,13 @@ impl Inspections {
         shards.find(|shard| !reach.contains(*shard)).cloned()
     }
 
+    /// Whether an inspection that waits for its answer was given to another token.
+    fn is_of_another(&self, id: &str, token: &Token) -> bool {
+        let waiting = self.waiting();
+        let asked = waiting.answers.contains_key(id);
+        asked && waiting.takers.get(id) != Some(token)
+    }
+
     /// Hands an answer to whoever asked.
     pub(super) fn settle(&self, id: &str, reply: Reply) {
         if let Some(answer) = self.waiting().answers.remove(id) {
@@ -85,12 +97,24 @@ impl Inspections {
 }
 
 impl Controller {
-    /// Refuses an answer about shards that are out of reach.
-    pub(crate) fn check_inspection(&self, reach: &Reach, id: &str) -> Result<(), ControlError> {
-        match self.inner.inspections.beyond(reach, id) {
-            None => Ok(()),
-            Some(shard) => Err(ControlError::UnseenByToken { shard }),
+    /// Refuses an answer of another token than was asked, or about shards that are out of reach.
+    ///
+    /// What names the answer is random and told to nobody else: it is the secret of the inspection.
+    pub(crate) fn check_inspection(
+        &self,
+        reach: &Reach,
+        token: &Token,
+        id: &str,
+    ) -> Result<(), ControlError> {
+        if let Some(shard) = self.inner.inspections.beyond(reach, id) {
+            return Err(ControlError::UnseenByToken { shard });
         }
+        if self.inner.inspections.is_of_another(id, token) {
+            return Err(ControlError::NotAsked {
+                token: token.name().to_owned(),
+            });
+        }
+        Ok(())
     }
 
     /// Waits for an agent to take the task, then for its answer, which may take `work` longer than usual.
@@ -103,7 +127,7 @@ impl Controller {
         let inspections = &self.inner.inspections;
         let asked = Asked {
             inspections,
-            id: uuid::Uuid::new_v4().to_string(),
+            id: WireSecret::of(rand::random()).reveal().to_owned(),
         };
         let (take, taken) = oneshot::channel();
         let (answer, answered) = oneshot::channel();

@@ -196,6 +196,7 @@ impl Controller {
             let role = roles.borrow_and_update().clone();
             if let Role::Leads(term) = role {
                 tracing::info!(%term, url = self.url(), "this controller leads");
+                self.inner.seen.begin();
                 tokio::select! {
                     _ = async { tokio::join!(self.act(), self.ask_for_ever(), self.tell_for_ever()) } => {}
                     () = self.over(term) => {}

@@ -7,6 +7,7 @@
 
 mod admission;
 mod approvals;
+mod binding;
 mod board;
 mod cancel;
 mod check;
@@ -45,13 +46,15 @@ mod tokens;
 mod verify;
 mod ways;
 
+pub(crate) use binding::Shown;
+pub use binding::Token;
 pub use check::{FailedPart, MapCheck, MendOutcome};
 pub use cleanup::{CleanupOrder, CleanupReport, Unregistered};
 pub use commands::Command;
 pub use counters::{ClientCount, ClientReport};
 pub use directory::DirectoryAsk;
 pub use doctor::{Diagnosis, DoctorAsk, MoveExamined, Unexamined};
-pub use error::{ControlError, WordError};
+pub use error::{ControlError, Unbound, WordError};
 pub use heartbeat::Figures;
 pub use leader::Role;
 pub use limits::{LatencyReport, LimitOrder};

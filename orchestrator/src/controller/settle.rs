@@ -1,10 +1,10 @@
 //! Writes down what came of things: the controller's own decisions and the agents' reports.
 
 use super::decide::{Decision, decide};
-use super::dispatch::{check_epoch, kind_of};
+use super::dispatch::kind_of;
 use super::draft::Draft;
 use super::queue::Gate;
-use super::{ControlError, Controller, clock, delta, fail_points, ways};
+use super::{ControlError, Controller, Shown, Token, clock, delta, fail_points, ways};
 use crate::store::{HoldEnd, Snapshot, Step};
 use crate::view::{approval_of, leftovers};
 use plans::failure::{Failure, RetryClass};
@@ -92,8 +92,9 @@ impl Controller {
     /// Takes a report; the same report again is accepted and changes nothing.
     ///
     /// # Errors
-    /// [`ControlError::StaleEpoch`] or [`ControlError::NotRunning`] when the step is not the caller's.
-    pub async fn report(&self, report: Report) -> Result<(), ControlError> {
+    /// [`ControlError::StaleEpoch`], [`ControlError::NotOwner`] or [`ControlError::NotRunning`] when the step is not the
+    /// caller's.
+    pub async fn report(&self, report: Report, token: &Token) -> Result<(), ControlError> {
         let report = match report {
             Report::Inspected { id, result } => {
                 self.inner.inspections.settle(&id, result);
@@ -105,7 +106,10 @@ impl Controller {
         let before = self.load(&report.migration).await?;
         let owner = before.migration.owner.clone();
         let actor = owner.map_or_else(|| "agent".to_owned(), |owner| owner.agent.0);
-        let edit = |draft: &mut Draft| settle(draft, &report, settings);
+        let edit = |draft: &mut Draft| {
+            draft.by(token);
+            settle(draft, &report, token, settings)
+        };
         let (changed, after) = self.change(&report.migration, &actor, edit).await?;
         if changed && let Some(kind) = kind_of(&after, &report.step) {
             self.forget_figures(&report.migration, &report.step);
@@ -130,20 +134,31 @@ impl Controller {
 fn settle(
     draft: &mut Draft,
     report: &StepReport,
+    token: &Token,
     settings: &super::Settings,
 ) -> Result<bool, ControlError> {
     let id = &report.step;
     let step = find(draft, report)?;
+    let shown = Shown {
+        migration: &report.migration,
+        epoch: Some(report.epoch),
+        secret: report.secret.as_ref(),
+        token,
+    };
+    let m = &draft.snapshot().migration;
+    if let Some(owner) = m.owner.as_ref().filter(|_| m.epoch == report.epoch) {
+        shown.check_owner(owner, m.epoch)?;
+    }
     if step.state != StepState::Running || step.epoch != report.epoch {
         let done = matches!(report.outcome, Outcome::Done { .. });
         let known = step.epoch == report.epoch && done == (step.state == StepState::Done);
         if known {
             return Ok(false);
         }
-        check_epoch(draft, &report.migration, report.epoch)?;
+        shown.check(m)?;
         return Err(not_running(report));
     }
-    check_epoch(draft, &report.migration, report.epoch)?;
+    shown.check(m)?;
     match &report.outcome {
         Outcome::Done { output } => {
             let holds = matches!(step.kind, StepKind::Hold | StepKind::HoldBack);

@@ -36,6 +36,8 @@ struct Row {
     name: String,
     mark: Mark,
     instance: String,
+    /// Empty where the agent does not name it.
+    host: String,
     held: Vec<Held>,
     last_seen: String,
 }
@@ -95,6 +97,7 @@ fn row(
         name: agent.name.to_string(),
         mark: marks::of_agent(is_connected(agent, now)),
         instance: agent.instance.to_string(),
+        host: agent.host.clone().unwrap_or_default(),
         held: own
             .map(|snapshot| held(controller, snapshot, now))
             .collect(),

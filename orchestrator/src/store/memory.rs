@@ -13,15 +13,15 @@ use super::answer::KEPT_FOR;
 use super::leader::Own;
 use super::pieces::Owners;
 use super::{
-    AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change, CleanupRecord,
-    EarlierOrder, Event, HookCursor, KeptAnswer, KeyedOrder, Leader, MapVersionRecord, Migration,
-    NewOperation, NewShard, News, Operation, Reading, SchemaVersion, Sealed, SessionRecord,
-    SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term, TokenRecord,
-    Unfinished,
+    AgentProcess, AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change,
+    CleanupRecord, EarlierOrder, Event, HookCursor, KeptAnswer, KeyedOrder, Leader,
+    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Registered,
+    SchemaVersion, Sealed, SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot,
+    Store, StoreError, Term, TokenRecord, Unfinished,
 };
 use crate::access::Digest;
 use chrono::{DateTime, Utc};
-use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
+use plans::id::{InstanceId, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 use sealed::MemorySealed;
@@ -352,24 +352,21 @@ impl Store for MemoryStore {
 
     fn see_agent<'a>(
         &'a self,
-        agent: &'a AgentName,
-        instance: &'a InstanceId,
-        _protocol: Option<u32>,
+        process: &'a AgentProcess,
         at: DateTime<Utc>,
-    ) -> Answer<'a, bool> {
-        self.write(|state| {
-            let record = AgentRecord {
-                name: agent.clone(),
-                instance: instance.clone(),
-                last_seen: at,
-            };
-            let before = state.agents.insert(agent.clone(), record);
-            Ok(before.is_none_or(|before| &before.instance != instance))
-        })
+        silent_since: Option<DateTime<Utc>>,
+    ) -> Answer<'a, Registered> {
+        self.write(|state| Ok(state.see_agent(process, at, silent_since)))
     }
 
     fn agents(&self) -> Answer<'_, Vec<AgentRecord>> {
-        self.answer(|state| Ok(state.agents.values().cloned().collect()))
+        self.answer(|state| {
+            Ok(state
+                .agents
+                .values()
+                .map(|(seen, _)| seen.clone())
+                .collect())
+        })
     }
 
     fn servers(&self) -> Answer<'_, Vec<ServerSeen>> {

@@ -25,14 +25,14 @@ pub use leader::{Candidate, Leader, News, Term};
 pub use operation::{NewOperation, Operation};
 pub use reading::{Reading, StreamReading};
 pub use records::{
-    AgentRecord, Approval, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, HookAsk,
-    HookCursor, HookSaid, Migration, NewEvent, Owner, Snapshot, Step,
+    AgentProcess, AgentRecord, Approval, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd,
+    HookAsk, HookCursor, HookSaid, Migration, NewEvent, Owner, Registered, Snapshot, Step,
 };
 
 use crate::access::Digest;
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
-use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
+use plans::id::{InstanceId, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 use std::sync::Arc;
@@ -315,14 +315,16 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The cleanup records of a migration in the order of their making.
     fn cleanup<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<CleanupRecord>>;
 
-    /// Notes that an agent spoke, and which protocol, where it said so; `true` if it is a new process of that name.
+    /// Notes that a process of an agent spoke at `at`, if it has the agent's name or may have it now.
+    ///
+    /// A name is taken over from a process that was last seen before `silent_since`, or that the new one has outlived:
+    /// by its key, never by what anybody can read. A process that has the name shows the key that it came with.
     fn see_agent<'a>(
         &'a self,
-        agent: &'a AgentName,
-        instance: &'a InstanceId,
-        protocol: Option<u32>,
+        process: &'a AgentProcess,
         at: DateTime<Utc>,
-    ) -> Answer<'a, bool>;
+        silent_since: Option<DateTime<Utc>>,
+    ) -> Answer<'a, Registered>;
 
     /// All agents by name.
     fn agents(&self) -> Answer<'_, Vec<AgentRecord>>;

@@ -86,6 +86,8 @@ fn held(snapshot: &mut Snapshot) {
     snapshot.migration.owner = Some(Owner {
         agent: "agent-1".into(),
         instance: "i1".into(),
+        token: None,
+        secret: None,
     });
     snapshot.lease_until = Some(chrono::Utc::now() + chrono::TimeDelta::hours(1));
 }

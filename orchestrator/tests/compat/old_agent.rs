@@ -64,6 +64,15 @@ impl<'a> OldAgent<'a> {
         answer
     }
 
+    /// The process that the store knows under the release's name: it goes on over the upgrade.
+    async fn instance(&self) -> Value {
+        let name = &self.said("claim.step.preflight").asked["agent"];
+        let agents = self.server.json("/api/v1/agents").await;
+        let mut agents = agents.as_array().unwrap().iter();
+        let known = agents.find(|agent| &agent["name"] == name);
+        known.map_or_else(|| json!("old"), |agent| agent["instance"].clone())
+    }
+
     fn hold(&self, work: &Value, step: &Value) {
         let mut holding = self.holding.lock().unwrap();
         holding.retain(|held| held["migration"] != work["migration"]);
@@ -77,7 +86,7 @@ impl<'a> OldAgent<'a> {
             path, mut asked, ..
         } = self.said("claim.step.preflight");
         asked["holding"] = json!(*self.holding.lock().unwrap());
-        asked["instance"] = json!("old");
+        asked["instance"] = self.instance().await;
         let kind = |answer: &Value| format!("claim.{}.", answer["work"].as_str().unwrap());
         let work = self.ask(&path, &asked, kind).await;
         if work["work"] == "step" {
@@ -139,7 +148,7 @@ impl<'a> OldAgent<'a> {
         let of_one = beats.find(|(_, said)| one(&said.asked["holding"]));
         let (_, Exchange { path, asked, .. }) = of_one.expect("no sign of life was recorded");
         let mut asked = asked.clone();
-        asked["instance"] = json!("old");
+        asked["instance"] = self.instance().await;
         let holding = &mut asked["holding"][0];
         holding["migration"] = work["migration"].clone();
         holding["epoch"] = work["epoch"].clone();

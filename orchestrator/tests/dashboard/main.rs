@@ -11,7 +11,7 @@ mod pages;
 use fixture::{Dashboard, failure};
 use futures::StreamExt;
 use orchestrator::controller::Command;
-use orchestrator::store::{Owner, Snapshot, Step, Store};
+use orchestrator::store::{AgentProcess, Owner, Snapshot, Step, Store};
 use plans::id::{AgentName, InstanceId, MapVersion};
 use plans::shard_map::{KeyColumns, ShardMap};
 use plans::state::cutover::Ownership;
@@ -43,6 +43,8 @@ fn hold(snapshot: &mut Snapshot) {
     snapshot.migration.owner = Some(Owner {
         agent: AgentName::from("x"),
         instance: InstanceId::from("i1"),
+        token: None,
+        secret: None,
     });
     snapshot.lease_until = Some(chrono::Utc::now() + chrono::TimeDelta::seconds(60));
 }
@@ -197,6 +199,8 @@ async fn what_slows_a_migration_and_what_it_waits_for_is_told_with_who_holds_it(
         snapshot.migration.owner = Some(Owner {
             agent: "x".into(),
             instance: "x1".into(),
+            token: None,
+            secret: None,
         });
         snapshot.lease_until = Some(chrono::Utc::now() + chrono::TimeDelta::hours(1));
     })
@@ -436,6 +440,8 @@ async fn agents_are_shown_with_what_they_hold() {
         snapshot.migration.owner = Some(orchestrator::store::Owner {
             agent: AgentName::from("x<y"),
             instance: InstanceId::from("i1"),
+            token: None,
+            secret: None,
         });
         snapshot.lease_until = Some(chrono::Utc::now() + chrono::TimeDelta::seconds(60));
     })
@@ -445,7 +451,7 @@ async fn agents_are_shown_with_what_they_hold() {
     let at = chrono::Utc::now();
     dashboard
         .store
-        .see_agent(&name, &instance, None, at)
+        .see_agent(&AgentProcess::of(&name, &instance), at, None)
         .await
         .unwrap();
     let page = dashboard.page("/").await;

@@ -3,7 +3,7 @@
 
 use super::fixture::{Dashboard, plan};
 use super::{state, step};
-use orchestrator::store::{AuditRecord, Store};
+use orchestrator::store::{AgentProcess, AuditRecord, Store};
 use plans::id::{AgentName, InstanceId, ShardName};
 use plans::key::Key;
 use plans::key_set::KeySet;
@@ -226,10 +226,19 @@ async fn the_page_of_agents_says_whom_each_works_for() {
     assert!(page.contains(command), "{page}");
     let (name, instance) = (AgentName::from("x"), InstanceId::from("i1"));
     let at = chrono::Utc::now();
-    let seen = dashboard.store.see_agent(&name, &instance, None, at);
+    let process = AgentProcess {
+        host: Some("db<7".to_owned()),
+        ..AgentProcess::of(&name, &instance)
+    };
+    let seen = dashboard.store.see_agent(&process, at, None);
     seen.await.unwrap();
     let page = dashboard.page("/agents").await;
-    for words in ["connected", "href=\"/migrations/m1\"", "a → b, preflight"] {
+    for words in [
+        "connected",
+        "db&#60;7",
+        "href=\"/migrations/m1\"",
+        "a → b, preflight",
+    ] {
         assert!(page.contains(words), "{words}: {page}");
     }
     assert!(!page.contains("Nobody works for"), "{page}");

@@ -7,8 +7,8 @@ use crate::fixture::{Database, candidate, fleeting, keys, lead, map, mapping, un
 use orchestrator::store::memory::MemoryStore;
 use orchestrator::store::pg::PgStore;
 use orchestrator::store::{
-    AuditRecord, CleanupRecord, HookCursor, NewShard, SettingsRecord, ShardUpdate, Store,
-    StoreError, Term,
+    AgentProcess, AuditRecord, CleanupRecord, HookCursor, NewShard, SettingsRecord, ShardUpdate,
+    Store, StoreError, Term,
 };
 use plans::id::{MapVersion, MigrationId};
 use plans::inspection::inventory::ServerSeen;
@@ -104,8 +104,8 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
         "add_cleanup" => store.add_cleanup(&id, &record).await,
         "finish_cleanup" => store.finish_cleanup(&id, &record, at(2)).await,
         "see_agent" => {
-            let (agent, owner) = ("x".into(), "x1".into());
-            store.see_agent(&agent, &owner, None, at(1)).await.map(drop)
+            let process = AgentProcess::of(&"x".into(), &"x1".into());
+            store.see_agent(&process, at(1), None).await.map(drop)
         }
         "add_audit" => store.add_audit(&audited("done")).await,
         "add_token" => store.add_token(&token("ada")).await,

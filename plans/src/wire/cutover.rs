@@ -2,6 +2,7 @@
 
 use crate::id::{AttemptNo, Epoch, MapVersion, MigrationId, ShardName};
 use crate::names::Direction;
+use crate::wire::WireSecret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,9 @@ pub struct CutoverCall {
     pub migration: MigrationId,
     /// The caller's epoch.
     pub epoch: Epoch,
+    /// What came with the dispatch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<WireSecret>,
     /// What it asks.
     pub ask: CutoverAsk,
 }

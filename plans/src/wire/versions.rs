@@ -6,8 +6,11 @@
 
 use std::fmt;
 
+/// The first version whose dispatches carry a secret (ADR 48).
+pub const SECRETS: u32 = 4;
+
 /// The newest version of the messages that this program speaks.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// The oldest one that it still understands: what the release before this one speaks.
 pub const OLDEST_PROTOCOL: u32 = 3;

@@ -168,6 +168,7 @@ impl Agent {
             migration: dispatch.migration.clone(),
             epoch: dispatch.epoch,
             step: step(dispatch),
+            secret: dispatch.secret.clone(),
         };
         let claim = Claim {
             protocol: PROTOCOL,
@@ -175,6 +176,9 @@ impl Agent {
             agent: self.name.as_str().into(),
             instance: self.instance.clone(),
             holding: lock(&self.held).iter().map(held).collect(),
+            host: None,
+            key: None,
+            outlived: Vec::new(),
         };
         loop {
             let answer = self.send("claim", &claim).await?;
@@ -199,6 +203,7 @@ impl Agent {
             migration: dispatch.migration.clone(),
             step: step(&dispatch).context("a dispatch without a step")?,
             epoch: dispatch.epoch,
+            secret: dispatch.secret.clone(),
             outcome: Outcome::Done {
                 output: serde_json::json!({}),
             },
@@ -223,6 +228,7 @@ impl Agent {
                 agent: self.name.as_str().into(),
                 instance: self.instance.clone(),
                 holding,
+                key: None,
             };
             // One that fails is seen by what it leads to: the lease is lost.
             let _ = self.send("heartbeat", &heartbeat).await;
@@ -241,5 +247,6 @@ fn holding(dispatch: &Dispatch) -> Holding {
             ..Progress::default()
         },
         stream: None,
+        secret: dispatch.secret.clone(),
     }
 }

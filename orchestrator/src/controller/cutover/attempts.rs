@@ -1,6 +1,7 @@
 //! What this process knows of cutovers under way: which attempts have begun, and the rows that are held for a flip.
 
-use crate::store::{Change, Sealed, StoreError};
+use crate::controller::ControlError;
+use crate::store::{Change, Owner, Sealed, StoreError};
 use chrono::{DateTime, Utc};
 use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::shard_map::ShardMap;
@@ -21,6 +22,8 @@ pub(super) enum Attempt {
 #[derive(Debug)]
 pub(super) struct Seal {
     written: JoinHandle<Result<Box<dyn Sealed>, StoreError>>,
+    /// Whom the row is held for.
+    pub(super) owner: Option<Owner>,
     pub(super) epoch: Epoch,
     /// The version that the flip makes.
     pub(super) version: MapVersion,
@@ -30,12 +33,14 @@ impl Seal {
     /// Begins to write the flip.
     pub(super) fn new(mut sealed: Box<dyn Sealed>, change: Change, next: ShardMap) -> Self {
         let (epoch, version) = (change.migration.epoch, next.version);
+        let owner = change.migration.owner.clone();
         let written = tokio::spawn(async move {
             sealed.write(&change, &next).await?;
             Ok(sealed)
         });
         Self {
             written,
+            owner,
             epoch,
             version,
         }
@@ -74,14 +79,23 @@ impl Attempts {
         self.turn.lock().await
     }
 
-    pub(super) fn take_sealed(&self, id: &MigrationId, attempt: AttemptNo) -> Option<Seal> {
-        self.with(|table| match table.remove(id) {
-            Some((number, Attempt::Sealed(seal, _))) if number == attempt => Some(seal),
-            Some(other) => {
-                table.insert(id.clone(), other);
-                None
+    /// What this attempt holds, for whoever `may` have it; to others it stays held.
+    pub(super) fn take_sealed(
+        &self,
+        id: &MigrationId,
+        attempt: AttemptNo,
+        may: impl FnOnce(Epoch, Option<&Owner>) -> Result<(), ControlError>,
+    ) -> Result<Option<Seal>, ControlError> {
+        self.with(|table| {
+            if let Some((number, Attempt::Sealed(seal, _))) = table.get(id)
+                && *number == attempt
+            {
+                may(seal.epoch, seal.owner.as_ref())?;
+                if let Some((_, Attempt::Sealed(seal, _))) = table.remove(id) {
+                    return Ok(Some(seal));
+                }
             }
-            None => None,
+            Ok(None)
         })
     }
 }

@@ -26,6 +26,8 @@ fn owned(mut snapshot: Snapshot) -> Snapshot {
     snapshot.migration.owner = Some(Owner {
         agent: "x".into(),
         instance: "x1".into(),
+        token: None,
+        secret: None,
     });
     snapshot.migration.renew = false;
     snapshot.lease_until = Some(at(4));

@@ -3,9 +3,9 @@
 use super::missing;
 use crate::access::Digest;
 use crate::store::{
-    AgentRecord, AuditRecord, Beat, Change, CleanupRecord, EarlierOrder, Event, Leader,
-    MapVersionRecord, Migration, NewEvent, NewOperation, Operation, Reading, SessionRecord,
-    SettingsRecord, ShardRecord, Snapshot, Step, StoreError, TokenRecord,
+    AgentProcess, AgentRecord, AuditRecord, Beat, Change, CleanupRecord, EarlierOrder, Event,
+    Leader, MapVersionRecord, Migration, NewEvent, NewOperation, Operation, Reading, Registered,
+    SessionRecord, SettingsRecord, ShardRecord, Snapshot, Step, StoreError, TokenRecord,
 };
 use chrono::{DateTime, Utc};
 use plans::id::{AgentName, InstanceId, MapName, MigrationId, ShardName};
@@ -25,7 +25,8 @@ pub(super) struct State {
     pub(super) events: BTreeMap<MigrationId, Vec<Event>>,
     pub(super) readings: BTreeMap<MigrationId, Vec<Reading>>,
     pub(super) cleanup: BTreeMap<MigrationId, Vec<CleanupRecord>>,
-    pub(super) agents: BTreeMap<AgentName, AgentRecord>,
+    /// Each with the digest of its key.
+    pub(super) agents: BTreeMap<AgentName, (AgentRecord, Option<Digest>)>,
     pub(super) audit: Vec<AuditRecord>,
     pub(super) tokens: Vec<TokenRecord>,
     pub(super) sessions: BTreeMap<Digest, SessionRecord>,
@@ -196,6 +197,44 @@ impl State {
         let readings = self.readings.entry(beat.migration.clone()).or_default();
         readings.extend(beat.reading.clone());
         true
+    }
+
+    /// Gives the name to a process that may have it.
+    pub(super) fn see_agent(
+        &mut self,
+        process: &AgentProcess,
+        at: DateTime<Utc>,
+        silent_since: Option<DateTime<Utc>>,
+    ) -> Registered {
+        let known = self.agents.get(&process.name);
+        let same = known.is_some_and(|(seen, _)| seen.instance == process.instance);
+        if let Some((seen, key)) = known {
+            let free = if same {
+                key.is_none() || *key == process.key
+            } else {
+                silent_since.is_some_and(|since| seen.last_seen < since)
+                    || key.is_some_and(|key| process.outlived.contains(&key))
+            };
+            if !free {
+                return Registered::Taken(seen.clone());
+            }
+        }
+        let host = known
+            .filter(|_| same)
+            .and_then(|(seen, _)| seen.host.clone());
+        let record = AgentRecord {
+            name: process.name.clone(),
+            instance: process.instance.clone(),
+            last_seen: at,
+            host: process.host.clone().or(host),
+        };
+        self.agents
+            .insert(process.name.clone(), (record, process.key));
+        if same {
+            Registered::Known
+        } else {
+            Registered::New
+        }
     }
 
     pub(super) fn add_cleanup(&mut self, id: &MigrationId, records: &[CleanupRecord]) {

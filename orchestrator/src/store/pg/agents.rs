@@ -3,48 +3,80 @@
 use super::PgStore;
 use super::open::Touches;
 use super::rows::CleanupRow;
-use crate::store::{AgentRecord, Beat, CleanupRecord, Reading, StoreError};
+use crate::store::{
+    AgentProcess, AgentRecord, Beat, CleanupRecord, Reading, Registered, StoreError,
+};
 use chrono::{DateTime, Utc};
 use plans::id::{AgentName, InstanceId, MigrationId};
 use sqlx::PgConnection;
 use std::collections::BTreeSet;
 
+/// Reads [`AgentRow`]s; a host is known of the process that named it.
+const AGENTS: &str =
+    "select name, instance, last_seen, case process when instance then host end from agent";
+
+type AgentRow = (String, String, DateTime<Utc>, Option<String>);
+
+fn record((name, instance, last_seen, host): AgentRow) -> AgentRecord {
+    AgentRecord {
+        name: AgentName(name),
+        instance: InstanceId(instance),
+        last_seen,
+        host,
+    }
+}
+
 impl PgStore {
     pub(super) async fn upsert_agent(
         &self,
-        agent: &AgentName,
-        instance: &InstanceId,
-        protocol: Option<u32>,
+        process: &AgentProcess,
         at: DateTime<Utc>,
-    ) -> Result<bool, StoreError> {
+        silent_since: Option<DateTime<Utc>>,
+    ) -> Result<Registered, StoreError> {
         let mut transaction = self.begin_sign().await?;
-        let (before,): (Option<String>,) = sqlx::query_as(
-            "insert into agent (name, instance, protocol, last_seen) values ($1, $2, coalesce($3, $5), $4) \
+        let outlived = process.outlived.iter().map(|key| &key.0[..]);
+        let seen: Option<(Option<String>,)> = sqlx::query_as(
+            "insert into agent (name, instance, protocol, last_seen, host, key, process) \
+             values ($1, $2, coalesce($3, $5), $4, $6, $7, $2) \
              on conflict (name) do update set instance = excluded.instance, \
-             protocol = coalesce($3, agent.protocol), last_seen = excluded.last_seen \
+             protocol = coalesce($3, agent.protocol), last_seen = excluded.last_seen, key = excluded.key, \
+             host = coalesce(excluded.host, case agent.process when excluded.process then agent.host end), \
+             process = excluded.process \
+             where case when agent.instance = excluded.instance \
+                 then agent.key is null or agent.process is distinct from agent.instance or agent.key = excluded.key \
+                 else agent.last_seen < $8 or (agent.process = agent.instance and agent.key = any($9)) end \
              returning (select instance from agent where name = $1)",
         )
-        .bind(agent.as_str())
-        .bind(instance.as_str())
-        .bind(protocol.map(whole))
+        .bind(process.name.as_str())
+        .bind(process.instance.as_str())
+        .bind(process.protocol.map(whole))
         .bind(at)
         .bind(whole(plans::wire::PROTOCOL))
-        .fetch_one(&mut *transaction)
+        .bind(process.host.as_deref())
+        .bind(process.key.as_ref().map(|key| &key.0[..]))
+        .bind(silent_since)
+        .bind(outlived.collect::<Vec<_>>())
+        .fetch_optional(&mut *transaction)
         .await?;
+        let Some((before,)) = seen else {
+            let row = sqlx::query_as(sqlx::AssertSqlSafe(format!("{AGENTS} where name = $1")))
+                .bind(process.name.as_str())
+                .fetch_one(&mut *transaction)
+                .await?;
+            return Ok(Registered::Taken(record(row)));
+        };
         transaction.commit().await?;
-        Ok(before.is_none_or(|known| known != instance.as_str()))
+        Ok(match before {
+            Some(known) if known == process.instance.as_str() => Registered::Known,
+            _ => Registered::New,
+        })
     }
 
     pub(super) async fn select_agents(&self) -> Result<Vec<AgentRecord>, StoreError> {
-        let rows: Vec<(String, String, DateTime<Utc>)> =
-            sqlx::query_as("select name, instance, last_seen from agent order by name")
+        let rows: Vec<AgentRow> =
+            sqlx::query_as(sqlx::AssertSqlSafe(format!("{AGENTS} order by name")))
                 .fetch_all(&self.pool)
                 .await?;
-        let record = |(name, instance, last_seen)| AgentRecord {
-            name: AgentName(name),
-            instance: InstanceId(instance),
-            last_seen,
-        };
         Ok(rows.into_iter().map(record).collect())
     }
 

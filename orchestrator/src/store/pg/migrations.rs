@@ -15,7 +15,8 @@ use sqlx::{Arguments, PgConnection};
 pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, m.plan, m.state, \
     m.ownership, m.attempt, m.epoch, m.renew, m.agent, m.instance, m.approved, m.hold_end, m.waiting_for, m.since, m.cancel, \
     m.limits, m.failure, m.map_version_before, m.map_version_after, m.map_version_back, m.submitted_by, m.created_at, \
-    m.started_at, m.finished_at, m.revision, m.approvals, m.hook, l.until from migration m \
+    m.started_at, m.finished_at, m.revision, m.approvals, m.hook, m.bound_token, m.bound_secret, m.bound_epoch, l.until \
+    from migration m \
     join operation o on o.id = m.operation left join lease l on l.migration = m.id";
 
 impl PgStore {
@@ -145,10 +146,12 @@ pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result
              agent = $13, instance = $14, approved = $15, hold_end = $16, waiting_for = $17, failure = $18, \
              map_version_before = $19, map_version_after = $20, map_version_back = $21, \
              started_at = $22, finished_at = $23, cancel = $24, plan = coalesce($25, plan), limits = $26, \
-             since = $27, approvals = $28, hook = $29, revision = $7 + 1 where id = $1 and revision = $7 returning id), \
+             since = $27, approvals = $28, hook = $29, bound_token = $30, bound_secret = $31, bound_epoch = $32, \
+             revision = $7 + 1 where id = $1 and revision = $7 returning id), \
          told as ({INSERT_EVENTS} where exists (select from changed)) \
          select from changed"
     );
+    let secret = m.owner.as_ref().and_then(|owner| owner.secret.as_ref());
     let changed = sqlx::query_with(
         sqlx::AssertSqlSafe(statement),
         events(&m.id, &change.events)?,
@@ -176,6 +179,9 @@ pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result
     .bind(m.since)
     .bind(Json(&m.approvals))
     .bind(m.hook.as_ref().map(Json))
+    .bind(m.owner.as_ref().and_then(|owner| owner.token.as_deref()))
+    .bind(secret.map(|digest| &digest.0[..]))
+    .bind(m.owner.as_ref().map(|_| m.epoch.0))
     .fetch_optional(&mut *session)
     .await
     .map_err(refusal)?;

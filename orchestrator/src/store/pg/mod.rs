@@ -26,17 +26,17 @@ mod shards;
 use super::leader::Own;
 use super::pieces::Owners;
 use super::{
-    AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change, CleanupRecord,
-    EarlierOrder, Event, HookCursor, KeptAnswer, KeyedOrder, Leader, MapVersionRecord, Migration,
-    NewOperation, NewShard, News, Operation, Reading, SchemaVersion, Sealed, SessionRecord,
-    SettingsRecord, ShardRecord, ShardUpdate, Snapshot, Store, StoreError, Term, TokenRecord,
-    Unfinished,
+    AgentProcess, AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change,
+    CleanupRecord, EarlierOrder, Event, HookCursor, KeptAnswer, KeyedOrder, Leader,
+    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Registered,
+    SchemaVersion, Sealed, SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot,
+    Store, StoreError, Term, TokenRecord, Unfinished,
 };
 use crate::access::Digest;
 use chrono::{DateTime, Utc};
 pub use dsn::DsnError;
 use leader::Seat;
-use plans::id::{AgentName, InstanceId, MapName, MapVersion, MigrationId, ShardName};
+use plans::id::{InstanceId, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
 use sqlx::Connection;
@@ -388,12 +388,11 @@ impl Store for PgStore {
 
     fn see_agent<'a>(
         &'a self,
-        agent: &'a AgentName,
-        instance: &'a InstanceId,
-        protocol: Option<u32>,
+        process: &'a AgentProcess,
         at: DateTime<Utc>,
-    ) -> Answer<'a, bool> {
-        Box::pin(self.upsert_agent(agent, instance, protocol, at))
+        silent_since: Option<DateTime<Utc>>,
+    ) -> Answer<'a, Registered> {
+        Box::pin(self.upsert_agent(process, at, silent_since))
     }
 
     fn agents(&self) -> Answer<'_, Vec<AgentRecord>> {

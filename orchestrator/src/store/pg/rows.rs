@@ -1,5 +1,6 @@
 //! Rows as SQL returns them, and their way into records.
 
+use crate::access::Digest;
 use crate::store::{
     Approval, CancelAsk, CleanupRecord, Event, HoldEnd, HookAsk, Migration, Operation, Owner,
     Snapshot, Step, StoreError,
@@ -48,6 +49,9 @@ pub(super) struct MigrationRow {
     revision: i64,
     approvals: Json<Vec<Approval>>,
     hook: Option<Json<HookAsk>>,
+    bound_token: Option<String>,
+    bound_secret: Option<Vec<u8>>,
+    bound_epoch: Option<i64>,
     until: Option<DateTime<Utc>>,
 }
 
@@ -139,6 +143,11 @@ impl MigrationRow {
     /// The record.
     pub(super) fn record(self) -> Result<Migration, StoreError> {
         let owner = self.agent.zip(self.instance);
+        // A controller of the version before gives work under a new epoch and leaves what it does not know.
+        let is_bound = self.bound_epoch == Some(self.epoch);
+        let token = self.bound_token.filter(|_| is_bound);
+        let secret = self.bound_secret.filter(|_| is_bound);
+        let secret = secret.and_then(|bytes| bytes.try_into().ok()).map(Digest);
         let hold_end = match self.hold_end.as_deref() {
             None => None,
             Some(name) => Some(HoldEnd::parse(name).ok_or_else(|| unknown("hold end", name))?),
@@ -159,6 +168,8 @@ impl MigrationRow {
             owner: owner.map(|(agent, instance)| Owner {
                 agent: AgentName(agent),
                 instance: InstanceId(instance),
+                token,
+                secret,
             }),
             approved: self.approved,
             approvals: self.approvals.0,

@@ -6,7 +6,7 @@ use super::migrations::put;
 use crate::fixture::{Dashboard, hash_map, list_map};
 use chrono::TimeDelta;
 use orchestrator::access::{Role, Secret};
-use orchestrator::store::{AuditRecord, Store, TokenRecord};
+use orchestrator::store::{AgentProcess, AuditRecord, Store, TokenRecord};
 use plans::state::migration::MigrationState;
 use serde_json::json;
 
@@ -167,7 +167,7 @@ async fn with_agent(ago: TimeDelta) -> Dashboard {
     let at = chrono::Utc::now() - ago;
     dashboard
         .store
-        .see_agent(&name, &instance, None, at)
+        .see_agent(&AgentProcess::of(&name, &instance), at, None)
         .await
         .unwrap();
     dashboard

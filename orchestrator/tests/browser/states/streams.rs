@@ -110,7 +110,9 @@ pub(super) async fn beat(dashboard: &Dashboard, step: &str, stream: Stream) {
             step: Some(step.into()),
             progress: Progress::default(),
             stream: Some(status(stream)),
+            secret: None,
         }],
+        key: None,
     };
     let http = caller::client(Policy::none(), None).unwrap();
     let asked = http.post(format!("{}/api/v1/agents/heartbeat", dashboard.url));

@@ -35,6 +35,7 @@ fn reports() -> Vec<(String, Value)> {
             migration: MigrationId::from("m1"),
             step: StepId::from(step),
             epoch: Epoch(7),
+            secret: None,
             outcome,
             progress: Progress::default(),
         });
@@ -100,6 +101,7 @@ fn cutovers() -> Vec<(String, Value)> {
         let call = CutoverCall {
             migration: MigrationId::from("m1"),
             epoch: Epoch(7),
+            secret: None,
             ask,
         };
         (

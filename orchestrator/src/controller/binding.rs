@@ -1,0 +1,188 @@
+//! Work is bound to whom it was given: the token that claimed it, the agent's process, and the secret that came with it.
+//!
+//! Whoever holds any agent's token reads epochs and processes; none of that is enough to act (ADR 48).
+//! Absent: what an agent of protocol 3 shows. It has no secret, and is bound to its token alone.
+
+use super::{ControlError, Controller, Unbound};
+use crate::access::{Digest, Rule, Visitor};
+use crate::store::{Migration, Owner};
+use plans::id::{Epoch, MigrationId};
+use plans::wire::{Claim, WireSecret};
+
+/// What the journal calls whoever was asked for no token.
+const NO_TOKEN: &str = "no token";
+
+/// The token behind a call; none where no token is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Token(Option<String>);
+
+impl Token {
+    /// Its name, for journal and audit trail.
+    pub(crate) fn name(&self) -> &str {
+        self.0.as_deref().unwrap_or(NO_TOKEN)
+    }
+
+    /// Its name as the store keeps it.
+    pub(super) fn kept(&self) -> Option<String> {
+        self.0.clone()
+    }
+
+    /// Where no token is asked for, or was when the work was given, the secret alone says whose it is.
+    fn may_act_for(&self, owner: &Owner) -> bool {
+        match (&self.0, &owner.token) {
+            (Some(own), Some(bound)) => own == bound,
+            (None, _) | (_, None) => true,
+        }
+    }
+}
+
+/// What a call about a migration shows of its right to act.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shown<'a> {
+    /// The migration.
+    pub(crate) migration: &'a MigrationId,
+    /// The epoch under which it acts; none where the secret alone says it.
+    pub(crate) epoch: Option<Epoch>,
+    /// The secret of its dispatch.
+    pub(crate) secret: Option<&'a WireSecret>,
+    /// The token.
+    pub(crate) token: &'a Token,
+}
+
+impl Shown<'_> {
+    /// Refuses whoever is not the owner under this epoch.
+    pub(super) fn check(self, m: &Migration) -> Result<(), ControlError> {
+        self.check_holder(m.epoch, m.owner.as_ref())
+    }
+
+    /// As [`Shown::check`], where `owner` was given its work under `current`.
+    pub(super) fn check_holder(
+        self,
+        current: Epoch,
+        owner: Option<&Owner>,
+    ) -> Result<(), ControlError> {
+        match owner {
+            Some(owner) if self.epoch.is_none_or(|epoch| epoch == current) => {
+                self.check_owner(owner, current)
+            }
+            Some(_) | None => Err(ControlError::StaleEpoch {
+                migration: self.migration.clone(),
+                theirs: self.epoch.unwrap_or(current),
+                current,
+            }),
+        }
+    }
+
+    /// Refuses whoever is not `owner`, which was given its work under `epoch`.
+    pub(super) fn check_owner(self, owner: &Owner, epoch: Epoch) -> Result<(), ControlError> {
+        let Some(why) = self.objection(owner) else {
+            return Ok(());
+        };
+        Err(ControlError::NotOwner {
+            migration: self.migration.clone(),
+            epoch,
+            agent: owner.agent.clone(),
+            why,
+        })
+    }
+
+    fn objection(self, owner: &Owner) -> Option<Unbound> {
+        if !self.token.may_act_for(owner) {
+            return Some(Unbound::Token(self.token.name().to_owned()));
+        }
+        let bound = owner.secret.as_ref()?;
+        match self.secret {
+            None => Some(Unbound::NoSecret),
+            Some(shown) => (!Digest::of_wire(shown).is(bound)).then_some(Unbound::OtherSecret),
+        }
+    }
+}
+
+/// Whether the process that claims is the owner: its own key was proved before.
+pub(super) fn is_process(owner: &Owner, claim: &Claim, token: &Token) -> bool {
+    (&owner.agent, &owner.instance) == (&claim.agent, &claim.instance) && token.may_act_for(owner)
+}
+
+/// Whether a claim shows the secret of what its process owns; true where there is none to show.
+pub(super) fn shows_secret(m: &Migration, owner: &Owner, claim: &Claim) -> bool {
+    owner.secret.as_ref().is_none_or(|bound| {
+        let shown = claim.secret_of(&m.id);
+        shown.is_some_and(|shown| Digest::of_wire(shown).is(bound))
+    })
+}
+
+impl Controller {
+    /// The token behind a visitor's call.
+    pub(crate) fn token_of(&self, visitor: &Visitor) -> Token {
+        Token((self.rule() == Rule::Tokens).then(|| visitor.name.clone()))
+    }
+
+    /// Refuses whoever does not own the migration.
+    pub(crate) async fn check_owner(&self, shown: Shown<'_>) -> Result<(), ControlError> {
+        shown.check(&self.load(shown.migration).await?.migration)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(token: Option<&str>, secret: Option<&WireSecret>) -> Owner {
+        Owner {
+            agent: "a1".into(),
+            instance: "a1-1".into(),
+            token: token.map(str::to_owned),
+            secret: secret.map(Digest::of_wire),
+        }
+    }
+
+    fn objection(
+        owner: &Owner,
+        token: Option<&str>,
+        secret: Option<&WireSecret>,
+    ) -> Option<Unbound> {
+        let token = &Token(token.map(str::to_owned));
+        let migration = &MigrationId::from("m1");
+        let shown = Shown {
+            migration,
+            epoch: None,
+            secret,
+            token,
+        };
+        shown.objection(owner)
+    }
+
+    #[test]
+    fn the_owner_shows_its_token_and_its_secret() {
+        let [own, other] = [1, 2].map(|bits| WireSecret::of([bits; 32]));
+        let bound = owner(Some("a1"), Some(&own));
+        assert_eq!(objection(&bound, Some("a1"), Some(&own)), None);
+        let a2 = Some(Unbound::Token("a2".to_owned()));
+        assert_eq!(objection(&bound, Some("a2"), Some(&own)), a2);
+        assert_eq!(objection(&bound, Some("a1"), None), Some(Unbound::NoSecret));
+        assert_eq!(
+            objection(&bound, Some("a1"), Some(&other)),
+            Some(Unbound::OtherSecret)
+        );
+    }
+
+    #[test]
+    fn without_tokens_the_secret_alone_says_whose_it_is() {
+        let [own, other] = [1, 2].map(|bits| WireSecret::of([bits; 32]));
+        let bound = owner(None, Some(&own));
+        assert_eq!(objection(&bound, None, Some(&own)), None);
+        assert_eq!(objection(&bound, Some("a1"), Some(&own)), None);
+        assert_eq!(objection(&bound, None, None), Some(Unbound::NoSecret));
+        assert_eq!(
+            objection(&bound, None, Some(&other)),
+            Some(Unbound::OtherSecret)
+        );
+    }
+
+    #[test]
+    fn an_agent_of_the_version_before_is_bound_to_its_token() {
+        let old = owner(Some("a1"), None);
+        assert_eq!(objection(&old, Some("a1"), None), None);
+        assert!(objection(&old, Some("a2"), None).is_some());
+    }
+}
