@@ -6,7 +6,7 @@ use std::fmt::Display;
 use connect::{Class, ConnectError};
 use fail_point::Injected;
 use plans::failure::{Failure, RetryClass};
-use plans::names::SQLSTATE_SUPERSEDED;
+use plans::names::{SQLSTATE_OTHER_DATABASE, SQLSTATE_SUPERSEDED};
 use plans::step::StepKind;
 use plans::table::MovingTable;
 use tokio_postgres::error::SqlState;
@@ -17,6 +17,8 @@ use crate::pg::replication::ReplicationError;
 
 /// Code of the failure of a process that a newer owner has replaced (I7).
 const STALE: &str = "epoch.stale";
+/// Code of the failure of a session that is in another database than the one that was registered.
+pub(crate) const OTHER_DATABASE: &str = "shard.other_database";
 
 const NEWER_OWNER: &str = "nothing to do: the newer owner goes on";
 
@@ -147,8 +149,12 @@ impl<T> At<T> for Result<T, ConnectError> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| {
             let cause = error.source().map(|source| format!(": {}", chain(source)));
+            let code = match error.setup_state() {
+                Some(SQLSTATE_OTHER_DATABASE) => OTHER_DATABASE,
+                _ => "connect",
+            };
             StepError::Failed(Failure {
-                code: "connect".to_owned(),
+                code: code.to_owned(),
                 message: format!("{what}: {error}{}", cause.unwrap_or_default()),
                 hint: error.hint().map(str::to_owned),
                 retry: retry_of(error.class()),
@@ -222,6 +228,7 @@ fn code_of(error: &tokio_postgres::Error) -> String {
 fn code_of_state(state: Option<&str>) -> String {
     match state {
         Some(SQLSTATE_SUPERSEDED) => STALE.to_owned(),
+        Some(SQLSTATE_OTHER_DATABASE) => OTHER_DATABASE.to_owned(),
         Some(state) => format!("sql.{state}"),
         None => "connection".to_owned(),
     }

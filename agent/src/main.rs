@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent::controller::Controller;
-use agent::worker::Worker;
+use agent::worker::{DeletedRows, Worker};
 use caller::{Caller, Identity};
 use clap::{CommandFactory, Parser, Subcommand};
 use connect::Secrets;
@@ -35,6 +35,14 @@ struct Arguments {
     /// Folder for captured changes that cannot be applied yet; it holds rows of the moving tables.
     #[arg(long, env = "SHARDWRIGHT_SPOOL_DIR")]
     spool_dir: Option<PathBuf>,
+    /// How many days the rows are kept that a repair deletes; they are in files beside the spools.
+    #[arg(
+        long,
+        env = "SHARDWRIGHT_KEEP_DELETED_ROWS",
+        value_name = "DAYS",
+        default_value_t = 30
+    )]
+    keep_deleted_rows: u32,
     /// The file of this agent's token, where the controllers ask for one.
     #[arg(long, env = "SHARDWRIGHT_TOKEN_FILE")]
     token_file: Option<PathBuf>,
@@ -143,7 +151,11 @@ async fn main() -> anyhow::Result<()> {
         ca_file: arguments.ca_file,
     };
     let controller = Controller::new(&controllers, Caller::new(&identity)?);
-    let worker = Worker::new(&name, controller, spools);
+    let files = DeletedRows {
+        folder: spools.clone(),
+        keep: Duration::from_secs(u64::from(arguments.keep_deleted_rows) * 86_400),
+    };
+    let worker = Worker::new(&name, controller, spools, files);
     let manager = Manager::from_environment();
     let mut terminate = signal(SignalKind::terminate())?;
     manager.ready("has no migration");

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use plans::id::{Epoch, MapVersion, MigrationId, StepId};
+use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::About;
 use plans::names::Direction;
 use plans::request::Mode;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
-use plans::step::preflight::{Identity, Preflighted};
+use plans::step::preflight::Preflighted;
 use plans::table::{MovingTable, quote_literal};
 use plans::throttle::Hours;
 use plans::wire::{Dispatch, Progress, StreamStatus};
@@ -448,7 +449,7 @@ fn output<T: DeserializeOwned>(
 }
 
 /// The identity that preflight recorded, as the replication protocol speaks of it.
-pub(crate) fn system(identity: &Identity) -> Result<SystemIdentity, StepError> {
+pub(crate) fn system(identity: &DatabaseIdentity) -> Result<SystemIdentity, StepError> {
     let parsed = identity
         .system
         .parse()

@@ -22,6 +22,7 @@ mod compare;
 mod controls;
 mod copies;
 mod cutover;
+mod database;
 mod ddl;
 mod doctor;
 mod drop_old;

@@ -38,6 +38,15 @@ const REFUSED_PAUSE: Duration = Duration::from_secs(1);
 /// After work that this version does not understand: what is given back is given again.
 const FOREIGN_PAUSE: Duration = Duration::from_secs(5);
 
+/// Where the rows are kept that repairs delete.
+#[derive(Debug, Clone)]
+pub struct DeletedRows {
+    /// The agent's folder.
+    pub folder: PathBuf,
+    /// For how long they are kept.
+    pub keep: Duration,
+}
+
 /// An agent's process.
 #[derive(Debug)]
 pub struct Worker {
@@ -46,19 +55,26 @@ pub struct Worker {
     controller: Controller,
     /// Where captured changes are kept that cannot be applied yet.
     spools: PathBuf,
+    files: DeletedRows,
     owned: Mutex<HashMap<MigrationId, Assignment>>,
 }
 
 impl Worker {
     /// An agent called `name` that works for `controller`, and keeps captured changes in `spools` while they cannot
     /// be applied; they hold rows.
-    pub fn new(name: &str, controller: Controller, spools: PathBuf) -> Arc<Self> {
+    pub fn new(
+        name: &str,
+        controller: Controller,
+        spools: PathBuf,
+        files: DeletedRows,
+    ) -> Arc<Self> {
         let name = AgentName(name.to_owned());
         Arc::new(Self {
             process: Process::start(&name, &spools),
             name,
             controller,
             spools,
+            files,
             owned: Mutex::new(HashMap::new()),
         })
     }
@@ -127,6 +143,7 @@ impl Worker {
     /// What the controller does not know is left alone.
     async fn clear_spools(&self) {
         loop {
+            inspect::mend::clear(&self.files.folder, self.files.keep);
             for migration in spool::owners(&self.spools) {
                 if self.owned.lock().await.contains_key(&migration) {
                     continue;
@@ -166,11 +183,11 @@ impl Worker {
     async fn take(&self, work: Work) {
         match work {
             Work::Inspect(task) => {
-                let controller = self.controller.clone();
+                let (controller, files) = (self.controller.clone(), self.files.clone());
                 tokio::spawn(async move {
                     let report = Report::Inspected {
                         id: task.id.clone(),
-                        result: inspect::run(&task.inspection).await,
+                        result: inspect::run(&task.inspection, &files.folder).await,
                     };
                     report_until_heard(&controller, &report).await;
                 });

@@ -45,6 +45,8 @@ pub fn classify_sqlstate(state: &str) -> Class {
         "57P04" => Class::Permanent,
         // lock not available, object in use, read-only server (a standby before its promotion)
         "55P03" | "55006" | "25006" => Class::Transient,
+        // another database answered: a name or a proxy may lead elsewhere for a while
+        "SM008" => Class::Transient,
         // our session was ended or cancelled by a timeout or by an administrator
         "25P03" | "25P04" | "57014" | "57P05" => Class::Transient,
         _ if ["08", "53"].iter().any(|class| state.starts_with(class)) => Class::Transient,

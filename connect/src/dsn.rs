@@ -11,6 +11,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::environment::{Environment, VARIABLES};
 use crate::reference::{self, Template};
@@ -26,6 +27,7 @@ const HOLD_SECRETS: [&str; 2] = ["passfile", "sslkey"];
 pub struct Dsn {
     text: String,
     words: parse::Words,
+    opening: Option<Arc<str>>,
 }
 
 impl Dsn {
@@ -48,7 +50,24 @@ impl Dsn {
         Ok(Self {
             text: text.to_owned(),
             words,
+            opening: None,
         })
+    }
+
+    /// The same with statements that each prepared session on it runs before anything else: where they fail, there is
+    /// no session.
+    #[must_use]
+    pub fn opened_by(self, statements: impl Into<Arc<str>>) -> Self {
+        Self {
+            opening: Some(statements.into()),
+            ..self
+        }
+    }
+
+    /// The statements of [`opened_by`](Self::opened_by), for a session that is opened in another way.
+    #[must_use]
+    pub fn opening(&self) -> Option<&str> {
+        self.opening.as_deref()
     }
 
     /// The text as given, references unresolved. It holds the password if

@@ -273,6 +273,15 @@ impl ConnectError {
         }
     }
 
+    /// What the server said, as an SQLSTATE, when it refused the session's settings.
+    pub fn setup_state(&self) -> Option<&str> {
+        match self {
+            Self::Setup { source, .. } => Some(source.code()?.code()),
+            Self::Hosts { failures, .. } => failures.iter().find_map(Self::setup_state),
+            _ => None,
+        }
+    }
+
     /// What a failed login means.
     pub(crate) fn refused(
         server: &str,
@@ -423,7 +432,13 @@ fn open_hint(state: &str) -> Option<&'static str> {
 }
 
 fn setup_hint(state: &str) -> Option<&'static str> {
-    (state == "42501").then_some(
-        "the role needs: grant set on parameter session_replication_role to it (or superuser)",
-    )
+    match state {
+        "42501" => Some(
+            "the role needs: grant set on parameter session_replication_role to it (or superuser)",
+        ),
+        "SM008" => Some(
+            "if the connection string leads astray, correct it; if the server was promoted or restored, `shardwright reconcile --accept SHARD` says that it is the right one",
+        ),
+        _ => None,
+    }
 }

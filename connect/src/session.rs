@@ -54,7 +54,7 @@ impl Session {
 /// # Errors
 /// [`ConnectError`]; [`ConnectError::class`] tells whether to try again.
 pub async fn connect(dsn: &Dsn, session: &Session) -> Result<Connected, ConnectError> {
-    connect_to(&dsn.resolve()?, session).await
+    prepared(&dsn.resolve()?, session, dsn.opening()).await
 }
 
 /// As [`connect`], with the connection string resolved by the caller.
@@ -62,7 +62,19 @@ pub async fn connect(dsn: &Dsn, session: &Session) -> Result<Connected, ConnectE
 /// # Errors
 /// As [`connect`].
 pub async fn connect_to(resolved: &Resolved, session: &Session) -> Result<Connected, ConnectError> {
-    let kind = Prepared { resolved, session };
+    prepared(resolved, session, None).await
+}
+
+async fn prepared(
+    resolved: &Resolved,
+    session: &Session,
+    opening: Option<&str>,
+) -> Result<Connected, ConnectError> {
+    let kind = Prepared {
+        resolved,
+        session,
+        opening: opening.unwrap_or_default(),
+    };
     route::open(resolved, &kind).await
 }
 
@@ -85,6 +97,7 @@ pub async fn connect_plain(dsn: &Dsn) -> Result<(Client, JoinHandle<()>), Connec
 struct Prepared<'a> {
     resolved: &'a Resolved,
     session: &'a Session,
+    opening: &'a str,
 }
 
 struct Plain<'a> {
@@ -106,7 +119,7 @@ impl Kind for Prepared<'_> {
     }
 
     async fn prepare(&self, entered: Connected, server: &str) -> Result<Connected, ConnectError> {
-        let settings = statements(self.session);
+        let settings = format!("{}; {}", statements(self.session), self.opening);
         let prepared = entered.batch_execute(&settings).await;
         prepared.map_err(|source| ConnectError::Setup {
             server: server.to_owned(),

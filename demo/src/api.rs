@@ -193,6 +193,16 @@ impl Api {
         Ok(())
     }
 
+    /// Gives a registered shard another connection string.
+    pub(crate) async fn set_dsn(&self, name: &str, dsn: &str) -> Result<(), ApiError> {
+        let path = format!("/api/v1/shards/{name}");
+        let call = format!("PATCH {path}");
+        let request = self.http.patch(format!("{}{path}", self.base()));
+        let body = json!({ "dsn": dsn });
+        self.answer(&call, request.json(&body)).await?;
+        Ok(())
+    }
+
     pub(crate) async fn register_map(&self, map: &ShardMap) -> Result<(), ApiError> {
         let mapping = |mapping: &Mapping| json!({"keys": mapping.keys, "shard": mapping.shard});
         let mappings: Vec<Value> = map.mappings.iter().map(mapping).collect();

@@ -15,7 +15,7 @@ pub struct Leftovers {
     pub publications: i64,
     /// Guard triggers.
     pub guards: i64,
-    /// Schemas.
+    /// Schemas with more in them than the id of the database.
     pub schemas: i64,
     /// Sessions.
     pub backends: i64,
@@ -96,7 +96,8 @@ async fn on_shard(shard: &ShardName, dsn: &Dsn) -> Result<Leftovers, LeftoversEr
         (select count(*) from pg_catalog.pg_publication where starts_with(pubname, $1)), \
         (select count(*) from pg_catalog.pg_trigger \
             where not tgisinternal and starts_with(tgname, $2)), \
-        (select count(*) from pg_catalog.pg_namespace where nspname = $3), \
+        (select count(*) from pg_catalog.pg_namespace where nspname = $3 \
+            and pg_catalog.to_regclass('shardwright.move') is not null), \
         (select count(*) from pg_catalog.pg_stat_activity \
             where datname = current_database() and starts_with(application_name, $4))";
     let sessions = format!("{SCHEMA}/");

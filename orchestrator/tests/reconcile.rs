@@ -6,10 +6,10 @@ use crate::fixture::{Agent, Server, failure, quick, step_name, until};
 use orchestrator::controller::Settings;
 use plans::failure::RetryClass;
 use plans::id::{MapVersion, MigrationId, ShardName};
+use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::{About, CLOSED, COUNTS_PER_ATTEMPT, Inventory, MoveSeen};
 use plans::inspection::{Inspected, Inspection};
 use plans::names::Direction;
-use plans::step::preflight::Identity;
 use plans::wire::{CutoverAnswer, CutoverAsk, Dispatch, Outcome, Work};
 use serde_json::{Value, json};
 use std::sync::Mutex;
@@ -56,9 +56,12 @@ impl Flip {
         let here = ends.iter().any(|end| end.as_str() == name);
         Inspected::Inventory(Box::new(Inventory {
             shard: task.shard.name.clone(),
-            server: Identity {
+            server: DatabaseIdentity {
                 system: task.shard.number.to_string(),
                 timeline: 1,
+                database: Some(1),
+                // Registered already: nothing is asked for besides.
+                id: Some("id".to_owned()),
             },
             flushed: 1,
             objects: Vec::new(),
@@ -287,9 +290,11 @@ async fn an_abort_is_given_out_although_the_target_is_never_seen() {
     let server = Server::on(before.into_database(), settings).await;
     let nothing = |shard: &ShardName| Inventory {
         shard: shard.clone(),
-        server: Identity {
+        server: DatabaseIdentity {
             system: "1".to_owned(),
             timeline: 1,
+            database: Some(1),
+            id: Some("id".to_owned()),
         },
         flushed: 1,
         objects: Vec::new(),

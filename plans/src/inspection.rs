@@ -2,6 +2,7 @@
 
 pub mod check;
 mod directory;
+pub mod identify;
 pub mod inventory;
 mod load;
 pub mod reconcile;
@@ -15,6 +16,7 @@ use crate::plan::ShardRef;
 use crate::step::verify::{Differences, ReportTask};
 use crate::survey::{Survey, SurveyTask};
 use check::{CheckTask, Checked, MendTask, Mended};
+use identify::{Identified, IdentifyTask};
 use inventory::{Inventory, InventoryTask};
 use reconcile::CloseTask;
 use serde::{Deserialize, Serialize};
@@ -47,6 +49,8 @@ pub enum Inspection {
     Mend(Box<MendTask>),
     /// Everything of ours on a shard.
     Inventory(InventoryTask),
+    /// Which database a connection string leads to.
+    Identify(IdentifyTask),
     /// Removes what no live migration explains.
     Sweep(Box<SweepTask>),
     /// Closes keys on a shard that is older than the map.
@@ -67,6 +71,7 @@ impl Inspection {
             Self::Check(task) => vec![&task.shard],
             Self::Mend(task) => task.shards.iter().collect(),
             Self::Inventory(task) => vec![&task.shard],
+            Self::Identify(task) => vec![&task.shard],
             Self::Sweep(task) => vec![&task.shard],
             Self::Close(task) => vec![&task.shard],
             Self::Differences(task) => vec![&task.source, &task.target],
@@ -92,6 +97,8 @@ pub enum Inspected {
     Mend(Mended),
     /// Answer to [`Inspection::Inventory`].
     Inventory(Box<Inventory>),
+    /// Answer to [`Inspection::Identify`].
+    Identified(Identified),
     /// Answer to [`Inspection::Sweep`] and [`Inspection::Close`].
     Swept(Swept),
     /// Answer to [`Inspection::Differences`].

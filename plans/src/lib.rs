@@ -13,6 +13,7 @@ pub mod failure;
 pub mod fleet;
 pub mod graph;
 pub mod id;
+pub mod identity;
 pub mod inspection;
 pub mod key;
 pub mod key_set;

@@ -31,6 +31,10 @@ pub const SQLSTATE_NOT_OPEN: &str = "SM002";
 /// SQLSTATE raised for TRUNCATE while a migration is under way.
 pub const SQLSTATE_REFUSED: &str = "SM003";
 
+/// Setting that holds the identity of the database that a session of ours must be in.
+pub const IDENTITY_SETTING: &str = "shardwright.identity";
+/// SQLSTATE raised to a session of ours that is in another database than the one that was registered.
+pub const SQLSTATE_OTHER_DATABASE: &str = "SM008";
 /// SQLSTATE raised to a process of ours whose epoch is no longer the newest.
 pub const SQLSTATE_SUPERSEDED: &str = "SM009";
 

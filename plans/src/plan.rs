@@ -3,6 +3,7 @@
 use crate::failure::Finding;
 use crate::graph::StepGraph;
 use crate::id::{MapName, MapVersion, ShardName};
+use crate::identity::DatabaseIdentity;
 use crate::key::KeyType;
 use crate::key_set::KeySet;
 use crate::request::{Mode, Options};
@@ -21,6 +22,9 @@ pub struct ShardRef {
     pub number: i32,
     /// Connection string without inline secrets.
     pub dsn: String,
+    /// The database that it must lead to; none: it was not registered yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<DatabaseIdentity>,
 }
 
 /// Keys that go from one shard to another, with their tables.

@@ -57,6 +57,7 @@ impl Watchdog {
                 name: spec.origin.name.as_str().into(),
                 number: 0,
                 dsn: spec.origin.dsn.expose().to_owned(),
+                identity: spec.origin.identity.clone(),
             },
             migration: spec.token.migration.clone(),
             epoch: spec.token.epoch,

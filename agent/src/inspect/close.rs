@@ -14,6 +14,7 @@ use tokio_postgres::Client;
 use crate::error::{At, StepError};
 use crate::pg::away::Away;
 use crate::pg::epoch::{self, Token};
+use crate::pg::identity::{self, Timeline};
 use crate::pg::register::{self, Setting};
 use crate::pg::shard::Shard;
 use crate::pg::{catalog, guard, home};
@@ -43,6 +44,10 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
     let mut swept = Swept::default();
     let registered = register::exists(&session, &token.migration, name).await?;
     if registered {
+        // A standby that was promoted in the shard's place is the very one that must be closed.
+        let proof = identity::proof(Timeline::NotEarlier);
+        let proven = session.batch_execute(&proof).await;
+        proven.at(format_args!("shard {name}: proving which database it is"))?;
         let attempt = epoch::newest_attempt(&session, &token, name).await?;
         register::begin_and_set(&session, &token, attempt, Setting::Closed, name).await?;
         swept.done.push(format!(

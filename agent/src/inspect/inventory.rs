@@ -9,19 +9,26 @@ use plans::inspection::inventory::{
 };
 use plans::key_set::KeySet;
 use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX, SCHEMA, TRIGGER_PREFIX, away_trigger};
-use plans::step::preflight::Identity;
+use plans::plan::ShardRef;
 use plans::table::quote_ident;
 use tokio_postgres::{Client, Row};
 
 use crate::error::{At, StepError};
+use crate::pg::identity;
 
 mod objects;
 
 pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
-    let client = super::session(&task.shard, "inventory").await?;
+    // Whatever database answers is reported; the controller compares it with the one that was registered.
+    let anything = ShardRef {
+        identity: None,
+        ..task.shard.clone()
+    };
+    let client = super::session(&anything, "inventory").await?;
     let shard = task.shard.name.as_str();
     let what = format!("shard {shard}: looking for what is ours");
-    let (server, flushed) = server(&client).await.at(&what)?;
+    let server = identity::read(&client).await.at(&what)?;
+    let flushed = flushed(&client).await.at(&what)?;
     // A sequence's value belongs to no snapshot; the rest is read as one moment saw it.
     client
         .batch_execute("begin isolation level repeatable read read only")
@@ -47,22 +54,11 @@ pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
     Ok(inventory)
 }
 
-async fn server(client: &Client) -> Result<(Identity, u64), tokio_postgres::Error> {
-    let row = client
-        .query_one(
-            "select system_identifier::text,
-                    pg_catalog.substring(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8),
-                    (pg_catalog.pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint
-             from pg_catalog.pg_control_system()",
-            &[],
-        )
-        .await?;
-    let timeline: String = row.get(1);
-    let identity = Identity {
-        system: row.get(0),
-        timeline: i32::from_str_radix(&timeline, 16).unwrap_or(0),
-    };
-    Ok((identity, u64::try_from(row.get::<_, i64>(2)).unwrap_or(0)))
+/// The end of the log that is on the server's disk, bytes.
+pub(super) async fn flushed(client: &Client) -> Result<u64, tokio_postgres::Error> {
+    let sql = "select (pg_catalog.pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint";
+    let bytes: i64 = client.query_one(sql, &[]).await?.get(0);
+    Ok(u64::try_from(bytes).unwrap_or(0))
 }
 
 /// True when schema `shardwright` is there and holds our table of migrations with all that is read here.

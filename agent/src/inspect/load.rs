@@ -22,7 +22,7 @@ use tally::Tally;
 
 /// Drops publications whose maker is gone.
 pub(super) async fn sweep(reference: &ShardRef, swept: &mut Swept) -> Result<(), StepError> {
-    let session = super::session(reference, "sweep").await?;
+    let session = super::session_to_change(reference, "sweep").await?;
     let shard = reference.name.as_str();
     watch::sweep(&session, shard).await?;
     swept.done.push(format!(

@@ -5,6 +5,11 @@
 
 mod copy_reference;
 mod delete_stray;
+mod kept_rows;
+
+pub(crate) use kept_rows::clear;
+
+use std::path::Path;
 
 use plans::inspection::check::{Mend, MendTask, Mended};
 use plans::plan::ShardRef;
@@ -17,7 +22,8 @@ use crate::error::{At, StepError};
 use crate::pg::sequences::{BLOCK_BITS, STRIDE};
 use crate::pg::{away_check, catalog};
 
-pub(super) async fn run(task: &MendTask) -> Result<Mended, StepError> {
+/// `files`: the agent's folder, for rows that are deleted.
+pub(super) async fn run(task: &MendTask, files: &Path) -> Result<Mended, StepError> {
     match &task.mend {
         Mend::RecreateGuard { table, .. } => recreate_guard(task, table).await,
         Mend::Restride {
@@ -36,7 +42,7 @@ pub(super) async fn run(task: &MendTask) -> Result<Mended, StepError> {
             copy_reference::run((from, from_digest), (to, to_digest), table).await
         }
         Mend::DeleteStray { keys, .. } => {
-            delete_stray::run(task, shard(task, 0)?, shard(task, 1)?, keys).await
+            delete_stray::run(task, shard(task, 0)?, shard(task, 1)?, keys, files).await
         }
         Mend::MapKeys { .. } | Mend::ByHand { .. } => Err(StepError::refused(
             "mend.kind",
@@ -99,7 +105,7 @@ async fn tables(
 
 async fn recreate_guard(task: &MendTask, name: &TableName) -> Result<Mended, StepError> {
     let reference = shard(task, 0)?;
-    let client = super::session(reference, "mend").await?;
+    let client = super::session_to_change(reference, "mend").await?;
     let shard = reference.name.as_str();
     let nothing = |why: &str| Mended {
         done: format!("shard {shard}, table {name}: {why}"),
@@ -134,7 +140,7 @@ async fn restride(
     past: i64,
 ) -> Result<Mended, StepError> {
     let reference = shard(task, 0)?;
-    let client = super::session(reference, "mend").await?;
+    let client = super::session_to_change(reference, "mend").await?;
     let shard = reference.name.as_str();
     let what = format!("shard {shard}: sharing out sequence {sequence}");
     let policy = task.settings.sequences;

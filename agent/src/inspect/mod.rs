@@ -8,14 +8,17 @@ mod close;
 mod differences;
 mod directory;
 mod doctor;
+mod identify;
 mod inventory;
 mod keys;
 mod load;
-mod mend;
+pub(crate) mod mend;
 mod reference;
 mod sorted;
 pub(crate) mod survey;
 mod sweep;
+
+use std::path::Path;
 
 use connect::Connected;
 use plans::failure::{Failure, RetryClass};
@@ -23,23 +26,27 @@ use plans::id::{Epoch, MigrationId};
 use plans::inspection::{Inspected, Inspection};
 use plans::plan::ShardRef;
 
-use crate::error::StepError;
+use crate::error::{At, StepError};
+use crate::pg::identity::{self, Timeline};
 use crate::pg::shard::Shard;
 
 /// Looks, and answers with what was seen or why nothing was.
-pub(crate) async fn run(inspection: &Inspection) -> Result<Inspected, Failure> {
+///
+/// `files`: the agent's folder, for rows that a repair deletes.
+pub(crate) async fn run(inspection: &Inspection, files: &Path) -> Result<Inspected, Failure> {
     let seen = match inspection {
         Inspection::Survey(task) => survey::run(task).await.map(Inspected::Survey),
         Inspection::Doctor(task) => doctor::run(task).await.map(Inspected::Doctor),
         Inspection::Load(task) => load::run(task).await.map(Inspected::Load),
         Inspection::Directory(task) => directory::run(task).await.map(Inspected::Directory),
         Inspection::Check(task) => check::run(task).await.map(Inspected::Check),
-        Inspection::Mend(task) => mend::run(task).await.map(Inspected::Mend),
+        Inspection::Mend(task) => mend::run(task, files).await.map(Inspected::Mend),
         Inspection::Differences(task) => differences::run(task).await.map(Inspected::Differences),
         Inspection::Inventory(task) => {
             let seen = inventory::run(task).await;
             seen.map(|inventory| Inspected::Inventory(Box::new(inventory)))
         }
+        Inspection::Identify(task) => identify::run(task).await.map(Inspected::Identified),
         Inspection::Sweep(task) => sweep::run(task).await.map(Inspected::Swept),
         Inspection::Close(task) => close::run(task).await.map(Inspected::Swept),
     };
@@ -66,6 +73,18 @@ fn shard(reference: &ShardRef) -> Result<Shard, StepError> {
 /// A session on a shard outside of any migration.
 async fn session(reference: &ShardRef, role: &str) -> Result<Connected, StepError> {
     shard(reference)?.session(role).await
+}
+
+/// The same, to change something there: not where a standby was promoted that no operator has accepted.
+async fn session_to_change(reference: &ShardRef, role: &str) -> Result<Connected, StepError> {
+    let session = session(reference, role).await?;
+    let proof = identity::proof(Timeline::Same);
+    let proven = session.batch_execute(&proof).await;
+    proven.at(format_args!(
+        "shard {}: proving which database it is",
+        reference.name
+    ))?;
+    Ok(session)
 }
 
 /// A count of rows; PostgreSQL's are never negative.

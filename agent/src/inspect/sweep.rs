@@ -25,6 +25,7 @@ use crate::pg::brought::Brought;
 use crate::pg::delete::{Closed, Deletion};
 use crate::pg::dual_write::Proof;
 use crate::pg::epoch::{self, Token};
+use crate::pg::identity::{self, Timeline};
 use crate::pg::shard::Shard;
 use crate::pg::{catalog, guard, home, publication, snapshot};
 
@@ -94,6 +95,13 @@ impl Left {
             .batch_execute("set synchronous_commit = local")
             .await
             .at(format_args!("shard {}: preparing a session", shard.name))?;
+        let proven = session
+            .batch_execute(&identity::proof(Timeline::Same))
+            .await;
+        proven.at(format_args!(
+            "shard {}: proving which database it is",
+            shard.name
+        ))?;
         home::ensure(&session, &shard.name).await?;
         if row.is_none() {
             // Without a row of its own nothing can be proved: it gets one for as long as this takes.
@@ -250,7 +258,7 @@ async fn give_back(
     map: &MapName,
     swept: &mut Swept,
 ) -> Result<(), StepError> {
-    let session = super::session(reference, "sweep").await?;
+    let session = super::session_to_change(reference, "sweep").await?;
     let what = format!("shard {}: opening keys of map {map} again", reference.name);
     let drops = session
         .query(

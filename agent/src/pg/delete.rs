@@ -11,6 +11,7 @@ use tokio_postgres::Client;
 
 use super::copy_stream::BlockRange;
 use super::epoch::{self, Token};
+use super::identity::{self, Timeline};
 use super::shard::Shard;
 use super::{others, register, user_code};
 use crate::error::{At, StepError};
@@ -51,6 +52,24 @@ pub(crate) enum Closed<'a> {
     /// The migration was left: the shard was told of no flip, and nobody but these, which were left too, brings
     /// or has brought its keys here.
     Left(&'a [MigrationId]),
+}
+
+impl Closed<'_> {
+    /// An owner's rows, or what nobody looks after, is not deleted on a server that no operator has accepted.
+    fn timeline(self) -> Timeline {
+        match self {
+            Self::Told(_) | Self::Left(_) => Timeline::Same,
+            Self::Live => Timeline::NotEarlier,
+        }
+    }
+
+    /// True where the rows are deleted that were moved away, false where those are that a move has brought.
+    fn is_at_source(self) -> bool {
+        match self {
+            Self::Told(_) => true,
+            Self::Live | Self::Left(_) => false,
+        }
+    }
 }
 
 impl Deletion<'_> {
@@ -119,8 +138,25 @@ impl Deletion<'_> {
 
     async fn see_closed(&self, session: &Client) -> Result<(), StepError> {
         let shard = &self.shard.name;
+        let what = format!("shard {shard}: proving which database it is");
+        let proof = identity::proof(self.closed.timeline());
+        session.batch_execute(&proof).await.at(&what)?;
         let what = format!("shard {shard}: reading the register");
         let seen = register::read(session, &self.token, &what).await?;
+        if seen.is_source != self.closed.is_at_source() {
+            let (is, must) = match seen.is_source {
+                true => ("source", "target"),
+                false => ("target", "source"),
+            };
+            return Err(StepError::refused(
+                "drop.role",
+                format!(
+                    "shard {shard}: in this database migration {} has its {is}, not its {must}; nothing is deleted",
+                    self.token.migration
+                ),
+                "correct the connection strings of its two shards, then `resume`",
+            ));
+        }
         let told = match self.closed {
             Closed::Live => true,
             Closed::Told(version) => seen.flipped == Some(version),

@@ -17,6 +17,7 @@ use plans::table::quote_literal;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
+use super::identity::{self, Timeline};
 use crate::error::{At, StepError};
 
 /// How often a take-over ends the old owner's sessions and asks again.
@@ -118,7 +119,7 @@ pub(crate) async fn begin(client: &Client, token: &Token, shard: &str) -> Result
     proven(client, row, shard).await.map(|_| ())
 }
 
-/// Runs `sql` in a transaction of its own that proves the epoch first, all in one batch: for DDL.
+/// Runs `sql` in a transaction of its own that proves the database and the epoch first, all in one batch: for DDL.
 pub(crate) async fn execute(
     client: &Client,
     token: &Token,
@@ -126,7 +127,8 @@ pub(crate) async fn execute(
 ) -> Result<(), tokio_postgres::Error> {
     let done = client
         .batch_execute(&format!(
-            "begin; set local {BYPASS_SETTING} = 'on'; {}; {sql}; commit",
+            "begin; set local {BYPASS_SETTING} = 'on'; {}; {}; {sql}; commit",
+            identity::proof(Timeline::NotEarlier),
             proof_sql(token)
         ))
         .await;

@@ -3,6 +3,7 @@
 use tokio_postgres::Client;
 
 use super::epoch::{self, Token};
+use super::identity;
 use crate::error::{At, StepError};
 use plans::table::quote_literal;
 
@@ -292,17 +293,36 @@ pub(crate) async fn drop_unused(client: &Client, shard: &str) -> Result<(), Step
         .at(format_args!("shard {shard}: dropping schema shardwright"))
 }
 
-/// Drops the schema unless a migration, or a permanent guard, is left in it, or it is gone already.
+/// Drops the schema unless a migration, or a permanent guard, is left in it, or it is gone already. Where the database
+/// is registered, its id stays, in a schema that holds nothing else.
 fn drop_unused_sql() -> String {
     format!(
         "{BEGIN}
-         do $$ begin
-           if pg_catalog.to_regclass('shardwright.move') is null then return; end if;
-           if not exists (select from shardwright.move)
-              and not exists (select from shardwright.away) then
-             drop schema shardwright cascade;
+         do $$ declare drops text; begin
+           if pg_catalog.to_regclass('shardwright.move') is null
+              or exists (select from shardwright.move) or exists (select from shardwright.away) then
+             return;
            end if;
+           if pg_catalog.to_regclass('shardwright.{id}') is null then
+             drop schema shardwright cascade;
+             return;
+           end if;
+           select pg_catalog.string_agg(pg_catalog.format('drop %s if exists shardwright.%s cascade', kind, name), '; ')
+           into drops from (
+             select case c.relkind when 'S' then 'sequence' else 'table' end, pg_catalog.quote_ident(c.relname)
+             from pg_catalog.pg_class c
+             where c.relnamespace = 'shardwright'::pg_catalog.regnamespace and c.relkind in ('r', 'S') and c.relname <> '{id}'
+               -- one that numbers the rows of a table goes with the table
+               and not exists (select from pg_catalog.pg_depend d
+                               where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid
+                                 and d.refclassid = d.classid and d.deptype = 'i')
+             union all
+             select 'function', pg_catalog.format('%I(%s)', p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid))
+             from pg_catalog.pg_proc p where p.pronamespace = 'shardwright'::pg_catalog.regnamespace
+           ) object (kind, name);
+           execute drops;
          end $$;
-         commit"
+         commit",
+        id = identity::TABLE
     )
 }

@@ -20,6 +20,7 @@ pub(crate) mod dual_write;
 pub(crate) mod epoch;
 pub(crate) mod guard;
 pub(crate) mod home;
+pub(crate) mod identity;
 pub(crate) mod load;
 pub(crate) mod lock_wait;
 pub(crate) mod long_writers;

@@ -78,6 +78,8 @@ pub(super) fn set_sql(token: &Token, setting: Setting) -> String {
 pub(crate) struct Witness {
     pub(crate) register: i64,
     pub(crate) flipped: Option<i64>,
+    /// The migration's part in this database, as it wrote it down when it came here.
+    pub(crate) is_source: bool,
 }
 
 /// Begins attempt `number` on the shard that would gain the keys, and reads what it knows (I4, R1).
@@ -149,7 +151,7 @@ pub(crate) async fn read(client: &Client, token: &Token, what: &str) -> Result<W
     let row = client
         .query_one(
             &format!(
-                "select r.last_value, m.flipped from {SCHEMA}.{register} r, {SCHEMA}.move m where m.migration = $1"
+                "select r.last_value, m.flipped, m.role = 'source' from {SCHEMA}.{register} r, {SCHEMA}.move m where m.migration = $1"
             ),
             &[&token.migration.0],
         )
@@ -158,6 +160,7 @@ pub(crate) async fn read(client: &Client, token: &Token, what: &str) -> Result<W
     Ok(Witness {
         register: row.get(0),
         flipped: row.get(1),
+        is_source: row.get(2),
     })
 }
 

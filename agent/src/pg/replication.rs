@@ -93,6 +93,7 @@ impl ReplicationSession {
         passage: Passage,
     ) -> Result<Self, ReplicationError> {
         const INTENT: &str = "open a replication session";
+        const IDENTITY: &str = "open a replication session in the registered database";
         let walsender = Walsender::open(dsn, application_name, config::SETTINGS).await?;
         let (server, limit) = (walsender.server().to_owned(), walsender.connect_timeout());
         let failed = |source| ReplicationError::from_wire(&server, INTENT, source);
@@ -112,6 +113,10 @@ impl ReplicationSession {
             });
         };
         let row = one_row(prepared.map_err(failed)?, &server, INTENT)?;
+        if let Some(opening) = dsn.opening() {
+            let opened = client.simple_query(opening).await;
+            opened.map_err(|source| ReplicationError::from_wire(&server, IDENTITY, source))?;
+        }
         let pid = column(&row, 0).and_then(|text| text.parse().ok());
         let start = column(&row, 1).map(str::to_owned);
         let (Some(pid), Some(start)) = (pid, start) else {

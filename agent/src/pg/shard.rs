@@ -2,9 +2,11 @@
 
 use connect::{Connected, Dsn, Session, connect};
 use plans::id::{Epoch, MigrationId};
+use plans::identity::DatabaseIdentity;
 use plans::plan::ShardRef;
 use plans::shard_map::Sequences;
 
+use super::identity;
 use super::sequences::Share;
 use crate::error::{At, StepError};
 
@@ -18,6 +20,8 @@ pub(crate) const LOOKUPS: &str = "set enable_sort = off; set enable_incremental_
 pub(crate) struct Shard {
     pub(crate) name: String,
     pub(crate) dsn: Dsn,
+    /// The database that it must be, if it was registered.
+    pub(crate) identity: Option<DatabaseIdentity>,
     /// Its number in the fleet.
     number: i32,
     migration: MigrationId,
@@ -25,7 +29,8 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// The shard behind `reference`; its secrets are resolved only when a session is opened.
+    /// The shard behind `reference`; its secrets are resolved only when a session is opened, and each session proves
+    /// that it is in the database that was registered.
     pub(crate) fn new(
         reference: &ShardRef,
         migration: &MigrationId,
@@ -38,9 +43,15 @@ impl Shard {
                 error.hint().unwrap_or("correct the connection string"),
             )
         })?;
+        let known = reference.identity.as_ref();
+        let opening = known.map(identity::opening);
         Ok(Self {
             name: reference.name.to_string(),
-            dsn,
+            dsn: match opening {
+                Some(opening) => dsn.opened_by(opening),
+                None => dsn,
+            },
+            identity: reference.identity.clone(),
             number: reference.number,
             migration: migration.clone(),
             epoch,

@@ -134,6 +134,7 @@ impl Bench {
             name: ShardName::from("s"),
             number: 1,
             dsn: database.dsn_text(),
+            identity: None,
         };
         Shard::new(&reference, &self.token.migration, epoch).expect("a connection string")
     }

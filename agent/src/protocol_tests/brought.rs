@@ -299,7 +299,7 @@ async fn sweep(bench: &Bench, left_too: &[MigrationId]) -> Result<(), String> {
             guards: Some(guards),
         }],
     };
-    let swept = inspect::run(&Inspection::Sweep(Box::new(task))).await;
+    let swept = inspect::run(&Inspection::Sweep(Box::new(task)), &std::env::temp_dir()).await;
     swept.map(|_| ()).map_err(|failure| failure.code)
 }
 

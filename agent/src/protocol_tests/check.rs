@@ -16,7 +16,7 @@ use plans::shard_map::{
     KeyColumns, MapSettings, Mapping, MappingState, ShardMap, Strategy, ThroughRef,
 };
 
-use super::shard::Shard as Database;
+use super::shard::{Shard as Database, until};
 use crate::inspect;
 
 mod drift;
@@ -56,6 +56,7 @@ impl Fleet {
             name: ShardName::from(name),
             number,
             dsn: database.dsn_text(),
+            identity: None,
         };
         vec![shard("a", 1, &self.a), shard("b", 2, &self.b)]
     }
@@ -95,7 +96,7 @@ impl Fleet {
         let mut done = Vec::new();
         for task in request.tasks(&self.map, &self.shards()).expect("tasks") {
             done.push(
-                match inspect::run(&Inspection::Mend(Box::new(task))).await {
+                match inspect::run(&Inspection::Mend(Box::new(task)), &std::env::temp_dir()).await {
                     Ok(Inspected::Mend(mended)) => Ok(mended.done),
                     Ok(other) => panic!("{other:?}"),
                     Err(failure) => Err(failure.code),
@@ -156,7 +157,11 @@ async fn run(database: &Database, sql: &str) {
 /// Asks and answers as controller and agent do: in JSON.
 async fn checked(inspection: Inspection) -> Checked {
     let asked = serde_json::to_string(&inspection).expect("written");
-    let answer = inspect::run(&serde_json::from_str(&asked).expect("read")).await;
+    let answer = inspect::run(
+        &serde_json::from_str(&asked).expect("read"),
+        &std::env::temp_dir(),
+    )
+    .await;
     let told = serde_json::to_string(&answer.expect("checked")).expect("written");
     let Inspected::Check(checked) = serde_json::from_str(&told).expect("read") else {
         panic!("{told}")
@@ -275,6 +280,76 @@ async fn a_key_on_two_shards_loses_the_copy_only_when_the_owner_has_every_row() 
         rows(&fleet.b.session().await, "select count(*) from public.good").await,
         2
     );
+    let text = done[0].as_ref().expect("mended");
+    let (_, folder) = text.rsplit_once(" in ").expect("a folder");
+    let read = |name: &str| std::fs::read_to_string(std::path::Path::new(folder).join(name));
+    let contents = read("rows.json").expect("its contents");
+    let contents: serde_json::Value = serde_json::from_str(&contents).expect("JSON");
+    assert_eq!(contents["deleted_from"], "a");
+    assert_eq!(contents["owner"], "b");
+    let kept: Vec<(String, String)> = contents["tables"]
+        .as_array()
+        .expect("tables")
+        .iter()
+        .map(|table| {
+            let rows = read(table["file"].as_str().expect("a name")).expect("rows");
+            (
+                table["restore"].as_str().expect("a statement").to_owned(),
+                rows,
+            )
+        })
+        .collect();
+    let kept: Vec<(&str, &str)> = kept.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    assert_eq!(
+        kept,
+        [
+            (
+                "\\copy \"public\".\"item\" (\"id\", \"tenant_id\", \"good\") from '1.copy'",
+                "2\t100\t1\n"
+            ),
+            (
+                "\\copy \"public\".\"good\" (\"tenant_id\", \"id\", \"kind\") from '2.copy'",
+                "100\t1\t1\n"
+            ),
+        ]
+    );
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
+#[tokio::test]
+async fn a_row_that_its_owner_is_deleting_is_not_deleted_on_the_other_shard_too() {
+    let fleet = Fleet::new("ck_deletes").await;
+    run(&fleet.a, "insert into good values (100, 1, 1)").await;
+    let defects = fleet.defects().await;
+    let (owner, observer) = (fleet.b.session().await, fleet.b.session().await);
+    let delete = "begin; delete from public.item where tenant_id = 100; \
+        delete from public.good where tenant_id = 100 and id = 1";
+    owner.batch_execute(delete).await.expect("deleted");
+    let ends = async {
+        let waits = "select count(*) from pg_catalog.pg_stat_activity where wait_event_type = 'Lock' \
+            and datname = current_database() and application_name like '%/mend/%'";
+        until("the repair waits for the owner's transaction", || async {
+            rows(&observer, waits).await == 1
+        })
+        .await;
+        owner.batch_execute("commit").await.expect("committed");
+    };
+    let (done, ()) = tokio::join!(fleet.mend(&defects), ends);
+    assert_eq!(done, [Err("mend.changed".to_owned())]);
+    let session = fleet.a.session().await;
+    let left = "select count(*) from public.good where tenant_id = 100";
+    assert_eq!(rows(&session, left).await, 1);
+}
+
+#[tokio::test]
+async fn a_map_without_tables_is_not_sound() {
+    let mut fleet = Fleet::new("ck_none").await;
+    (fleet.map.settings.tables, fleet.map.settings.through) = Default::default();
+    let defects = combine(&fleet.map, &self::fleet(), &[]);
+    let [none] = defects.as_slice() else {
+        panic!("{defects:?}")
+    };
+    assert_eq!(none.kind, DefectKind::NotExamined);
 }
 
 #[tokio::test]

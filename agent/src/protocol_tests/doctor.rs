@@ -93,6 +93,7 @@ fn reference(name: &str, number: i32, dsn: &str) -> ShardRef {
         name: ShardName::from(name),
         number,
         dsn: dsn.to_owned(),
+        identity: None,
     }
 }
 
@@ -126,7 +127,7 @@ async fn server() -> Arc<Cluster> {
 
 /// What is found, but that these tests look as a superuser.
 async fn examine(task: DoctorTask) -> Examined {
-    match inspect::run(&Inspection::Doctor(task)).await {
+    match inspect::run(&Inspection::Doctor(task), &std::env::temp_dir()).await {
         Ok(Inspected::Doctor(mut examined)) => {
             let of_tests = "role postgres";
             let powers = |f: &Finding| f.code == "role.superuser" && f.object.contains(of_tests);

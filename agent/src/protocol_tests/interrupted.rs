@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plans::id::{MapName, MapVersion, StepId};
+use plans::identity::DatabaseIdentity;
 use plans::key::KeyType;
 use plans::plan::ShardRef;
 use plans::request::{Mode, Options};
 use plans::shard_map::Sequences;
 use plans::step::StepKind;
-use plans::step::preflight::{Identity, Preflighted};
+use plans::step::preflight::Preflighted;
 use plans::wire::Dispatch;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +33,7 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
         name: name.into(),
         number,
         dsn: database.dsn_text(),
+        identity: None,
     };
     let dispatch = Dispatch {
         migration: bench.token.migration.clone(),
@@ -89,11 +91,12 @@ pub(super) async fn after_preflight(bench: &Bench, step: StepKind, spools: &Fold
     context
 }
 
-async fn identity(database: &Database) -> Identity {
+async fn identity(database: &Database) -> DatabaseIdentity {
     let system = system(database).await;
-    Identity {
+    DatabaseIdentity {
         system: system.system_id.to_string(),
         timeline: i32::try_from(system.timeline).expect("a timeline"),
+        ..DatabaseIdentity::default()
     }
 }
 

@@ -18,6 +18,7 @@ fn reference(database: &Database) -> ShardRef {
         name: ShardName::from("a"),
         number: 1,
         dsn: database.dsn_text(),
+        identity: None,
     }
 }
 
@@ -45,7 +46,11 @@ fn task(database: &Database, owned: KeySet) -> LoadTask {
 /// Asks and answers as controller and agent do: in JSON.
 async fn measured(task: LoadTask) -> Load {
     let asked = serde_json::to_string(&Inspection::Load(task)).expect("written");
-    let answer = inspect::run(&serde_json::from_str(&asked).expect("read")).await;
+    let answer = inspect::run(
+        &serde_json::from_str(&asked).expect("read"),
+        &std::env::temp_dir(),
+    )
+    .await;
     let told = serde_json::to_string(&answer.expect("measured")).expect("written");
     let Inspected::Load(load) = serde_json::from_str(&told).expect("read") else {
         panic!("{told}")
@@ -183,7 +188,11 @@ async fn the_operators_query_gives_weights() {
     let load = measured(task.clone()).await;
     assert_eq!(load.items.iter().map(|item| item.weight).sum::<u64>(), 300);
     task.by = Measure::Query("delete from public.good returning tenant_id, 1".to_owned());
-    assert!(inspect::run(&Inspection::Load(task)).await.is_err());
+    assert!(
+        inspect::run(&Inspection::Load(task), &std::env::temp_dir())
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]
@@ -197,7 +206,9 @@ async fn a_directory_is_read_as_text_and_nothing_is_written() {
         })
     };
     let query = "select tenant_id, 'shard_' || tenant_id % 2 as shard, null from public.good where id = 1 order by 1";
-    let Ok(Inspected::Directory(directory)) = inspect::run(&ask(query)).await else {
+    let Ok(Inspected::Directory(directory)) =
+        inspect::run(&ask(query), &std::env::temp_dir()).await
+    else {
         panic!("no directory")
     };
     assert_eq!(directory.columns[..2], ["tenant_id", "shard"]);
@@ -209,6 +220,11 @@ async fn a_directory_is_read_as_text_and_nothing_is_written() {
         "with gone as (delete from public.good returning 1) select * from gone",
         "select pg_catalog.pg_sleep(60)",
     ] {
-        assert!(inspect::run(&ask(bad)).await.is_err(), "{bad}");
+        assert!(
+            inspect::run(&ask(bad), &std::env::temp_dir())
+                .await
+                .is_err(),
+            "{bad}"
+        );
     }
 }

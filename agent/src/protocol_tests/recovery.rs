@@ -22,7 +22,7 @@ use super::bench::{Bench, ITEM, VERSION};
 use super::interrupted::again;
 use super::shard::{LIMIT, Shard as Database, until};
 use crate::controller::Controller;
-use crate::worker::Worker;
+use crate::worker::{DeletedRows, Worker};
 use caller::{Caller, Identity};
 
 const CLOSED: i64 = i64::MAX;
@@ -58,7 +58,18 @@ impl Play {
             }
         });
         let caller = Caller::new(&Identity::default()).unwrap();
-        let agent = Worker::new("x", Controller::new(&url, caller), std::env::temp_dir());
+        let agent = {
+            let files = DeletedRows {
+                folder: std::env::temp_dir(),
+                keep: std::time::Duration::MAX,
+            };
+            Worker::new(
+                "x",
+                Controller::new(&url, caller),
+                std::env::temp_dir(),
+                files,
+            )
+        };
         Self {
             reports,
             asked,

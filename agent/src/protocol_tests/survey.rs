@@ -34,6 +34,7 @@ pub(super) fn task(source: &str, target: &str, listed: &[(&str, &str)]) -> Surve
         name: ShardName::from(name),
         number,
         dsn: dsn.to_owned(),
+        identity: None,
     };
     let columns = |names: &str| KeyColumns(names.split(',').map(str::to_owned).collect());
     SurveyTask {

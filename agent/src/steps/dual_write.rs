@@ -1,8 +1,8 @@
 //! What the steps do for synchronous dual-write: may it begin, the record before it does, nothing left behind it.
 
+use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
 use plans::request::DualWrite;
-use plans::step::preflight::Identity;
 
 use crate::controller::CleanupRecord;
 use crate::dual_write::{ROLE, repair};
@@ -47,8 +47,8 @@ pub(super) async fn may_begin(context: &Context) -> Result<(), StepError> {
 /// On one server the applier's own commits would wait for it.
 pub(super) fn check_apart(
     context: &Context,
-    source: &Identity,
-    target: &Identity,
+    source: &DatabaseIdentity,
+    target: &DatabaseIdentity,
 ) -> Result<(), StepError> {
     if !is_wanted(context) || source.system != target.system {
         return Ok(());

@@ -1,9 +1,10 @@
 //! Preflight: the survey once more, at the moment of truth, and who the two servers are.
 
 use plans::failure::Severity;
+use plans::identity::DatabaseIdentity;
 use plans::request::Ddl;
 use plans::shard_map::MapSettings;
-use plans::step::preflight::{Identity, Preflighted};
+use plans::step::preflight::Preflighted;
 use plans::survey::SurveyTask;
 
 use crate::error::{At, StepError};
@@ -88,15 +89,16 @@ async fn refuse_needs_rights(context: &Context) -> Result<(), StepError> {
     Ok(())
 }
 
-async fn identity(shard: &Shard) -> Result<Identity, StepError> {
+async fn identity(shard: &Shard) -> Result<DatabaseIdentity, StepError> {
     let what = format!("shard {}: identifying the server", shard.name);
     let name = shard.application_name("identify");
     let mut session = ReplicationSession::open(&shard.dsn, &name)
         .await
         .at(&what)?;
     let system = session.identify_system().await.at(&what)?;
-    Ok(Identity {
+    Ok(DatabaseIdentity {
         system: system.system_id.to_string(),
         timeline: i32::try_from(system.timeline).unwrap_or(i32::MAX),
+        ..DatabaseIdentity::default()
     })
 }

@@ -13,7 +13,7 @@ use super::proxy::Proxy;
 use super::setback::{Around, Setback};
 use super::standby::Standby;
 use super::story::Story;
-use crate::api::Api;
+use crate::api::{Api, ApiError};
 use crate::drive::{blocking, crash};
 use crate::error::DemoError;
 use crate::fleet::{AGENTS, Fleet, SOURCE, TARGET};
@@ -38,6 +38,8 @@ const HOUR: i64 = 3_600;
 /// Seconds within which a server is asked for its time.
 const CLOCKS_DIFFER: i64 = 60;
 const CALL_LIMIT: Duration = Duration::from_secs(2);
+/// An agent connects first.
+const SET_LIMIT: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A fail point on the way back may have been passed on the way forward, several times.
 const PASSAGES: u32 = 12;
@@ -185,10 +187,39 @@ impl Blow {
                 tokio::time::sleep(self.lasts).await;
                 deed::give_up_prepared(&self.shard()?).await
             }
+            Fault::SwappedDsn => self.swap_shards(arrival).await,
             Fault::DiskFull => self.fill(arrival).await,
             Fault::ClockForward => self.jump(arrival, HOUR).await,
             Fault::ClockBack => self.jump(arrival, -HOUR).await,
         }
+    }
+
+    /// An operator tries to exchange the connection strings; then names lead elsewhere, without a word to anybody.
+    async fn swap_shards(&self, arrival: Arrival) -> Result<(), DemoError> {
+        let shards = self.fleet.registered_shards();
+        for ((name, _), (other, dsn)) in [(&shards[0], &shards[1]), (&shards[1], &shards[0])] {
+            let set = tokio::time::timeout(SET_LIMIT, self.api.set_dsn(name, dsn)).await;
+            let Ok(set) = set else {
+                self.story.tell(&format!("shard set {name}: no answer"));
+                continue;
+            };
+            match set {
+                Err(ApiError::Refused { status: 409, .. }) => {}
+                Ok(()) => {
+                    let problems = vec![format!(
+                        "shard {name} took the connection string of {other}"
+                    )];
+                    return Err(DemoError::Unclean { problems });
+                }
+                // A fault beside it, such as no leader, says nothing of the connection string.
+                Err(error) => self.story.tell(&format!("shard set {name}: {error}")),
+            }
+        }
+        self.lines.exchange_shards();
+        drop(arrival);
+        tokio::time::sleep(self.lasts.min(SHORT)).await;
+        self.lines.exchange_shards();
+        Ok(())
     }
 
     async fn kill(&self, arrival: Arrival, party: Party) -> Result<(), DemoError> {

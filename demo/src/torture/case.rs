@@ -130,7 +130,8 @@ impl Case {
                 | Fault::LongWriter
                 | Fault::Failover
                 | Fault::Restored
-                | Fault::Prepared,
+                | Fault::Prepared
+                | Fault::SwappedDsn,
                 _,
             ) => Outfit::Plain,
         }

@@ -40,6 +40,9 @@ pub(super) enum Fault {
     ClockForward,
     /// The server's clock jumps one hour back.
     ClockBack,
+    /// The connection strings of both shards lead to each other's database for some time; an operator who exchanges
+    /// them by `shard set` is refused.
+    SwappedDsn,
 }
 
 /// What must come of a fault.
@@ -122,6 +125,21 @@ const TIMED: &[&str] = &[
     "rollback.fenced",
 ];
 
+/// Where the next session writes, judges, opens or deletes.
+const SWAPPED: &[&str] = &[
+    "create_target.restored",
+    "copy.half",
+    "catch_up.batch_applied",
+    "verify.compared",
+    "controller.cutover.claimed",
+    "cutover.sealed",
+    "cutover.flipped",
+    "hold.started",
+    "controller.drop_old.claimed",
+    "rollback.fenced",
+    "unwind.started",
+];
+
 /// Once the copy that a control store is restored from is made: what it has lost is a copy, a comparison, a flip, and
 /// a way back.
 const RESTORED: &[&str] = &[
@@ -132,7 +150,7 @@ const RESTORED: &[&str] = &[
     "hold_back.started",
 ];
 
-const TABLE: [Row; 17] = [
+const TABLE: [Row; 18] = [
     row(Fault::Kill, "kill", ANY, &[], Expected::Ends),
     row(Fault::Stop, "stop", ANY, &[], Expected::Ends),
     row(Fault::Cut, "cut", ANY, &[], Expected::Ends),
@@ -214,6 +232,13 @@ const TABLE: [Row; 17] = [
         "clock-back",
         SERVERS,
         TIMED,
+        Expected::Ends,
+    ),
+    row(
+        Fault::SwappedDsn,
+        "swapped-dsn",
+        &[Process::Source],
+        SWAPPED,
         Expected::Ends,
     ),
 ];

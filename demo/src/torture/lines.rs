@@ -68,6 +68,13 @@ impl Lines {
         }
     }
 
+    /// Each shard's connection string leads to the other shard, until it is called once more.
+    pub(super) fn exchange_shards(&self) {
+        let (source, target) = (self.source.leads_to(), self.target.leads_to());
+        self.source.lead_to(target);
+        self.target.lead_to(source);
+    }
+
     /// The lines that fail when a component loses its connections: an agent those to the controllers, the leading
     /// controller those to both agents and to its store, a server all of ours.
     pub(super) fn of(&self, party: Party) -> Vec<&Proxy> {

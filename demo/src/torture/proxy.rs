@@ -13,9 +13,11 @@ use tokio::task::JoinHandle;
 
 const BUFFER: usize = 1 << 16;
 
-/// What connections are told; the numbers only grow.
-#[derive(Debug, Clone, Copy, Default)]
+/// What connections are told; the numbers of cuts and losses only grow.
+#[derive(Debug, Clone, Copy)]
 struct Told {
+    /// Where new connections lead.
+    to: u16,
     holds: bool,
     cuts: u64,
     losses: u64,
@@ -39,14 +41,32 @@ impl Proxy {
     pub(crate) async fn at(port: u16, to: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let port = listener.local_addr()?.port();
-        let told = watch::Sender::new(Told::default());
-        let task = tokio::spawn(receive(listener, to, told.clone()));
+        let told = watch::Sender::new(Told {
+            to,
+            holds: false,
+            cuts: 0,
+            losses: 0,
+        });
+        let task = tokio::spawn(receive(listener, told.clone()));
         Ok(Self { port, told, task })
     }
 
     /// The port to connect to.
     pub(crate) fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The port that new connections lead to.
+    pub(crate) fn leads_to(&self) -> u16 {
+        self.told.borrow().to
+    }
+
+    /// Leads new connections to another port, and ends those that are there.
+    pub(crate) fn lead_to(&self, to: u16) {
+        self.told.send_modify(|told| {
+            told.to = to;
+            told.cuts += 1;
+        });
     }
 
     /// Ends every connection that is there; new ones are served.
@@ -137,11 +157,11 @@ impl Drop for Proxy {
     }
 }
 
-async fn receive(listener: TcpListener, to: u16, told: watch::Sender<Told>) {
+async fn receive(listener: TcpListener, told: watch::Sender<Told>) {
     loop {
         match listener.accept().await {
             Ok((client, _)) => {
-                tokio::spawn(serve(client, to, told.subscribe()));
+                tokio::spawn(serve(client, told.subscribe()));
             }
             Err(error) => tracing::debug!(%error, "connection not accepted"),
         }
@@ -149,25 +169,20 @@ async fn receive(listener: TcpListener, to: u16, told: watch::Sender<Told>) {
 }
 
 /// One connection, until either side ends it or it is cut.
-async fn serve(client: TcpStream, to: u16, mut told: watch::Receiver<Told>) {
+async fn serve(client: TcpStream, mut told: watch::Receiver<Told>) {
     let born = *told.borrow();
-    let carried = carry(client, to, born, told.clone());
+    let carried = carry(client, born, told.clone());
     tokio::select! {
         ended = carried => if let Err(error) = ended {
-            tracing::debug!(to, %error, "connection ended");
+            tracing::debug!(to = born.to, %error, "connection ended");
         },
         _ = told.wait_for(|now| now.cuts > born.cuts) => {}
     }
 }
 
-async fn carry(
-    client: TcpStream,
-    to: u16,
-    born: Told,
-    mut told: watch::Receiver<Told>,
-) -> io::Result<()> {
+async fn carry(client: TcpStream, born: Told, mut told: watch::Receiver<Told>) -> io::Result<()> {
     opened(&mut told).await?;
-    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, to)).await?;
+    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, born.to)).await?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (from_client, to_client) = client.into_split();

@@ -6,7 +6,7 @@ mod refused;
 pub(crate) use refused::Refused;
 
 use super::health::Check;
-use crate::controller::{ControlError, WordError};
+use crate::controller::{ControlError, DsnRefused, WordError};
 use crate::store::StoreError;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -301,6 +301,10 @@ impl From<ControlError> for ApiError {
             }
             E::Map(_) => new(S::UNPROCESSABLE_ENTITY, "map.invalid"),
             E::Stale { .. } => new(S::CONFLICT, "plan.stale").hint(PLAN_AGAIN),
+            E::Dsn(refused) => {
+                let (status, code, hint) = dsn_refused(&refused);
+                new(status, code).hint(hint)
+            }
             E::NoAgent => new(S::SERVICE_UNAVAILABLE, "agent.none")
                 .hint("start one: shardwright-agent --controller URL"),
             E::InspectionLost => new(S::GATEWAY_TIMEOUT, "agent.silent").hint("try again"),
@@ -402,6 +406,47 @@ fn plan_file(error: &PlanFileError) -> ApiError {
         }
         PlanFileError::Form { .. } => new("plan.form").hint(PLAN_AGAIN),
         PlanFileError::Edited => new("plan.edited").hint(PLAN_AGAIN),
+    }
+}
+
+fn dsn_refused(refused: &DsnRefused) -> (StatusCode, &'static str, String) {
+    use DsnRefused as R;
+    use StatusCode as S;
+    match refused {
+        R::Taken { other, .. } => (
+            S::CONFLICT,
+            "shard.taken",
+            format!("correct the connection string; if shard {other} is to go, remove it first"),
+        ),
+        R::Another {
+            migration: Some(migration),
+            ..
+        } => (
+            S::CONFLICT,
+            "shard.another",
+            format!(
+                "correct the connection string: migration {migration} uses the shard, and goes on in its database only"
+            ),
+        ),
+        R::Another { shard, .. } => (
+            S::CONFLICT,
+            "shard.another",
+            format!(
+                "correct the connection string; if the shard was restored or replaced: shardwright shard set {shard} --dsn '...' --replaced --reason '...'"
+            ),
+        ),
+        R::Rights { .. } => (
+            S::CONFLICT,
+            "shard.rights",
+            "run these statements on the shard as a superuser, then set the connection string again"
+                .to_owned(),
+        ),
+        R::Unseen { .. } => (
+            S::SERVICE_UNAVAILABLE,
+            "shard.unidentified",
+            "start an agent: shardwright-agent --controller URL; then set the connection string again"
+                .to_owned(),
+        ),
     }
 }
 

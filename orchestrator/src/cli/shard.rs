@@ -85,9 +85,15 @@ pub(super) struct Set {
     /// Bytes of rows that it can hold; 0: not limited.
     #[arg(long)]
     space: Option<u64>,
-    /// Another connection string.
+    /// Another connection string; it must lead to the same database.
     #[arg(long)]
     dsn: Option<String>,
+    /// The shard is another database from now on, or was restored; no unfinished migration may use it.
+    #[arg(long, requires = "reason")]
+    replaced: bool,
+    /// Why, for the audit trail.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
     #[command(flatten)]
     dry: DryRun,
     #[command(flatten)]
@@ -140,6 +146,12 @@ impl Add {
         };
         let body = super::output::json(&new)?;
         let made: ShardRecord = client.post("/api/v1/shards", body).await?;
+        if made.identity.is_none() {
+            eprintln!(
+                "shard {}: no agent has reached it yet; which database it is will be known once one has",
+                made.name
+            );
+        }
         self.output.print(&made, |made| format!("{}\n", made.name))
     }
 }
@@ -156,6 +168,8 @@ impl Set {
             capacity: self.capacity,
             space: self.space,
             dsn: self.dsn,
+            replaced: self.replaced,
+            reason: self.reason,
         };
         let path = format!("/api/v1/shards/{}", self.name);
         if self.dry.is_dry() {

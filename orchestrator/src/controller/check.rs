@@ -14,7 +14,7 @@ use plans::failure::{Failure, RetryClass};
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::check::{
     CheckTask, Checked, Defect, Look, Mend, MendRequest, MendTask, Mended, combine, follow_up,
-    questions,
+    not_examined, questions,
 };
 use plans::inspection::{Inspected, Inspection};
 use plans::key_set::KeySet;
@@ -148,7 +148,9 @@ impl Controller {
         failed.extend(failed_more);
         let seen: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
         let fleet: Vec<_> = ground.shards.iter().map(ShardRecord::info).collect();
-        let defects = combine(&ground.map, &fleet, &seen);
+        let mut defects = combine(&ground.map, &fleet, &seen);
+        let unseen = failed.iter();
+        defects.extend(unseen.map(|part| not_examined(&part.shard, &part.look, &part.message)));
         let token = token.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned);
         let check = MapCheck {
             map: name.clone(),

@@ -85,8 +85,11 @@ impl Controller {
         for shard in &shards {
             match self.inventory(shard).await {
                 Ok(inventory) => {
+                    let mut reference = shard_ref(std::slice::from_ref(shard), &shard.name)?;
+                    // A database that is not registered: what is swept is the one that was looked at.
+                    reference.identity.get_or_insert(inventory.server.clone());
                     seen.push(inventory);
-                    reached.push(shard_ref(std::slice::from_ref(shard), &shard.name)?);
+                    reached.push(reference);
                 }
                 Err(error) => report.failed.push(format!("shard {}: {error}", shard.name)),
             }
@@ -131,6 +134,7 @@ impl Controller {
                 capacity: 1,
                 space: None,
                 created_at: clock(),
+                identity: None,
             });
         }
         Ok(shards)

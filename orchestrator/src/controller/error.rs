@@ -1,5 +1,6 @@
 //! Why the controller did not do what was asked.
 
+use super::identify::DsnRefused;
 use crate::store::StoreError;
 use plans::failure::Failure;
 use plans::id::{AgentName, Epoch, MapName, MapVersion, MigrationId, ShardName};
@@ -197,6 +198,9 @@ pub enum ControlError {
         /// Each thing that changed.
         changed: Vec<String>,
     },
+    /// A connection string that does not lead to the shard's database.
+    #[error(transparent)]
+    Dsn(#[from] DsnRefused),
     /// Nobody can look at the shards.
     #[error("no agent is connected")]
     NoAgent,

@@ -134,7 +134,7 @@ impl Controller {
         let known: Preflighted = serde_json::from_value(output).ok()?;
         let source = &snapshot.migration.plan.moving.source;
         let seen = self.inner.fleet.inventory(source)?.server;
-        if seen == known.source {
+        if known.source.accepts(&seen) {
             return None;
         }
         Some(format!(
@@ -189,9 +189,32 @@ impl Controller {
         if findings.iter().any(|finding| finding.kind.is_of_server()) {
             self.note_missing(&after, &inventory).await?;
         } else {
+            let inventory = self.with_id(shard, inventory).await;
             self.note_server(shard, &inventory).await?;
+            return Ok((inventory, findings));
         }
         Ok((inventory, findings))
+    }
+
+    /// Gives a database its random id that was registered before there were any, or while no agent reached it. Where
+    /// that fails the shard is known by what it has: server, timeline and OID.
+    async fn with_id(&self, shard: &ShardRecord, mut seen: Inventory) -> Inventory {
+        let known = shard.identity.as_ref().and_then(|known| known.id.as_ref());
+        if seen.server.id.is_some() || known.is_some() {
+            return seen;
+        }
+        let registered = async {
+            let reference = shard_ref(std::slice::from_ref(shard), &shard.name)?;
+            self.identify(reference, true, Vec::new()).await
+        };
+        match registered.await {
+            Ok(Some(found)) if seen.server.accepts(&found.identity) => seen.server = found.identity,
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(shard = %shard.name, %error, "the database was not given an id");
+            }
+        }
+        seen
     }
 
     /// Everything of ours on a shard, as an agent sees it now.
@@ -276,14 +299,17 @@ impl Controller {
     ) -> Result<String, ControlError> {
         let known = shards.iter().find(|shard| &shard.name == name);
         let shard = known.ok_or_else(|| ControlError::missing("shard", name.as_str()))?;
-        let seen = self.inner.fleet.fresh(name)?;
+        let mut seen = self.inner.fleet.fresh(name)?;
+        self.refuse_taken(name, &seen.server).await?;
+        let unidentified = ShardRecord {
+            identity: None,
+            ..shard.clone()
+        };
+        seen = self.with_id(&unidentified, seen).await;
         self.note_server(shard, &seen).await?;
         let data = json!({ "server": seen.server, "reason": order.reason });
         self.audit(actor, "fleet.accepted", format!("shard {name}"), data)
             .await?;
-        Ok(format!(
-            "shard {name} is server {} on timeline {} from now on",
-            seen.server.system, seen.server.timeline
-        ))
+        Ok(format!("shard {name} is {} from now on", seen.server))
     }
 }

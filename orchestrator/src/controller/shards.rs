@@ -1,7 +1,8 @@
 //! Shards: registered, changed, forgotten; never a password among what is kept.
 
+use super::identify::Wanted;
 use super::{ControlError, Controller, clock};
-use crate::store::{AuditRecord, NewShard, ShardRecord, ShardUpdate};
+use crate::store::{AuditRecord, NewShard, ShardRecord, ShardUpdate, StoreError};
 use connect::Dsn;
 use plans::id::ShardName;
 use schemars::JsonSchema;
@@ -19,15 +20,20 @@ pub struct ShardChange {
     pub capacity: Option<u32>,
     /// Bytes of rows that it can hold; 0: not limited.
     pub space: Option<u64>,
-    /// Another connection string.
+    /// Another connection string; it must lead to the same database.
     pub dsn: Option<String>,
+    /// The shard is another database from now on, or was restored: its connection string may lead there. Takes a reason.
+    pub replaced: bool,
+    /// Why, for the audit trail.
+    pub reason: Option<String>,
 }
 
 impl Controller {
-    /// Registers a shard.
+    /// Registers a shard, once an agent has said which database its connection string leads to.
     ///
     /// # Errors
-    /// [`ControlError::UnreadableDsn`], [`ControlError::InlinePassword`], an empty field, or a name that is taken.
+    /// [`ControlError::UnreadableDsn`], [`ControlError::InlinePassword`], an empty field, a name that is taken, a
+    /// database that was not reached, or that is another shard's.
     pub async fn add_shard(
         &self,
         new: &NewShard,
@@ -36,12 +42,25 @@ impl Controller {
         check_name("shard", new.name.as_str())?;
         check_dsn(&new.name, &new.dsn)?;
         check_capacity(new.capacity)?;
-        let made = self.inner.store.add_shard(new).await?;
+        if self.inner.store.shard(&new.name).await?.is_some() {
+            let name = new.name.to_string();
+            return Err(StoreError::Exists {
+                what: "shard",
+                name,
+            }
+            .into());
+        }
+        let found = self.identify_new(new).await?;
+        let mut made = self.inner.store.add_shard(new).await?;
+        if let Some(found) = found {
+            self.note_database(made.number, &found).await?;
+            made.identity = Some(found.identity);
+        }
         self.audit(
             actor,
             "shard.added",
             format!("shard {}", made.name),
-            json!({}),
+            json!({ "identity": made.identity }),
         )
         .await?;
         self.announce();
@@ -62,8 +81,30 @@ impl Controller {
         if let Some(dsn) = &change.dsn {
             check_dsn(name, dsn)?;
         }
-        let told =
-            json!({ "labels": change.labels, "capacity": change.capacity, "space": change.space });
+        if change.replaced
+            && change
+                .reason
+                .as_deref()
+                .is_none_or(|reason| reason.trim().is_empty())
+        {
+            return Err(invalid("a shard is replaced with a reason only"));
+        }
+        let mut told = json!({
+            "labels": change.labels, "capacity": change.capacity, "space": change.space, "reason": change.reason,
+        });
+        if change.dsn.is_some() || change.replaced {
+            let wanted = Wanted {
+                known: &known,
+                dsn: change.dsn.as_deref().unwrap_or(&known.dsn),
+                replaced: change.replaced,
+            };
+            if let Some(found) = self.identify_changed(wanted).await? {
+                // Ahead of the connection string: what comes between meets another database, and is refused there.
+                self.note_database(known.number, &found).await?;
+                told["identity"] = json!(found.identity);
+                told["identity_before"] = json!(known.identity);
+            }
+        }
         let mut labels = known.labels;
         for (label, value) in change.labels {
             match value {

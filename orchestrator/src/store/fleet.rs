@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use plans::fleet::{DEFAULT_CAPACITY, ShardInfo};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
+use plans::identity::DatabaseIdentity;
 use plans::plan::ShardRef;
 use plans::shard_map::MapSettings;
 use schemars::JsonSchema;
@@ -30,6 +31,9 @@ pub struct ShardRecord {
     pub space: Option<u64>,
     /// When it was registered.
     pub created_at: DateTime<Utc>,
+    /// The database that its connection string must lead to; none: no agent has reached it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<DatabaseIdentity>,
 }
 
 impl ShardRecord {
@@ -40,6 +44,7 @@ impl ShardRecord {
             name: self.name.clone(),
             number: self.number,
             dsn: self.dsn.clone(),
+            identity: self.identity.clone(),
         }
     }
 

@@ -139,11 +139,17 @@ impl Store for MemoryStore {
     }
 
     fn shards(&self) -> Answer<'_, Vec<ShardRecord>> {
-        self.answer(|state| Ok(state.shards.values().cloned().collect()))
+        self.answer(|state| {
+            Ok(state
+                .shards
+                .keys()
+                .filter_map(|name| state.shard(name))
+                .collect())
+        })
     }
 
     fn shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, Option<ShardRecord>> {
-        self.answer(|state| Ok(state.shards.get(name).cloned()))
+        self.answer(|state| Ok(state.shard(name)))
     }
 
     fn remove_shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, ()> {

@@ -8,7 +8,7 @@ const LEFT: &str = "select (select count(*) from pg_replication_slots where slot
     + (select count(*) from pg_publication where pubname ~ '^shardwright_[a-z0-9]+_(fwd|rev)$')
     + (select count(*) from pg_trigger where not tgisinternal and tgname ~ '^shardwright_guard_.*_(insert|update|delete|truncate)$')
     + (select count(*) from pg_event_trigger where evtname like 'shardwright%')
-    + (select count(*) from pg_namespace where nspname = 'shardwright')";
+    + (select count(*) from pg_namespace where nspname = 'shardwright' and to_regclass('shardwright.move') is not null)";
 
 async fn leftovers(stage: &Stage, args: &[&str]) -> Vec<Value> {
     let mut line = vec!["cleanup", "-o", "json"];

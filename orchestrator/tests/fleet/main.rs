@@ -6,6 +6,7 @@
 
 mod applications;
 mod cleanup;
+mod exchanged;
 mod logs;
 mod pooler;
 mod restored_shard;

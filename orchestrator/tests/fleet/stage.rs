@@ -357,7 +357,11 @@ pub(crate) async fn sql(cluster: &Cluster, database: &str, text: &str) {
 }
 
 pub(crate) async fn count(cluster: &Cluster, query: &str) -> i64 {
-    let session = session(cluster, "app").await;
+    count_in(cluster, "app", query).await
+}
+
+pub(crate) async fn count_in(cluster: &Cluster, database: &str, query: &str) -> i64 {
+    let session = session(cluster, database).await;
     let count = session.query_one(query, &[]).await.unwrap().get(0);
     session.close().await;
     count

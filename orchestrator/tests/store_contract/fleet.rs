@@ -4,9 +4,9 @@ use super::{at, register, seeded};
 use crate::fixture::{keys, mapping};
 use orchestrator::store::{AuditLine, AuditRecord, NewShard, ShardUpdate, Store, StoreError};
 use plans::id::{MapName, MapVersion};
+use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
-use plans::step::preflight::Identity;
 use std::collections::BTreeMap;
 
 contract!(
@@ -23,9 +23,10 @@ async fn a_server_is_remembered_as_it_was_seen_last(store: &dyn Store) {
     register(store, &["a"]).await;
     let mut seen = ServerSeen {
         number: 1,
-        server: Identity {
+        server: DatabaseIdentity {
             system: "7".to_owned(),
             timeline: 1,
+            ..DatabaseIdentity::default()
         },
         flushed: 1 << 40,
         missing: 0,

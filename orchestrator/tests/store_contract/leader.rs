@@ -11,9 +11,9 @@ use orchestrator::store::{
     Store, StoreError, Term,
 };
 use plans::id::{MapVersion, MigrationId};
+use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::{MapSettings, ShardMap};
-use plans::step::preflight::Identity;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -165,9 +165,10 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
         "put_server" => {
             let seen = ServerSeen {
                 number: 1,
-                server: Identity {
+                server: DatabaseIdentity {
                     system: "7".to_owned(),
                     timeline: 1,
+                    ..DatabaseIdentity::default()
                 },
                 flushed: 0,
                 missing: 0,

@@ -14,7 +14,7 @@ mod sequences;
 mod shared;
 
 pub use ask::{follow_up, questions};
-pub use combine::combine;
+pub use combine::{combine, not_examined};
 pub use defect::{Defect, DefectKind};
 pub use mend::{Mend, MendError, MendRequest, MendTask, Mended};
 pub use schema::{Fact, schema_differences};
@@ -28,6 +28,7 @@ use crate::shard_map::MapSettings;
 use crate::table::TableName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// How many keys a part or a defect names.
 pub const SAMPLE: usize = 100;
@@ -75,6 +76,19 @@ pub enum Look {
         /// The keys.
         keys: Vec<Key>,
     },
+}
+
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rows { table } => write!(f, "rows of {table}"),
+            Self::Schema => f.write_str("definitions of the tables"),
+            Self::Reference => f.write_str("rows of the reference tables"),
+            Self::Guards => f.write_str("guards"),
+            Self::Sequences => f.write_str("sequences"),
+            Self::Present { keys } => write!(f, "rows of {} key(s)", keys.len()),
+        }
+    }
 }
 
 /// Answer to one part.

@@ -4,9 +4,9 @@
 //! and is never touched. Absent: judging; `sweep` and `reconcile` do.
 
 use crate::id::{MapName, MigrationId, ShardName};
+use crate::identity::DatabaseIdentity;
 use crate::key_set::KeySet;
 use crate::plan::ShardRef;
-use crate::step::preflight::Identity;
 use crate::table::MovingTable;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -42,7 +42,7 @@ pub struct Inventory {
     /// The shard.
     pub shard: ShardName,
     /// Which server it is (I10).
-    pub server: Identity,
+    pub server: DatabaseIdentity,
     /// The end of the log that is on its disk, bytes: on one timeline it never goes back.
     pub flushed: u64,
     /// Our objects.
@@ -230,7 +230,7 @@ pub struct ServerSeen {
     /// Its number in the fleet.
     pub number: i32,
     /// Which server it was.
-    pub server: Identity,
+    pub server: DatabaseIdentity,
     /// The end of its log then, bytes.
     pub flushed: u64,
     /// By how much its log once ended before the end seen earlier, bytes; 0 when it never did, or was accepted since.

@@ -2,7 +2,7 @@
 
 use plans::names::DDL_PREFIX;
 
-use crate::pg::dual_write;
+use crate::pg::{dual_write, identity};
 
 use super::{
     Client, LOAD_PREFIX, MigrationId, Object, ObjectKind, REPLICATION_PREFIX, SCHEMA, Similar,
@@ -186,6 +186,10 @@ async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres
         return Ok(());
     }
     if !is_ours(client).await? {
+        // It holds the id of the database, and nothing else: no migration has left anything.
+        if identity::is_registered(client).await? {
+            return Ok(());
+        }
         similar(
             found,
             format!("schema {SCHEMA}"),

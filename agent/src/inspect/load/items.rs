@@ -116,6 +116,7 @@ mod tests {
                 name: ShardName::from("a"),
                 number: 1,
                 dsn: String::new(),
+                identity: None,
             },
             strategy: Strategy::Range,
             buckets: 0,

@@ -13,6 +13,7 @@ use super::super::check::{bare, keep};
 use super::super::reference::digest;
 use super::changed;
 use crate::error::{At, StepError};
+use crate::pg::identity::{self, Timeline};
 use crate::pg::{catalog, user_code};
 
 /// The right rows, for the time of the transaction.
@@ -24,8 +25,9 @@ pub(super) async fn run(
     (to, to_digest): (&ShardRef, &str),
     table: &TableName,
 ) -> Result<Mended, StepError> {
-    let source = super::super::session(from, "mend").await?;
-    let target = super::super::shard(to)?.replica_session("mend").await?;
+    let source = super::super::session_to_change(from, "mend").await?;
+    let target = super::super::shard(to)?;
+    let target = target.replica_session("mend").await?;
     let what = format!(
         "shard {}: copying {table} from shard {}",
         to.name, from.name
@@ -39,7 +41,8 @@ pub(super) async fn run(
         .at(&what)?;
     target
         .batch_execute(&format!(
-            "begin; set local lock_timeout = '5s'; set local shardwright.bypass = 'on'; lock table {name} in share row exclusive mode"
+            "begin; set local lock_timeout = '5s'; set local shardwright.bypass = 'on'; {}; lock table {name} in share row exclusive mode",
+            identity::proof(Timeline::Same)
         ))
         .await
         .at(&what)?;

@@ -1,9 +1,10 @@
 //! Deletes rows that the owner of their key has too: every one is compared first.
 //!
-//! Compared and deleted under one snapshot: a row that changes meanwhile ends the mend, a row that comes
-//! meanwhile stays. Ordinary triggers do not fire.
+//! Compared, kept in files and deleted under one snapshot: a row that changes meanwhile ends the mend, a row that comes
+//! meanwhile stays. The owner's rows are locked against deletion until then. Ordinary triggers do not fire.
 
 use std::cmp::Ordering;
+use std::path::Path;
 
 use plans::inspection::check::{MendTask, Mended};
 use plans::key::Key;
@@ -13,17 +14,22 @@ use tokio_postgres::Client;
 
 use super::super::check::{exactly, keep};
 use super::super::sorted::Sorted;
+use super::kept_rows::KeptRows;
 use super::{changed, tables};
 use crate::error::{At, StepError};
+use crate::pg::catalog;
+use crate::pg::identity::{self, Timeline};
 
 pub(super) async fn run(
     task: &MendTask,
     shard: &ShardRef,
     owner: &ShardRef,
     keys: &[Key],
+    files: &Path,
 ) -> Result<Mended, StepError> {
-    let here = super::super::shard(shard)?.replica_session("mend").await?;
-    let there = super::super::session(owner, "mend").await?;
+    let here = super::super::shard(shard)?;
+    let here = here.replica_session("mend").await?;
+    let there = super::super::session_to_change(owner, "mend").await?;
     let tables = tables(&here, task, shard.name.as_str()).await?;
     let _kept = (
         keep(shard, &tables, &[]).await?,
@@ -34,16 +40,21 @@ pub(super) async fn run(
         "shard {}: deleting rows that are shard {}'s",
         shard.name, owner.name
     );
-    here.batch_execute(
-        "begin isolation level repeatable read; set local shardwright.bypass = 'on'",
-    )
+    here.batch_execute(&format!(
+        "begin isolation level repeatable read; set local shardwright.bypass = 'on'; {}",
+        identity::proof(Timeline::Same)
+    ))
     .await
     .at(&what)?;
+    // The owner keeps the rows that are compared until they are deleted here.
+    there.batch_execute("begin").await.at(&what)?;
     let mut rows = 0;
+    let mut kept = KeptRows::create(files, &shard.name)?;
     for table in tables.iter().rev() {
         let predicate = table.predicate(&set, "t");
         let mine = Sorted::open(&here, sorted(table, &predicate), what.clone()).await?;
-        let theirs = Sorted::open(&there, sorted(table, &predicate), what.clone()).await?;
+        let theirs = format!("{} for key share of t", sorted(table, &predicate));
+        let theirs = Sorted::open(&there, theirs, what.clone()).await?;
         if !contained(mine, theirs).await? {
             let _ = here.batch_execute("rollback").await;
             return Err(changed(format_args!(
@@ -51,11 +62,21 @@ pub(super) async fn run(
                 table.table, shard.name, owner.name
             )));
         }
+        let columns = catalog::columns(&here, &table.table, shard.name.as_str()).await?;
+        let columns = columns.into_iter().filter(|found| !found.column.generated);
+        let columns: Vec<String> = columns.map(|found| found.column.name).collect();
+        kept.write(&here, (&table.table, &columns), &predicate)
+            .await?;
         rows += delete(&here, table, &predicate).await.at(&what)?;
     }
+    let folder = kept.close(&owner.name).await?;
     here.batch_execute("commit").await.at(&what)?;
+    let _ = there.batch_execute("rollback").await;
     Ok(Mended {
-        done: format!("{what}: {rows} row(s) of {} key(s)", keys.len()),
+        done: format!(
+            "{what}: {rows} row(s) of {} key(s), which the agent keeps in {folder}",
+            keys.len()
+        ),
         rows,
     })
 }

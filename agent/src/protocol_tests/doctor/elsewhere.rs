@@ -57,7 +57,7 @@ async fn a_table_whose_writes_are_not_counted_is_found() {
         items: 8,
         hottest: 3,
     };
-    match inspect::run(&Inspection::Load(task)).await {
+    match inspect::run(&Inspection::Load(task), &std::env::temp_dir()).await {
         Ok(Inspected::Load(load)) => assert_eq!(judge("load.identity", &load.findings), None),
         other => panic!("{other:?}"),
     }

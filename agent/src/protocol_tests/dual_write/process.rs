@@ -89,6 +89,7 @@ async fn agent_process() {
             name: name.into(),
             number: 1,
             dsn: dsn.to_owned(),
+            identity: None,
         };
         Shard::new(&reference, &migration, epoch).expect("a shard")
     };

@@ -153,6 +153,7 @@ async fn a_name_that_nobody_looks_after_is_swept_although_every_commit_waits_for
         name: "s".into(),
         number: 1,
         dsn: bench.source.dsn_text(),
+        identity: None,
     };
     // The session that was closed counts as somebody who works for the migration until it is gone.
     until("only the name is left", || async {
@@ -165,7 +166,7 @@ async fn a_name_that_nobody_looks_after_is_swept_although_every_commit_waits_for
     let task = InventoryTask {
         shard: shard.clone(),
     };
-    let found = inspect::run(&Inspection::Inventory(task)).await;
+    let found = inspect::run(&Inspection::Inventory(task), &std::env::temp_dir()).await;
     let Inspected::Inventory(seen) = found.expect("seen") else {
         panic!("not what was asked for");
     };
@@ -174,7 +175,7 @@ async fn a_name_that_nobody_looks_after_is_swept_although_every_commit_waits_for
     assert_eq!(found.map(|object| &object.name), Some(&name));
     let sweeps = judge(&Ground::default(), &[*seen]).remove(0).1;
     let task = SweepTask { shard, sweeps };
-    let swept = inspect::run(&Inspection::Sweep(Box::new(task))).await;
+    let swept = inspect::run(&Inspection::Sweep(Box::new(task)), &std::env::temp_dir()).await;
     swept.expect("swept");
     assert_eq!(setting(&bench.source).await, "");
 }

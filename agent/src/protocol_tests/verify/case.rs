@@ -124,7 +124,9 @@ impl Case {
             target: dispatch.target.clone(),
         };
         let asked = Inspection::Differences(Box::new(task));
-        let answer = inspect::run(&asked).await.expect("read");
+        let answer = inspect::run(&asked, &std::env::temp_dir())
+            .await
+            .expect("read");
         // As it goes over the wire.
         let text = serde_json::to_string(&answer).expect("written");
         let Inspected::Differences(found) = serde_json::from_str(&text).expect("read") else {

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use connect::Connected;
 use plans::failure::{Failure, RetryClass};
+use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::cutover::CutOver;
-use plans::step::preflight::{Identity, Preflighted};
+use plans::step::preflight::Preflighted;
 use tokio::time::Instant;
 
 use super::clear_way::Way;
@@ -230,14 +231,18 @@ pub(in crate::steps) async fn check_identity(
 }
 
 /// Which server a session is on, and its timeline.
-pub(super) async fn identity(session: &Connected, shard: &str) -> Result<Identity, StepError> {
+pub(super) async fn identity(
+    session: &Connected,
+    shard: &str,
+) -> Result<DatabaseIdentity, StepError> {
     let rows = session
         .query_prepared(IDENTIFY, &[])
         .await
         .at(format_args!("shard {shard}: identifying the server"))?;
     let timeline: String = rows[0].get(1);
-    Ok(Identity {
+    Ok(DatabaseIdentity {
         system: rows[0].get(0),
         timeline: i32::from_str_radix(&timeline, 16).unwrap_or(0),
+        ..DatabaseIdentity::default()
     })
 }

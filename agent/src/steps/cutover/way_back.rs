@@ -4,9 +4,10 @@
 //! for. Its stream begins at the open marker of this roll back: what lies before it came from the target.
 
 use connect::Connected;
+use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
 use plans::step::StepKind;
-use plans::step::preflight::{Identity, Preflighted};
+use plans::step::preflight::Preflighted;
 
 use super::gate;
 use crate::error::{At, StepError};
@@ -52,7 +53,7 @@ pub(super) async fn check(
 async fn same_server(
     session: &Connected,
     shard: &Shard,
-    known: &Identity,
+    known: &DatabaseIdentity,
 ) -> Result<(), StepError> {
     let found = gate::identity(session, &shard.name).await?;
     if &found == known {

@@ -60,6 +60,7 @@ fn shard_change(known: &ShardRecord, wanted: &NewShard, named: &Value) -> Change
         space: (is_named("space") && known.space != wanted.space)
             .then(|| wanted.space.unwrap_or(0)),
         dsn: (known.dsn != wanted.dsn).then(|| wanted.dsn.clone()),
+        ..ShardChange::default()
     };
     match change == ShardChange::default() {
         true => Change::None,

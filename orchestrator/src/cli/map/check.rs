@@ -55,9 +55,6 @@ impl Check {
         for shard in &check.other_maps {
             say!("not examined: shard {shard}: only other maps have keys there");
         }
-        for part in &check.failed {
-            say!("not looked at: shard {}: {}", part.shard, part.message);
-        }
         if !check.failed.is_empty() {
             say!(
                 "go on with: shardwright map check {} --resume {}",

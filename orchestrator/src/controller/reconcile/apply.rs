@@ -35,6 +35,13 @@ impl Controller {
             .iter()
             .map(|shard| self.inner.fleet.fresh(&shard.name));
         let seen: Vec<Inventory> = seen.collect::<Result<_, _>>()?;
+        let before = self.known().await?;
+        let own = before.of_shards(&seen);
+        if let Some(other) = seen.iter().find(|inventory| !own.contains(inventory)) {
+            // What another database shows is no proof of a flip.
+            let shard = other.shard.clone();
+            return Err(ControlError::Unseen { shard });
+        }
         let mut done = self.raise_epochs(&seen, actor).await?;
         let known = self.known().await?;
         let lost = known.lost(&seen);

@@ -55,6 +55,7 @@ impl State {
             capacity: new.capacity,
             space: new.space,
             created_at: Utc::now(),
+            identity: None,
         };
         self.shards.insert(new.name.clone(), record.clone());
         Ok(record)
@@ -69,7 +70,16 @@ impl State {
         if let Some(dsn) = &update.dsn {
             shard.dsn.clone_from(dsn);
         }
-        Ok(shard.clone())
+        self.shard(&update.name)
+            .ok_or_else(|| missing("shard", update.name.as_str()))
+    }
+
+    /// A registered shard with what is known of its database.
+    pub(super) fn shard(&self, name: &ShardName) -> Option<ShardRecord> {
+        let shard = self.shards.get(name)?.clone();
+        let seen = self.servers.get(&shard.number);
+        let identity = seen.map(|seen| seen.server.clone());
+        Some(ShardRecord { identity, ..shard })
     }
 
     pub(super) fn remove_shard(&mut self, name: &ShardName) -> Result<(), StoreError> {
@@ -93,7 +103,9 @@ impl State {
                 migration: m.id.clone(),
             });
         }
-        self.shards.remove(name);
+        if let Some(removed) = self.shards.remove(name) {
+            self.servers.remove(&removed.number);
+        }
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use super::PgStore;
 use super::rows::{exists, missing};
+use super::servers::identity;
 use crate::store::{AuditLine, AuditRecord, NewShard, ShardRecord, ShardUpdate, StoreError};
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MigrationId, ShardName};
@@ -19,7 +20,16 @@ struct ShardRow {
     capacity: i64,
     space: Option<i64>,
     created_at: DateTime<Utc>,
+    system: Option<String>,
+    timeline: Option<i32>,
+    database: Option<i64>,
+    identity: Option<String>,
 }
+
+/// Registered shards with what is known of their databases: one, or all.
+const SHARDS: &str = "select s.name, s.number, s.dsn, s.labels, s.capacity, s.space, s.created_at, \
+    d.system, d.timeline, d.database, d.identity \
+    from shard s left join server_seen d on d.number = s.number where s.removed_at is null and ($1::text is null or s.name = $1) order by s.name";
 
 impl From<ShardRow> for ShardRecord {
     fn from(row: ShardRow) -> Self {
@@ -31,6 +41,10 @@ impl From<ShardRow> for ShardRecord {
             capacity: u32::try_from(row.capacity).unwrap_or(u32::MAX),
             space: row.space.and_then(|bytes| u64::try_from(bytes).ok()),
             created_at: row.created_at,
+            identity: row
+                .system
+                .zip(row.timeline)
+                .map(|(system, timeline)| identity(system, timeline, row.database, row.identity)),
         }
     }
 }
@@ -52,20 +66,23 @@ impl PgStore {
         sqlx::query("lock table shard in share row exclusive mode")
             .execute(&mut *transaction)
             .await?;
-        let row: Option<ShardRow> = sqlx::query_as(
+        let done = sqlx::query(
             "insert into shard (number, name, dsn, labels, capacity, space) \
              select coalesce(max(number), 0) + 1, $1, $2, $3, $4, $5 from shard \
-             on conflict do nothing \
-             returning name, number, dsn, labels, capacity, space, created_at",
+             on conflict do nothing",
         )
         .bind(new.name.as_str())
         .bind(&new.dsn)
         .bind(Json(&new.labels))
         .bind(i64::from(new.capacity))
         .bind(bytes(new.space))
-        .fetch_optional(&mut *transaction)
+        .execute(&mut *transaction)
         .await?;
-        let row = row.ok_or_else(|| exists("shard", new.name.as_str()))?;
+        if done.rows_affected() == 0 {
+            return Err(exists("shard", new.name.as_str()));
+        }
+        let row = one_shard(&mut transaction, &new.name).await?;
+        let row = row.ok_or_else(|| missing("shard", new.name.as_str()))?;
         transaction.commit().await?;
         Ok(row.into())
     }
@@ -75,18 +92,18 @@ impl PgStore {
         update: &ShardUpdate,
     ) -> Result<ShardRecord, StoreError> {
         let mut transaction = self.begin().await?;
-        let row: Option<ShardRow> = sqlx::query_as(
+        sqlx::query(
             "update shard set dsn = coalesce($2, dsn), labels = $3, capacity = $4, space = $5 \
-             where name = $1 and removed_at is null \
-             returning name, number, dsn, labels, capacity, space, created_at",
+             where name = $1 and removed_at is null",
         )
         .bind(update.name.as_str())
         .bind(update.dsn.as_deref())
         .bind(Json(&update.labels))
         .bind(i64::from(update.capacity))
         .bind(bytes(update.space))
-        .fetch_optional(&mut *transaction)
+        .execute(&mut *transaction)
         .await?;
+        let row = one_shard(&mut transaction, &update.name).await?;
         let row = row.ok_or_else(|| missing("shard", update.name.as_str()))?;
         transaction.commit().await?;
         Ok(row.into())
@@ -96,23 +113,16 @@ impl PgStore {
         &self,
         name: &ShardName,
     ) -> Result<Option<ShardRecord>, StoreError> {
-        let row: Option<ShardRow> = sqlx::query_as(
-            "select name, number, dsn, labels, capacity, space, created_at from shard \
-             where name = $1 and removed_at is null",
-        )
-        .bind(name.as_str())
-        .fetch_optional(&self.pool)
-        .await?;
+        let mut session = self.pool.acquire().await?;
+        let row = one_shard(&mut session, name).await?;
         Ok(row.map(Into::into))
     }
 
     pub(super) async fn select_shards(&self) -> Result<Vec<ShardRecord>, StoreError> {
-        let rows: Vec<ShardRow> = sqlx::query_as(
-            "select name, number, dsn, labels, capacity, space, created_at from shard \
-             where removed_at is null order by name",
-        )
-        .fetch_all(&self.pool)
-        .await?;
+        let rows: Vec<ShardRow> = sqlx::query_as(SHARDS)
+            .bind(None::<&str>)
+            .fetch_all(&self.pool)
+            .await?;
         Ok(rows.into_iter().map(ShardRecord::from).collect())
     }
 
@@ -135,6 +145,11 @@ impl PgStore {
             return Err(StoreError::ShardMoving { shard, migration });
         }
         sqlx::query("update shard set removed_at = now() where number = $1")
+            .bind(number)
+            .execute(&mut *transaction)
+            .await?;
+        // Its database may be registered anew.
+        sqlx::query("delete from server_seen where number = $1")
             .bind(number)
             .execute(&mut *transaction)
             .await?;
@@ -181,6 +196,17 @@ impl PgStore {
         };
         Ok(rows.into_iter().map(line).collect())
     }
+}
+
+async fn one_shard(
+    session: &mut PgConnection,
+    name: &ShardName,
+) -> Result<Option<ShardRow>, StoreError> {
+    let row = sqlx::query_as(SHARDS)
+        .bind(name.as_str())
+        .fetch_optional(session)
+        .await?;
+    Ok(row)
 }
 
 /// The numbers of registered shards, which stay registered until the transaction ends.

@@ -1,6 +1,6 @@
 //! Answers of all shards → defects, each with what would mend it.
 
-use super::{Checked, Defect, DefectKind, GuardSeen, KeyRows, Mend, RowsSeen, SAMPLE, Seen};
+use super::{Checked, Defect, DefectKind, GuardSeen, KeyRows, Look, Mend, RowsSeen, SAMPLE, Seen};
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::key::Key;
@@ -23,7 +23,39 @@ pub fn combine(map: &ShardMap, fleet: &[ShardInfo], parts: &[Checked]) -> Vec<De
     found.extend(seen.schema());
     found.extend(seen.guards());
     found.extend(seen.sequences(fleet));
+    found.extend(no_tables(map));
     found
+}
+
+/// Without tables no row was looked at.
+fn no_tables(map: &ShardMap) -> Option<Defect> {
+    let settings = &map.settings;
+    (settings.tables.is_empty() && settings.through.is_empty()).then(|| Defect {
+        kind: DefectKind::NotExamined,
+        shards: Vec::new(),
+        object: format!("the tables of map {}", map.name),
+        detail: format!(
+            "the map names none, so no row was looked at: shardwright map set {} --table NAME=COLUMN",
+            map.name
+        ),
+        count: 1,
+        sample: Vec::new(),
+        mend: None,
+    })
+}
+
+/// A part of a shard that was not looked at, and why.
+#[must_use]
+pub fn not_examined(shard: &ShardName, look: &Look, why: &str) -> Defect {
+    Defect {
+        kind: DefectKind::NotExamined,
+        shards: vec![shard.clone()],
+        object: look.to_string(),
+        detail: why.to_owned(),
+        count: 1,
+        sample: Vec::new(),
+        mend: None,
+    }
 }
 
 /// The parts of a check, by shard.
@@ -68,7 +100,8 @@ impl<'a> Answers<'a> {
             | DefectKind::SchemaDrift
             | DefectKind::GuardMissing
             | DefectKind::KeyOnTwoShards
-            | DefectKind::SequenceOverlap => None,
+            | DefectKind::SequenceOverlap
+            | DefectKind::NotExamined => None,
         }
     }
 

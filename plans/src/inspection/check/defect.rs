@@ -33,11 +33,13 @@ pub enum DefectKind {
     KeyOnTwoShards,
     /// Two shards would issue the same values from a sequence.
     SequenceOverlap,
+    /// Something that the check is about was not examined.
+    NotExamined,
 }
 
 impl DefectKind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Gap,
         Self::Overlap,
         Self::UnknownShard,
@@ -48,6 +50,7 @@ impl DefectKind {
         Self::GuardMissing,
         Self::KeyOnTwoShards,
         Self::SequenceOverlap,
+        Self::NotExamined,
     ];
 
     /// The name in reports and metrics.
@@ -64,6 +67,7 @@ impl DefectKind {
             Self::GuardMissing => "guard_missing",
             Self::KeyOnTwoShards => "key_on_two_shards",
             Self::SequenceOverlap => "sequence_overlap",
+            Self::NotExamined => "not_examined",
         }
     }
 }

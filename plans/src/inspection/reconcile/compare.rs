@@ -59,9 +59,11 @@ pub struct KnownMove {
 /// Everything that contradicts, by shard.
 #[must_use]
 pub fn compare(known: &Known, seen: &[Inventory]) -> Vec<Finding> {
-    let mut findings = older::store_older(known, seen);
+    let mut findings: Vec<Finding> = seen.iter().filter_map(|one| server(known, one)).collect();
+    // What another database shows says nothing of the shard, and nothing is closed there.
+    let seen = &known.of_shards(seen);
+    findings.extend(older::store_older(known, seen));
     for inventory in seen {
-        findings.extend(server(known, inventory));
         for m in known.moves.iter().filter(|m| !m.finished) {
             findings.extend(losing(m, inventory, seen));
             findings.extend(gaining(m, inventory));
@@ -80,6 +82,16 @@ impl Known {
 
     pub(super) fn known(&self, id: &MigrationId) -> Option<&KnownMove> {
         self.moves.iter().find(|m| &m.id == id)
+    }
+
+    /// The inventories that are of the shards' own databases.
+    #[must_use]
+    pub fn of_shards(&self, seen: &[Inventory]) -> Vec<Inventory> {
+        let is_own = |inventory: &&Inventory| {
+            let known = self.servers.get(&inventory.shard);
+            known.is_none_or(|known| known.server.is_same_database(&inventory.server))
+        };
+        seen.iter().filter(is_own).cloned().collect()
     }
 
     /// The flips that the shards prove and the store does not know, by version.
@@ -151,6 +163,10 @@ fn server(known: &Known, inventory: &Inventory) -> Option<Finding> {
     );
     if then.system != now.system {
         let message = format!("server {} answers, it was {}", now.system, then.system);
+        return Some(finding(FindingKind::OtherServer, shard, message, &accept));
+    }
+    if !then.is_same_database(now) {
+        let message = format!("another database answers, {now}; it was {then}");
         return Some(finding(FindingKind::OtherServer, shard, message, &accept));
     }
     if then.timeline != now.timeline {

@@ -1,10 +1,10 @@
 use super::super::inventory::{About, AwaySeen, CLOSED, Given, Inventory, MoveSeen, ServerSeen};
 use super::*;
 use crate::id::MapVersion;
+use crate::identity::DatabaseIdentity;
 use crate::key::{Key, KeyType};
 use crate::shard_map::{MapSettings, Mapping, MappingState, ShardMap, Strategy};
 use crate::state::cutover::Ownership;
-use crate::step::preflight::Identity;
 use std::sync::Arc;
 
 fn keys(from: i64, to: i64) -> KeySet {
@@ -56,9 +56,10 @@ fn row(role: &str, flipped: Option<i64>, register: i64, owns: bool) -> MoveSeen 
 fn shard(name: &str, rows: Vec<MoveSeen>) -> Inventory {
     Inventory {
         shard: ShardName::from(name),
-        server: Identity {
+        server: DatabaseIdentity {
             system: "1".to_owned(),
             timeline: 1,
+            ..DatabaseIdentity::default()
         },
         flushed: 1000,
         objects: Vec::new(),
@@ -290,9 +291,10 @@ fn a_server_is_told_apart_by_its_identity_and_by_where_its_log_ends() {
     let mut seen = held();
     let before = |system: &str, timeline, flushed| ServerSeen {
         number: 1,
-        server: Identity {
+        server: DatabaseIdentity {
             system: system.to_owned(),
             timeline,
+            ..DatabaseIdentity::default()
         },
         flushed,
         missing: 0,
@@ -314,4 +316,37 @@ fn a_server_is_told_apart_by_its_identity_and_by_where_its_log_ends() {
     }
     seen[0].flushed = 2000;
     assert_eq!(kinds(&known, &seen), []);
+}
+
+#[test]
+fn another_database_under_a_shards_name_is_told_of_and_nothing_is_closed_there() {
+    let mut known = known(Ownership::Flipped, Some(2), AFTER);
+    let mut seen = held();
+    let identity = |database, id: &str| DatabaseIdentity {
+        database: Some(database),
+        id: Some(id.to_owned()),
+        ..seen[0].server.clone()
+    };
+    let (a, b) = (identity(1, "a"), identity(2, "b"));
+    for (inventory, server) in seen.iter().zip([&a, &b]) {
+        let before = ServerSeen {
+            number: 1,
+            server: server.clone(),
+            flushed: 0,
+            missing: 0,
+        };
+        known.servers.insert(inventory.shard.clone(), before);
+    }
+    (seen[0].server, seen[1].server) = (a.clone(), b.clone());
+    assert_eq!(kinds(&known, &seen), []);
+    // The connection strings are exchanged: each name leads to what the other one is.
+    let names = (seen[0].shard.clone(), seen[1].shard.clone());
+    (seen[1].shard, seen[0].shard) = names;
+    let findings = compare(&known, &seen);
+    assert_eq!(findings.len(), 2, "{findings:?}");
+    for finding in findings {
+        assert_eq!(finding.kind, FindingKind::OtherServer);
+        assert_eq!(finding.close, None);
+        assert!(finding.message.contains("another database"), "{finding:?}");
+    }
 }

@@ -1,11 +1,11 @@
 use super::*;
 use crate::id::MapVersion;
+use crate::identity::DatabaseIdentity;
 use crate::inspection::inventory::{
     About, AwaySeen, CLOSED, Inventory, MoveSeen, Object, ObjectKind, Whose,
 };
 use crate::key::{Key, KeyType};
 use crate::shard_map::{MapSettings, Mapping, MappingState, Strategy};
-use crate::step::preflight::Identity;
 
 fn keys() -> KeySet {
     KeySet::range(Some(Key::Int(50)), Some(Key::Int(100)))
@@ -21,7 +21,7 @@ fn inventory(shard: &str, role: &str, flipped: Option<i64>, register: i64) -> In
     };
     Inventory {
         shard: ShardName::from(shard),
-        server: Identity::default(),
+        server: DatabaseIdentity::default(),
         flushed: 0,
         objects: vec![
             object(ObjectKind::Slot, "shardwright_x_fwd"),
