@@ -97,7 +97,7 @@ async fn a_report_has_the_same_evidence_in_each_form() {
         assert!(!html.contains(refused), "{refused} is in {html}");
     }
     assert!(
-        md.contains("public.odd\\|name") && md.contains("it \\| is <i>time"),
+        md.contains("public.odd\\|name") && md.contains("it \\| is &lt;i&gt;time"),
         "{md}"
     );
 }
