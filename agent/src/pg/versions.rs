@@ -20,14 +20,9 @@ const VERSIONS: &str = "
       where not p.isleaf)
     select coalesce(pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws('|', t.name, t.oid,
       (select c.xmin from pg_catalog.pg_class c where c.oid = t.oid),
-      (select pg_catalog.string_agg(pg_catalog.concat_ws(' ', r.xmin, y.xmin, y.code), ',' order by r.attnum)
+      (select pg_catalog.string_agg(r.xmin || ' ' || y.xmin, ',' order by r.attnum)
        from pg_catalog.pg_attribute r
-       join lateral (
-         select y.xmin, case when y.oid >= 16384 then pg_catalog.concat_ws('/',
-           (select pg_catalog.string_agg(k.xmin::text, '.' order by k.oid) from pg_catalog.pg_constraint k where k.contypid = y.oid),
-           (select pg_catalog.string_agg(k.xmin::text, '.' order by k.oid) from pg_catalog.pg_cast k
-            where k.castsource = y.oid or k.casttarget = y.oid)) end as code
-         from pg_catalog.pg_type y where y.oid = r.atttypid limit 1) y on true
+       join lateral (select y.xmin from pg_catalog.pg_type y where y.oid = r.atttypid limit 1) y on true
        where r.attrelid = t.oid and r.attnum > 0),
       (select pg_catalog.string_agg(r.xmin::text, ',' order by r.oid) from pg_catalog.pg_attrdef r where r.adrelid = t.oid),
       (select pg_catalog.string_agg(r.xmin || ' ' || c.xmin, ',' order by r.indexrelid)
@@ -35,7 +30,6 @@ const VERSIONS: &str = "
       (select pg_catalog.string_agg(r.xmin::text, ',' order by r.oid) from pg_catalog.pg_constraint r where r.conrelid = t.oid),
       (select pg_catalog.string_agg(r.xmin::text, ',' order by r.inhrelid) from pg_catalog.pg_inherits r where r.inhparent = t.oid),
       (select pg_catalog.string_agg(r.xmin::text, ',' order by r.oid) from pg_catalog.pg_trigger r where r.tgrelid = t.oid),
-      (select pg_catalog.string_agg(r.xmin::text, ',' order by r.oid) from pg_catalog.pg_statistic_ext r where r.stxrelid = t.oid),
       (select pg_catalog.string_agg(r.xmin::text, ',' order by r.oid) from pg_catalog.pg_policy r where r.polrelid = t.oid),
       (select pg_catalog.string_agg(r.xmin::text, ',' order by r.oid) from pg_catalog.pg_rewrite r where r.ev_class = t.oid)
     ), ';' order by t.oid, t.name)), '')
@@ -44,8 +38,7 @@ const VERSIONS: &str = "
 /// What tells whether the definitions of tables, their triggers and where their rows lie may have changed: equal
 /// texts say that none of the catalog's rows was written between the two.
 ///
-/// A type that a column has counts with its own row, so a renamed one is seen, with its constraints and its casts. What
-/// is only called, a function or a
+/// A type that a column has counts with its own row, so a renamed one is seen. What is only called, a function or a
 /// role, is not: its name changes the text of a definition and no row of a table.
 pub(crate) async fn versions(
     client: &Connected,
