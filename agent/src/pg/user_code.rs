@@ -6,6 +6,7 @@
 //! against a change of its definition, and then proves that there is none.
 
 use connect::Connected;
+use futures::future::try_join;
 use plans::table::{MovingTable, TableName};
 use serde::Deserialize;
 use tokio_postgres::Client;
@@ -57,7 +58,10 @@ pub(crate) async fn prove(
     shard: &str,
 ) -> Result<(), StepError> {
     let locked = async { locked(client, tables, shard).await };
-    tokio::try_join!(locked, check(client, tables, shard)).map(drop)
+    // In this order: what follows a statement that fails only says that the transaction is over.
+    try_join(locked, check(client, tables, shard))
+        .await
+        .map(drop)
 }
 
 /// The statement that keeps others from giving tables code until the transaction ends: constraints, triggers, rules,
@@ -143,7 +147,7 @@ impl Proved {
         let versions = versions(client, tables, shard);
         let versions = match &self.versions {
             Some(known) => {
-                let ((), now) = tokio::try_join!(locked(client, tables, shard), versions)?;
+                let ((), now) = try_join(locked(client, tables, shard), versions).await?;
                 if now.as_ref() == Some(known) {
                     return Ok(());
                 }

@@ -86,7 +86,8 @@ impl Executor {
         let session = self.session.clone();
         let begun = epoch::begin(&session, token, &self.shard);
         let proved = self.proved.prove(&session, tables, &self.shard);
-        tokio::try_join!(begun, proved).map(drop)
+        // In this order: what follows a statement that fails only says that the transaction is over.
+        futures::future::try_join(begun, proved).await.map(drop)
     }
 
     /// Executes changes, inside the caller's transaction, to the effect that they have one after the other.

@@ -93,7 +93,9 @@ pub(super) async fn begin_writing(
     };
     let both = (&proven(count.as_str()), &proven(look.as_str()));
     let opened = epoch::transact_and_open(into, both, (&what, target));
-    let (row, ()) = tokio::try_join!(opened, user_code::check(into, table, target))?;
+    let checked = user_code::check(into, table, target);
+    // In this order: what follows a statement that fails only says that the transaction is over.
+    let (row, ()) = futures::future::try_join(opened, checked).await?;
     Ok(row.is_some())
 }
 

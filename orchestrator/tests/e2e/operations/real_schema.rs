@@ -14,6 +14,8 @@ const ROLES: &str = "do $$ begin
         create role real_schema_owner;
         create role real_schema_reader;
     end if;
+    -- Its functions are beside the tables.
+    execute pg_catalog.format('alter role %I set shardwright.trusted_owners = real_schema_owner', session_user);
 end $$";
 
 const SEED: &str = "
