@@ -3,6 +3,8 @@
 //! Whoever waits for an answer may be passed over for as long as it takes: that is a paused process
 //! and a slow network. A request that nobody waits for any more can be served at any later time, or
 //! never: that is a lost answer, a hung session and a zombie. No step looks at a clock (I9).
+//! A third agent lies: it was given nothing, reads epoch and attempt, and sends begin, flip and release at any moment.
+//! Without the secret of the dispatch it is refused (ADR 48); a lie that is refused changes nothing, and is no step.
 //! Absent: clients, streams, drains (M2), duplicated requests (a session sends each once), epochs
 //! that a restored store gives out again.
 
@@ -25,6 +27,7 @@ pub(crate) enum Rule {
     ProofApart,
     NoWitness,
     NoWitnessBeforeFence,
+    NoSecret,
 }
 
 /// Bounds and the bent rule, if any.
@@ -122,6 +125,11 @@ impl Protocol for Control {
                 Rule::NoWitnessBeforeFence,
                 "the store's lost flip is not noticed before the fence",
                 ONE_OWNER,
+            ),
+            mutant(
+                Rule::NoSecret,
+                "another agent's calls are accepted by epoch and attempt alone",
+                SEALED,
             ),
         ]
     }

@@ -53,7 +53,7 @@ impl Shard {
 
 /// The request that a controller, with its agent, waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Request {
+pub(crate) enum Request {
     Lease,
     TakeSource,
     TakeTarget,

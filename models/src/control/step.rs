@@ -15,7 +15,12 @@ pub(crate) enum Action {
     ServeHung(usize),
     /// The control store comes back from before its flip.
     Restore,
+    /// An agent that was given nothing sends this under the epoch and the attempt that everybody may read.
+    Lie(Request),
 }
+
+/// What the store is asked for in a cutover.
+const LIES: [Request; 3] = [Request::Begin, Request::Flip, Request::GiveUp];
 
 /// What a controller is told.
 enum Answer {
@@ -44,6 +49,13 @@ impl Control {
             }
         }
         actions.extend((0..state.hung.len()).map(Action::ServeHung));
+        let believed = |lie: &Request| {
+            let mut after = state.clone();
+            self.lie(&mut after, *lie);
+            after != *state
+        };
+        let lies = LIES.into_iter().filter(believed);
+        actions.extend(lies.map(Action::Lie));
         if self.restores && !state.restored && state.store.ownership == Ownership::Flipped {
             actions.push(Action::Restore);
         }
@@ -87,10 +99,19 @@ impl Control {
                 let hung = state.hung.remove(index);
                 let _ = self.serve(state, hung);
             }
+            Action::Lie(request) => self.lie(state, request),
             Action::Restore => {
                 state.restored = true;
                 state.store.ownership = Ownership::Fencing;
             }
+        }
+    }
+
+    /// The store believes whoever shows the secret of the owner's dispatch, and nobody else.
+    fn lie(&self, state: &mut State, request: Request) {
+        if self.is(Rule::NoSecret) {
+            let asked = at(request, state.store.epoch, state.store.attempt);
+            let _ = self.serve(state, asked);
         }
     }
 

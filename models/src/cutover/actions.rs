@@ -35,6 +35,12 @@ pub(crate) enum Action {
     GiveUp,
     /// An agent's timer opens the source.
     Timeout,
+    /// Another agent, or one that lies about the target, asks for the flip before the target has applied the markers.
+    Lie,
+    /// The target's connection string leads to another database from now on.
+    Misdirect,
+    /// It is mended.
+    Redirect,
     CrashSource,
     /// A standby that has so many records takes the source's place.
     Promote(u8),
@@ -67,9 +73,21 @@ impl Cutover {
         );
         let may_give_up = matches!(state.step, Step::Wait(..) | Step::Drain(..) | Step::Flip);
         let alive = state.step != Step::Dead;
+        let elsewhere = state.target.elsewhere;
+        let may_act = !elsewhere || self.is(Rule::NoIdentity);
+        let may_lie = state.ownership == Ownership::Fencing && self.is(Rule::NoMarkers);
         let candidates = [
             (source.flushed < end, Action::Flush),
-            (applied < source.flushed && !source.promoted, Action::Apply),
+            (
+                may_act && applied < source.flushed && !source.promoted,
+                Action::Apply,
+            ),
+            (may_lie, Action::Lie),
+            (
+                may_fault && !elsewhere && state.step != Step::Done,
+                Action::Misdirect,
+            ),
+            (elsewhere, Action::Redirect),
             (fenced && !source.expired, Action::Expire),
             (self.may_proceed(state), Action::Proceed),
             (may_fault && may_give_up, Action::GiveUp),
@@ -135,7 +153,8 @@ impl Cutover {
             }),
             Step::Drain(round, until) => self.has_drained(state, round, until),
             Step::Fence | Step::List(_) | Step::Mark(_) | Step::Seal | Step::Check => true,
-            Step::Flip | Step::Open | Step::Abort | Step::Release => true,
+            Step::Open => !state.target.elsewhere || self.is(Rule::NoIdentity),
+            Step::Flip | Step::Abort | Step::Release => true,
         }
     }
 

@@ -1,7 +1,8 @@
 //! M2: one cutover, from the fence to the open target, while clients write.
 //!
 //! The register's values are records of the source's log, as the sequence's are: what a crash or a
-//! promotion takes away is the log's end. Clients know no map: they try both shards at any time.
+//! promotion takes away is the log's end. The sessions of the target may lead to another database from some moment on;
+//! and the process that was given the cutover may claim what the target has not applied (ADR 48). Clients know no map: they try both shards at any time.
 //! Absent: rival controllers and late requests (M3), the reverse stream (M4), reads, which no guard
 //! refuses, and therefore linearizability: the order of writes to one key stands for it.
 
@@ -34,6 +35,8 @@ pub(crate) enum Rule {
     SealExpires,
     FenceForEver,
     NoReconciler,
+    NoMarkers,
+    NoIdentity,
 }
 
 /// Bounds and the bent rule, if any.
@@ -136,6 +139,16 @@ impl Protocol for Cutover {
                 "nobody writes a register again after a promotion",
                 OPEN_AGAIN,
             ),
+            mutant(
+                Rule::NoMarkers,
+                "a flip is accepted without the markers that the target has applied",
+                SEALED,
+            ),
+            mutant(
+                Rule::NoIdentity,
+                "a session acts without proving which database it is in",
+                ON_OWNER,
+            ),
         ]
     }
 }
@@ -158,6 +171,7 @@ impl Model for Cutover {
                 writes: Vec::new(),
                 applied: 0,
                 open: false,
+                elsewhere: false,
             },
             ownership: Ownership::Ready,
             attempt: 0,
@@ -210,6 +224,9 @@ impl Model for Cutover {
                 "a write slips in behind an expired fence",
                 |_, s: &State| s.step == Step::Check && s.has_slipped(),
             ),
+            Property::sometimes("a session leads to another database", |_, s: &State| {
+                s.target.elsewhere && s.step == Step::Drain(state::Round::Seal, 0)
+            }),
             Property::sometimes("sealed and abandoned", |_, s: &State| {
                 s.step == Step::Dead && s.source.register() == Register::Closed
             }),

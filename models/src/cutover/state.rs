@@ -97,6 +97,8 @@ pub(super) struct Target {
     /// Records of the source's log that are applied.
     pub(super) applied: u8,
     pub(super) open: bool,
+    /// Its sessions lead to another database.
+    pub(super) elsewhere: bool,
 }
 
 /// The ownership row of the control store.

@@ -45,6 +45,15 @@ impl Cutover {
                 state.step = Step::Abort;
             }
             Action::Timeout => state.source.commit(Record::Set(Register::Open)),
+            Action::Lie => {
+                state.ownership = Ownership::Flipped;
+                state.step = Step::Open;
+            }
+            Action::Misdirect => {
+                state.faults += 1;
+                state.target.elsewhere = true;
+            }
+            Action::Redirect => state.target.elsewhere = false,
             Action::CrashSource => self.fail_source(state, state.source.flushed),
             Action::Promote(records) => {
                 state.source.promoted = true;
@@ -125,7 +134,7 @@ impl Cutover {
                 Step::Open
             }
             Step::Open => {
-                state.target.open = true;
+                state.target.open = !state.target.elsewhere;
                 Step::Done
             }
             Step::Abort => {
@@ -223,7 +232,9 @@ fn apply(state: &mut State) {
         usize::from(state.source.flushed),
     );
     for record in &state.source.log[from..to] {
-        if let Record::Write(client) = record {
+        if let Record::Write(client) = record
+            && !state.target.elsewhere
+        {
             state.target.writes.push(*client);
         }
     }
