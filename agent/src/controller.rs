@@ -32,6 +32,8 @@ const MISDIRECTED: u16 = 421;
 const STALE: &str = "epoch.stale";
 /// The token or the secret is not the owner's.
 const NOT_OWNER: &str = "agent.not_owner";
+/// What the target must have is not shown.
+pub(crate) const EVIDENCE: &str = "cutover.evidence";
 
 /// Why a call came to nothing.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -70,6 +72,14 @@ impl ControllerError {
     /// True when another process owns the migration by now, or always did.
     pub fn is_superseded(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if [STALE, NOT_OWNER].contains(&code.as_str()))
+    }
+
+    /// What the controller misses of the target, in its words, where it does.
+    pub fn evidence(&self) -> Option<&str> {
+        match self {
+            Self::Refused { code, detail, .. } if code == EVIDENCE => Some(detail),
+            Self::Refused { .. } | Self::Unreachable { .. } | Self::Foreign { .. } => None,
+        }
     }
 
     /// True when the controller answered and will not change its mind.
@@ -113,8 +123,10 @@ struct Call<'a> {
 
 /// What a refusal says; the rest is for people.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Problem {
     code: String,
+    detail: String,
 }
 
 /// What a controller says of itself; the rest does not matter here.
@@ -327,8 +339,10 @@ impl Controller {
         if status.is_server_error() || status == MISDIRECTED {
             self.find_leader().await;
         }
-        let detail = response.text().await.unwrap_or_default();
-        let problem: Problem = serde_json::from_str(&detail).unwrap_or_default();
+        let text = response.text().await.unwrap_or_default();
+        let problem: Problem = serde_json::from_str(&text).unwrap_or_default();
+        let is_problem = !problem.detail.is_empty();
+        let detail = if is_problem { problem.detail } else { text };
         Err(ControllerError::Refused {
             path: call.what,
             status: status.as_u16(),

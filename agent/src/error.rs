@@ -11,7 +11,7 @@ use plans::step::StepKind;
 use plans::table::MovingTable;
 use tokio_postgres::error::SqlState;
 
-use crate::controller::ControllerError;
+use crate::controller::{ControllerError, EVIDENCE};
 use crate::pg::copy_pipe::PipeError;
 use crate::pg::replication::ReplicationError;
 
@@ -20,6 +20,8 @@ const STALE: &str = "epoch.stale";
 /// Code of the failure of a session that is in another database than the one that was registered.
 pub(crate) const OTHER_DATABASE: &str = "shard.other_database";
 
+/// What mends a target that does not show what was compared.
+const OTHER_RECORD: &str = "look whether the target's connection string leads to the database that was compared; then `verify` again";
 const NEWER_OWNER: &str = "nothing to do: the newer owner goes on";
 
 /// How a step ends without its promise.
@@ -192,6 +194,9 @@ impl From<ControllerError> for StepError {
     fn from(error: ControllerError) -> Self {
         if error.is_superseded() {
             return Self::refused(STALE, error.to_string(), NEWER_OWNER);
+        }
+        if let Some(what) = error.evidence() {
+            return Self::refused(EVIDENCE, what, OTHER_RECORD);
         }
         Self::passing("controller", error.to_string())
     }

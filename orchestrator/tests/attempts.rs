@@ -123,6 +123,7 @@ async fn a_released_attempt_to_go_back_is_not_taken_for_the_flip_before_it() {
             CutoverAsk::Seal {
                 direction: Direction::Reverse,
                 attempt,
+                compared: None,
             },
         )
         .await;
@@ -142,6 +143,7 @@ async fn a_released_attempt_to_go_back_is_not_taken_for_the_flip_before_it() {
             CutoverAsk::Flip {
                 direction: Direction::Reverse,
                 attempt,
+                applied: None,
             },
         )
         .await;
@@ -159,7 +161,14 @@ async fn a_roll_back_that_is_ordered_before_the_opening_does_not_undo_the_flip()
     let direction = Direction::Forward;
     let attempt = agent.begin(&cutover, direction).await;
     agent
-        .cutover(&cutover, CutoverAsk::Seal { direction, attempt })
+        .cutover(
+            &cutover,
+            CutoverAsk::Seal {
+                direction,
+                attempt,
+                compared: None,
+            },
+        )
         .await;
     let flipped = agent.cutover(&cutover, flip(attempt)).await;
     let again = CutoverAnswer::Flipped {
@@ -203,7 +212,14 @@ async fn a_roll_back_that_is_withdrawn_is_never_taken_for_the_flip() {
     let direction = Direction::Reverse;
     let attempt = agent.begin(&rollback, direction).await;
     agent
-        .cutover(&rollback, CutoverAsk::Seal { direction, attempt })
+        .cutover(
+            &rollback,
+            CutoverAsk::Seal {
+                direction,
+                attempt,
+                compared: None,
+            },
+        )
         .await;
     let release = || CutoverAsk::Release {
         direction,

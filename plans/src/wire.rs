@@ -9,7 +9,7 @@ mod progress;
 mod secret;
 mod versions;
 
-pub use cutover::{CutoverAnswer, CutoverAsk, CutoverCall, LongWriter};
+pub use cutover::{CutoverAnswer, CutoverAsk, CutoverCall, LongWriter, Markers};
 pub use progress::{
     DualWriteState, LockWait, Progress, Retained, Statement, StreamMode, StreamStatus,
     TableProgress,

@@ -52,6 +52,14 @@ impl Marker {
         }
     }
 
+    /// The same with an id that somebody else drew, where there is one.
+    pub(crate) fn called(self, id: Option<Uuid>) -> Self {
+        Self {
+            id: id.unwrap_or(self.id),
+            ..self
+        }
+    }
+
     /// Reads a marker of ours out of a message's content.
     pub(crate) fn parse(prefix: &str, content: &[u8]) -> Option<Self> {
         (prefix == MARKER_PREFIX)

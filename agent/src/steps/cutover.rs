@@ -20,7 +20,7 @@ use plans::id::{AttemptNo, MapVersion};
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::cutover::{CutOver, Window};
-use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall};
+use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall, Markers};
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
@@ -80,8 +80,8 @@ pub(super) async fn run(context: &Context, direction: Direction) -> Result<CutOv
     }
     let facts = pass_gate(context, &parties).await?;
     match begin(context, &mut parties).await? {
-        Begun::Attempt(attempt) => {
-            match window::attempt(context, &parties, attempt, &facts).await {
+        Begun::Attempt(attempt, markers) => {
+            match window::attempt(context, &parties, (attempt, markers), &facts).await {
                 Ok(done) => Ok(done),
                 Err(error) => Err(give_up(context, &parties, attempt, error).await),
             }
@@ -107,7 +107,8 @@ async fn pass_gate(context: &Context, parties: &Parties) -> Result<gate::Facts, 
 }
 
 enum Begun {
-    Attempt(AttemptNo),
+    /// With the markers that it writes, where the controller drew them.
+    Attempt(AttemptNo, Option<Markers>),
     Flipped(AttemptNo, MapVersion),
 }
 
@@ -128,12 +129,13 @@ async fn begin(context: &Context, parties: &mut Parties) -> Result<Begun, StepEr
     let CutoverAnswer::Begun {
         attempt,
         map_version,
+        markers,
     } = answer
     else {
         return Err(refused("begin the attempt", &answer));
     };
     parties.version = map_version;
-    Ok(Begun::Attempt(attempt))
+    Ok(Begun::Attempt(attempt, markers))
 }
 
 fn refused(what: &str, answer: &CutoverAnswer) -> StepError {

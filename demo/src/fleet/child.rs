@@ -87,6 +87,12 @@ impl Child {
         i32::try_from(id).ok()
     }
 
+    /// Whether its log has these words.
+    pub(crate) fn has_logged(&self, words: &str) -> bool {
+        let log = std::fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&log).contains(words)
+    }
+
     /// SIGKILL; returns when the process is gone.
     pub(crate) async fn kill(&mut self) -> Result<(), DemoError> {
         if let Some(mut process) = self.process.take() {

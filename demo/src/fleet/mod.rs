@@ -148,18 +148,8 @@ impl Fleet {
             child.start(&arms(Passes::Controller))?;
             children.push(child);
         }
-        let controllers = self.urls().join(",");
-        let secrets = std::env::temp_dir().display().to_string();
         for (index, name) in AGENTS.into_iter().enumerate() {
-            let args = [
-                "--name",
-                name,
-                "--controller",
-                &controllers,
-                "--secrets-dir",
-                &secrets,
-            ];
-            let mut child = self.child(name, "shardwright-agent", &args)?;
+            let mut child = self.agent(name, name)?;
             if let Some(port) = self.doors.agents.get(index) {
                 child.pass_by(*port);
             }
@@ -167,6 +157,28 @@ impl Fleet {
             children.push(child);
         }
         Ok(())
+    }
+
+    /// Starts another process under the name of an agent, with spools and a log of its own.
+    pub(crate) async fn start_duplicate(&self, name: &str) -> Result<Child, DemoError> {
+        let mut child = self.agent(&format!("{name}-duplicate"), name)?;
+        child.start("")?;
+        Ok(child)
+    }
+
+    /// The program of an agent; `program` names its log and its spools.
+    fn agent(&self, program: &str, name: &str) -> Result<Child, DemoError> {
+        let controllers = self.urls().join(",");
+        let secrets = std::env::temp_dir().display().to_string();
+        let args = [
+            "--name",
+            name,
+            "--controller",
+            &controllers,
+            "--secrets-dir",
+            &secrets,
+        ];
+        self.child(program, "shardwright-agent", &args)
     }
 
     /// Kills the process that waits at a fail point.

@@ -34,6 +34,11 @@ const STOPPED_FOR: Duration = Duration::from_secs(6);
 const TAKE_OVER_LIMIT: Duration = Duration::from_secs(15);
 /// How long a disk is full and a clock wrong, at most, where that ends.
 const SHORT: Duration = Duration::from_secs(10);
+/// Until a second agent of a name has started and was refused.
+const REFUSED_LIMIT: Duration = Duration::from_secs(30);
+/// What the log of an agent says whose name another one has, and of one that works.
+const NAME_IN_USE: &str = "is in use by a process on host";
+const STEP_BEGINS: &str = "step begins";
 const HOUR: i64 = 3_600;
 /// Seconds within which a server is asked for its time.
 const CLOCKS_DIFFER: i64 = 60;
@@ -188,6 +193,10 @@ impl Blow {
                 deed::give_up_prepared(&self.shard()?).await
             }
             Fault::SwappedDsn => self.swap_shards(arrival).await,
+            Fault::DuplicateAgentName => {
+                drop(arrival);
+                self.start_duplicate(party.agent).await
+            }
             Fault::DiskFull => self.fill(arrival).await,
             Fault::ClockForward => self.jump(arrival, HOUR).await,
             Fault::ClockBack => self.jump(arrival, -HOUR).await,
@@ -273,6 +282,31 @@ impl Blow {
         }
         drop(frozen);
         Ok(())
+    }
+
+    /// A second process of an agent that runs is refused, and stays refused for as long as it tries.
+    async fn start_duplicate(&self, agent: &str) -> Result<(), DemoError> {
+        let mut duplicate = self.fleet.start_duplicate(agent).await?;
+        let begun = Instant::now();
+        while !duplicate.has_logged(NAME_IN_USE) && begun.elapsed() < REFUSED_LIMIT {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        let refused = duplicate.has_logged(NAME_IN_USE);
+        tokio::time::sleep(self.lasts.min(SHORT)).await;
+        duplicate.kill().await?;
+        let mut problems = Vec::new();
+        if !refused {
+            problems.push(format!("a second agent {agent} was not refused"));
+        }
+        if duplicate.has_logged(STEP_BEGINS) {
+            problems.push(format!("a second agent {agent} was given a step"));
+        }
+        if problems.is_empty() {
+            self.story
+                .tell(&format!("a second agent {agent} was refused"));
+            return Ok(());
+        }
+        Err(DemoError::Unclean { problems })
     }
 
     /// The disk is full, and stays so.

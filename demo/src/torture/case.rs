@@ -131,7 +131,8 @@ impl Case {
                 | Fault::Failover
                 | Fault::Restored
                 | Fault::Prepared
-                | Fault::SwappedDsn,
+                | Fault::SwappedDsn
+                | Fault::DuplicateAgentName,
                 _,
             ) => Outfit::Plain,
         }

@@ -36,6 +36,8 @@ pub(super) enum Fault {
     Prepared,
     /// The disk is full for some time: the one with the target's rows, or the one with the agents' spools.
     DiskFull,
+    /// A second agent is started under the name of one that runs: it must be refused.
+    DuplicateAgentName,
     /// The server's clock jumps one hour ahead.
     ClockForward,
     /// The server's clock jumps one hour back.
@@ -150,7 +152,18 @@ const RESTORED: &[&str] = &[
     "hold_back.started",
 ];
 
-const TABLE: [Row; 18] = [
+/// Where a second owner would do the most damage: in each kind of step, and inside the write-blocked window.
+const OWNED: &[&str] = &[
+    "copy.half",
+    "catch_up.batch_applied",
+    "verify.compared",
+    "cutover.fenced",
+    "cutover.sealed",
+    "hold.started",
+    "rollback.fenced",
+];
+
+const TABLE: [Row; 19] = [
     row(Fault::Kill, "kill", ANY, &[], Expected::Ends),
     row(Fault::Stop, "stop", ANY, &[], Expected::Ends),
     row(Fault::Cut, "cut", ANY, &[], Expected::Ends),
@@ -218,6 +231,13 @@ const TABLE: [Row; 18] = [
         "disk-full",
         &[Process::Agent, Process::Target],
         WRITING,
+        Expected::Ends,
+    ),
+    row(
+        Fault::DuplicateAgentName,
+        "duplicate-agent-name",
+        &[Process::Agent],
+        OWNED,
         Expected::Ends,
     ),
     row(

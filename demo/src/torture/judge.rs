@@ -128,7 +128,10 @@ impl Run<'_> {
 /// Files in a folder and in those below it.
 fn files(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    // An agent keeps the keys of its processes for as long as it is used.
+    let of_an_agent = |path: &Path| path.extension().is_some_and(|end| end == "process");
     entries
+        .filter(|entry| !of_an_agent(&entry.path()))
         .map(|entry| match entry.file_type() {
             Ok(kind) if kind.is_dir() => files(&entry.path()),
             Ok(_) | Err(_) => 1,
@@ -239,6 +242,8 @@ mod tests {
         std::fs::create_dir_all(dir.join("agent-1").join("m-forward")).unwrap();
         assert_eq!(files(&dir), 0);
         std::fs::write(dir.join("agent-1").join("m-forward").join("1.spool"), "").unwrap();
+        assert_eq!(files(&dir), 1);
+        std::fs::write(dir.join("agent-1").join("agent-1.process"), "").unwrap();
         assert_eq!(files(&dir), 1);
         assert_eq!(files(&dir.join("nowhere")), 0);
         std::fs::remove_dir_all(dir).unwrap();

@@ -279,6 +279,10 @@ impl From<ControlError> for ApiError {
             E::NotRunning { .. } => new(S::CONFLICT, "step.not_running"),
             E::Protocol { .. } => new(S::CONFLICT, "agent.protocol").hint(NEIGHBOURS),
             E::NotOwner { .. } => new(S::FORBIDDEN, "agent.not_owner").hint(NOT_OWNER),
+            E::Evidence { migration, .. } => new(S::CONFLICT, "cutover.evidence").hint(format!(
+                "the target is not the database that was compared, or its record is lost: compare again with \
+                 `shardwright verify {migration}`, or abort the migration before its flip"
+            )),
             E::NotAsked { .. } => new(S::FORBIDDEN, "agent.not_asked").hint(NOT_OWNER),
             E::NameInUse { silence, .. } => new(S::CONFLICT, "agent.name_in_use").hint(format!(
                 "start this one with another --name, or stop the other one; after a crash there the name is free \

@@ -6,13 +6,15 @@
 //! A flip whose transaction is gone is looked up under the row's lock, so that the answer is final.
 
 mod attempts;
+mod evidence;
 
 pub(super) use attempts::Attempts;
+pub(super) use evidence::check_verified;
 
 use super::draft::Draft;
 use super::shards::invalid;
 use super::{ControlError, Controller, Shown, Token, clock, delta, fail_points};
-use crate::store::{Change, Migration, Owner, Sealed};
+use crate::store::{Change, Migration, Sealed};
 use attempts::{Attempt, Seal};
 use plans::id::{AttemptNo, MapVersion, MigrationId};
 use plans::names::Direction;
@@ -20,7 +22,8 @@ use plans::shard_map::ShardMap;
 use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::step::StepKind;
-use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall};
+use plans::step::verify::TableVerified;
+use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall, Markers};
 use serde_json::json;
 
 impl Controller {
@@ -42,12 +45,19 @@ impl Controller {
         };
         let answer = match &call.ask {
             CutoverAsk::Begin { direction } => self.begin(shown, *direction).await?,
-            CutoverAsk::Seal { direction, attempt } => {
-                self.seal(shown, (*direction, *attempt)).await?
+            CutoverAsk::Seal {
+                direction,
+                attempt,
+                compared,
+            } => {
+                self.seal(shown, (*direction, *attempt), compared.as_deref())
+                    .await?
             }
-            CutoverAsk::Flip { direction, attempt } => {
-                self.flip(shown, (*direction, *attempt)).await?
-            }
+            CutoverAsk::Flip {
+                direction,
+                attempt,
+                applied,
+            } => self.flip(shown, (*direction, *attempt), *applied).await?,
             CutoverAsk::Cancel { writers } => self.ask_cancel(shown, writers).await?,
             CutoverAsk::Release {
                 direction,
@@ -150,14 +160,17 @@ impl Controller {
             Err(refusal) => return Ok(refusal),
         };
         debug_assert_eq!(after.migration.attempt, attempt);
+        let markers = evidence::markers_for(&after.migration);
         self.inner.attempts.with(|table| {
-            table.insert(id.clone(), (attempt, Attempt::Begun(map.version)));
+            let begun = Attempt::Begun(map.version, markers);
+            table.insert(id.clone(), (attempt, begun));
         });
         fail_point::hit(fail_points::BEGUN).await?;
         self.rehearse_flip(shown, direction).await;
         Ok(CutoverAnswer::Begun {
             attempt,
             map_version: map.version,
+            markers,
         })
     }
 
@@ -195,23 +208,29 @@ impl Controller {
         &self,
         shown: Shown<'_>,
         (direction, attempt): (Direction, AttemptNo),
+        compared: Option<&[TableVerified]>,
     ) -> Result<CutoverAnswer, ControlError> {
         let id = shown.migration;
         let known = self.inner.attempts.with(|table| match table.get(id) {
-            Some((number, Attempt::Begun(version))) if *number == attempt => Ok(*version),
+            Some((number, Attempt::Begun(version, markers))) if *number == attempt => {
+                Ok((*version, *markers))
+            }
             Some((number, Attempt::Sealed(seal, _))) if *number == attempt => {
                 let may = shown.check_holder(seal.epoch, seal.owner.as_ref());
                 Err(may.map(|()| CutoverAnswer::Granted))
             }
             _ => Err(Ok(refused("this controller does not know the attempt"))),
         });
-        let version = match known {
-            Ok(version) => version,
+        let (version, markers) = match known {
+            Ok(known) => known,
             Err(answer) => return answer,
         };
         let sealed = self.inner.store.seal(id).await?;
         let m = &sealed.snapshot().migration;
-        if let Err(error) = shown.check(m) {
+        let proved = shown
+            .check(m)
+            .and_then(|()| evidence::check_comparison(sealed.snapshot(), direction, compared));
+        if let Err(error) = proved {
             sealed.release().await;
             return Err(error);
         }
@@ -239,7 +258,7 @@ impl Controller {
                 return Ok(refused(&error.to_string()));
             }
         };
-        let held = Attempt::Sealed(Seal::new(sealed, change, next), clock());
+        let held = Attempt::Sealed(Seal::new(sealed, change, next, markers), clock());
         let older = self
             .inner
             .attempts
@@ -252,9 +271,13 @@ impl Controller {
         &self,
         shown: Shown<'_>,
         (direction, attempt): (Direction, AttemptNo),
+        applied: Option<Markers>,
     ) -> Result<CutoverAnswer, ControlError> {
         let id = shown.migration;
-        let may = |epoch, owner: Option<&Owner>| shown.check_holder(epoch, owner);
+        let may = |seal: &Seal| {
+            shown.check_holder(seal.epoch, seal.owner.as_ref())?;
+            evidence::check_markers(id, seal.markers, applied)
+        };
         let Some(seal) = self.inner.attempts.take_sealed(id, attempt, may)? else {
             return self.look_up_flip(shown, direction).await;
         };
@@ -291,7 +314,7 @@ impl Controller {
         reason: &str,
     ) -> Result<CutoverAnswer, ControlError> {
         let id = shown.migration;
-        let may = |epoch, owner: Option<&Owner>| shown.check_holder(epoch, owner);
+        let may = |seal: &Seal| shown.check_holder(seal.epoch, seal.owner.as_ref());
         if let Some(seal) = self.inner.attempts.take_sealed(id, attempt, may)? {
             seal.release().await;
         }

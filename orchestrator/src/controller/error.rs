@@ -105,6 +105,14 @@ pub enum ControlError {
         /// What the call lacks.
         why: Unbound,
     },
+    /// The owner does not show what the target must have before its keys are given to it.
+    #[error("the evidence for migration {migration} does not hold: {what}")]
+    Evidence {
+        /// The migration.
+        migration: MigrationId,
+        /// What is missing, or is not as the controller knows it.
+        what: String,
+    },
     /// An inspection is answered by somebody else than who was given it.
     #[error("this inspection was given to another token than {token}")]
     NotAsked {

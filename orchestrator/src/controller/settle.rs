@@ -4,7 +4,7 @@ use super::decide::{Decision, decide};
 use super::dispatch::kind_of;
 use super::draft::Draft;
 use super::queue::Gate;
-use super::{ControlError, Controller, Shown, Token, clock, delta, fail_points, ways};
+use super::{ControlError, Controller, Shown, Token, clock, cutover, delta, fail_points, ways};
 use crate::store::{HoldEnd, Snapshot, Step};
 use crate::view::{approval_of, leftovers};
 use plans::failure::{Failure, RetryClass};
@@ -167,6 +167,9 @@ fn settle(
                 return Ok(true);
             }
             check_owned(draft, step.kind, report)?;
+            if step.kind == StepKind::Verify {
+                cutover::check_verified(&draft.snapshot().migration, output)?;
+            }
             let done = draft.step(id, StepEvent::Completed, json!({}))?;
             done.output = Some(output.clone());
             done.progress = serde_json::to_value(&report.progress).ok();

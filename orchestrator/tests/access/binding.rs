@@ -7,7 +7,7 @@ use orchestrator::controller::Settings;
 use plans::failure::RetryClass;
 use plans::id::MigrationId;
 use plans::names::Direction;
-use plans::wire::{Action, CutoverAsk, Dispatch, Report, SECRET_HEADER, WireSecret};
+use plans::wire::{Action, CutoverAsk, Dispatch, Markers, Report, SECRET_HEADER, WireSecret};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -123,7 +123,11 @@ async fn another_agents_token_ends_no_step_whatever_it_shows() {
     refused(&two.forge(&copy, copy.secret.as_ref()).await);
     assert_eq!(two.view().await["steps"], before["steps"]);
     two.own.done(&copy).await;
-    two.own.take("catch_up").await;
+    let verify = two.own.run_to("verify").await;
+    let empty = plans::wire::Outcome::Done { output: json!({}) };
+    assert_eq!(two.own.report(&verify, empty).await, StatusCode::CONFLICT);
+    two.own.done(&verify).await;
+    two.own.take("open_reverse").await;
 }
 
 #[tokio::test]
@@ -180,6 +184,18 @@ async fn another_agents_token_neither_seals_nor_flips_nor_takes_a_seal_away() {
             );
         }
     }
+    // The process itself must show the markers of this attempt.
+    let foreign = Markers {
+        fenced: uuid::Uuid::from_u128(1),
+        sealed: uuid::Uuid::from_u128(2),
+    };
+    let unproved = CutoverAsk::Flip {
+        direction,
+        attempt,
+        applied: Some(foreign),
+    };
+    let unproved = two.own.try_cutover(&cutover, unproved).await;
+    assert_eq!(code(unproved).await, (409, "cutover.evidence".to_owned()));
     // The seal is still there for whoever holds it.
     let flipped: Value = two
         .own

@@ -9,6 +9,7 @@
 use crate::id::MigrationId;
 use crate::names::Direction;
 use crate::plan::ShardRef;
+use crate::table::MovingTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,45 @@ pub struct Verified {
     /// What was compared of each table.
     #[serde(default)]
     pub tables: Vec<TableVerified>,
+}
+
+impl Verified {
+    /// What keeps it from showing that every one of `tables` is the same on both shards; the rows of reference tables
+    /// do not move.
+    #[must_use]
+    pub fn objection(&self, tables: &[MovingTable]) -> Option<String> {
+        if self.different != 0 {
+            return Some(format!("{} row(s) differ", self.different));
+        }
+        let mut moving = tables.iter().filter(|table| !table.is_reference());
+        let missing = moving.find(|table| {
+            let name = table.table.to_string();
+            self.tables.iter().all(|compared| compared.table != name)
+        })?;
+        Some(format!("table {} was not compared", missing.table))
+    }
+
+    /// What keeps `recorded`, which a shard has kept of a comparison, from being what this one found.
+    #[must_use]
+    pub fn objection_to(&self, recorded: &[TableVerified]) -> Option<String> {
+        let of = |tables: &[TableVerified], name: &str| {
+            let mut tables = tables.iter();
+            tables.find(|table| table.table == name).cloned()
+        };
+        self.tables.iter().find_map(|compared| {
+            let name = &compared.table;
+            match of(recorded, name) {
+                None => Some(format!("the shard has no record of table {name}")),
+                Some(found) if found == *compared => None,
+                Some(found) => Some(format!(
+                    "the shard has the record of {} row(s) of table {name}, the comparison found {}{}",
+                    found.rows,
+                    compared.rows,
+                    if found.rows == compared.rows { " with another digest" } else { "" }
+                )),
+            }
+        })
+    }
 }
 
 /// What was compared of a table; both sides had the same, unless rows differ.
@@ -187,6 +227,29 @@ mod tests {
             r#"{"key":["100","7"],"kind":"changed","columns":["price"]}"#
         );
         assert_eq!(serde_json::from_str::<RowDifference>(&text).unwrap(), row);
+    }
+
+    #[test]
+    fn a_record_of_another_database_is_told_from_the_comparisons() {
+        let table = |name: &str, rows, digest: &str| TableVerified {
+            table: name.to_owned(),
+            rows,
+            digest: Some(digest.to_owned()),
+        };
+        let orders = table("public.orders", 3, "a1");
+        let verified = Verified {
+            tables: vec![orders.clone(), table("public.items", 9, "b2")],
+            ..Verified::default()
+        };
+        let told = |recorded: &[TableVerified]| verified.objection_to(recorded).unwrap_or_default();
+        assert_eq!(told(&[table("public.items", 9, "b2"), orders.clone()]), "");
+        assert_eq!(told(&[]), "the shard has no record of table public.orders");
+        let empty = table("public.items", 0, "b2");
+        assert!(
+            told(&[orders.clone(), empty]).contains("record of 0 row(s) of table public.items")
+        );
+        let other = table("public.items", 9, "c3");
+        assert!(told(&[orders, other]).ends_with("found 9 with another digest"));
     }
 
     #[test]

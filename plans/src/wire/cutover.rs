@@ -2,9 +2,12 @@
 
 use crate::id::{AttemptNo, Epoch, MapVersion, MigrationId, ShardName};
 use crate::names::Direction;
+use crate::step::verify::TableVerified;
 use crate::wire::WireSecret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use uuid::Uuid;
 
 /// What the cutover asks of the control store (C2, C7, C9); answered synchronously.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +51,23 @@ impl LongWriter {
     }
 }
 
+/// The markers of an attempt: the controller draws them, and whoever flips shows them (ADR 48).
+///
+/// They are told in the answer to `Begin` alone, and never printed.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Markers {
+    /// Written into the log behind the fence.
+    pub fenced: Uuid,
+    /// Written into the log behind the seal.
+    pub sealed: Uuid,
+}
+
+impl fmt::Debug for Markers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Markers(****)")
+    }
+}
+
 /// What the cutover asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
@@ -63,6 +83,10 @@ pub enum CutoverAsk {
         direction: Direction,
         /// The attempt.
         attempt: AttemptNo,
+        /// What the gaining shard has recorded of the comparison, read there before the fence; `None`: protocol 3, or a
+        /// way back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        compared: Option<Vec<TableVerified>>,
     },
     /// C9: the flip, in the session that granted the seal.
     Flip {
@@ -70,6 +94,9 @@ pub enum CutoverAsk {
         direction: Direction,
         /// The attempt.
         attempt: AttemptNo,
+        /// The markers of the attempt that the gaining shard has applied; `None`: protocol 3, or an offline move.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        applied: Option<Markers>,
     },
     /// C1: may these writers be ended, which keep the cutover from starting? An empty list: nobody is in the way any more.
     Cancel {
@@ -97,6 +124,9 @@ pub enum CutoverAnswer {
         attempt: AttemptNo,
         /// The map version that is valid now.
         map_version: MapVersion,
+        /// The ids of the markers that this attempt writes; `None`: protocol 3.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        markers: Option<Markers>,
     },
     /// What was asked is allowed.
     Granted,

@@ -9,6 +9,7 @@ use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::cutover::CutOver;
 use plans::step::preflight::Preflighted;
+use plans::step::verify::TableVerified;
 use tokio::time::Instant;
 
 use super::clear_way::Way;
@@ -16,6 +17,7 @@ use super::{Parties, spare, way_back};
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::compare::{Records, Storage};
+use crate::pg::epoch::Token;
 use crate::pg::replication::IDENTIFY;
 use crate::pg::{catalog, guard, publication, sequences};
 use crate::steps::shape;
@@ -36,6 +38,8 @@ pub(super) struct Facts {
     pub(super) storage: Storage,
     /// The same of the gaining shard: what it will own.
     pub(super) gaining_storage: Storage,
+    /// What the target has recorded of the comparison; none of a way back.
+    pub(super) compared: Option<Vec<TableVerified>>,
 }
 
 /// Waits until the cutover can be expected to fit its budget.
@@ -112,6 +116,14 @@ pub(super) async fn facts(
     let storage = check_rewritten(context, parties, (losing, gaining)).await?;
     let captured = context.captured(parties.direction);
     let gaining_storage = catalog::storage(gaining, captured, &destination.name).await?;
+    let compared = match parties.direction {
+        Direction::Forward => Some(
+            records(parties, gaining, &context.token_for_cleanup())
+                .digests()
+                .await?,
+        ),
+        Direction::Reverse => None,
+    };
     let mut names = sequences::names(gaining, &destination.name).await?;
     let there = sequences::names(losing, &origin.name).await?;
     names.retain(|name| there.contains(name));
@@ -121,7 +133,18 @@ pub(super) async fn facts(
         sequences: names,
         storage,
         gaining_storage,
+        compared,
     })
+}
+
+/// What the gaining shard has recorded of the comparison.
+fn records<'a>(parties: &'a Parties, gaining: &'a Connected, token: &'a Token) -> Records<'a> {
+    Records {
+        client: gaining,
+        token,
+        direction: parties.direction,
+        shard: &parties.sides.destination.name,
+    }
 }
 
 /// The losing shard's rows are those that were compared, or for a way back those that it had when it gained the keys:
@@ -131,16 +154,10 @@ async fn check_rewritten(
     parties: &Parties,
     (losing, gaining): (&Connected, &Connected),
 ) -> Result<Storage, StepError> {
-    let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
+    let origin = &parties.sides.origin;
     let now = catalog::storage(losing, context.captured(parties.direction), &origin.name).await?;
     let token = context.token_for_cleanup();
-    let records = Records {
-        client: gaining,
-        token: &token,
-        direction: parties.direction,
-        shard: &destination.name,
-    };
-    let compared = records.storage().await?;
+    let compared = records(parties, gaining, &token).storage().await?;
     if rewritten_since(&now, &compared).is_empty() {
         return Ok(now);
     }

@@ -33,7 +33,8 @@ pub(super) async fn run(context: &Context, mut parties: Parties) -> Result<CutOv
         Begun::Flipped(attempt, version) => {
             finish_flipped(context, parties, attempt, version).await
         }
-        Begun::Attempt(attempt) => match self::attempt(context, &parties, attempt, &facts).await {
+        Begun::Attempt(attempt, _) => match self::attempt(context, &parties, attempt, &facts).await
+        {
             Ok(done) => Ok(done),
             Err(error) => Err(give_up(context, &parties, attempt, error).await),
         },
@@ -63,6 +64,7 @@ async fn attempt(
     let ask = CutoverAsk::Seal {
         direction,
         attempt: number,
+        compared: facts.compared.clone(),
     };
     let answer = ask_controller(context, ask).await?;
     if answer != CutoverAnswer::Granted {
@@ -80,6 +82,7 @@ async fn attempt(
     let ask = CutoverAsk::Flip {
         direction,
         attempt: number,
+        applied: None,
     };
     let answer = ask_until_answered(context, &ask).await?;
     let CutoverAnswer::Flipped { map_version } = answer else {

@@ -7,7 +7,7 @@ use connect::Connected;
 use plans::id::AttemptNo;
 use plans::names::Direction;
 use plans::step::cutover::{CutOver, Window};
-use plans::wire::{CutoverAnswer, CutoverAsk};
+use plans::wire::{CutoverAnswer, CutoverAsk, Markers};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -56,7 +56,7 @@ impl Deadlines {
 pub(super) async fn attempt(
     context: &Context,
     parties: &Parties,
-    attempt: AttemptNo,
+    (attempt, markers): (AttemptNo, Option<Markers>),
     facts: &Facts,
 ) -> Result<CutOver, StepError> {
     let destination = &parties.sides.destination;
@@ -87,6 +87,7 @@ pub(super) async fn attempt(
         context,
         parties,
         number: attempt,
+        markers,
         facts,
         seen,
         sessions,
@@ -157,6 +158,8 @@ struct Attempt<'a> {
     context: &'a Context,
     parties: &'a Parties,
     number: AttemptNo,
+    /// The ids that the controller drew for the markers, which the flip shows once they are applied.
+    markers: Option<Markers>,
     facts: &'a Facts,
     /// Versions of the catalog's rows when everything was as at the gate.
     seen: String,
@@ -176,7 +179,8 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     /// C3 to C5, and the seal allowed.
     async fn fence_to_drain(&mut self) -> Result<(), StepError> {
-        let marker = Marker::new(&self.parties.sides.token, self.number.0, Kind::Fenced);
+        let marker = Marker::new(&self.parties.sides.token, self.number.0, Kind::Fenced)
+            .called(self.markers.map(|markers| markers.fenced));
         let behind = self.sessions.behind(&self.parties.sides, &marker);
         let fence = Setting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
         let fence = (Proof::Next(self.number.0), fence);
@@ -194,7 +198,7 @@ impl Attempt<'_> {
         // The controller holds the migration's row meanwhile, and not before: a command would have to wait for the
         // writers. Its answer is awaited whatever becomes of the drain: what it grants is given back by a release that
         // it hears of afterwards.
-        let permission = permitted(self.context, self.parties.direction, self.number);
+        let permission = self.permitted();
         let (drained, permission) = tokio::join!(self.drain(marker.id), permission);
         (self.applied_at_fence, self.window.drain) = drained?;
         self.permitted = permission?;
@@ -274,10 +278,23 @@ impl Attempt<'_> {
     async fn allowed(&mut self) -> Result<(), StepError> {
         fail_point::hit("cutover.before_seal").await?;
         if self.permitted.elapsed() > FRESH {
-            let (context, parties) = (self.context, self.parties);
-            self.permitted = permitted(context, parties.direction, self.number).await?;
+            self.permitted = self.permitted().await?;
         }
         Ok(())
+    }
+
+    /// Asks the controller to hold the migration's row, without which nothing is sealed (C7); when it granted that.
+    async fn permitted(&self) -> Result<Instant, StepError> {
+        let ask = CutoverAsk::Seal {
+            direction: self.parties.direction,
+            attempt: self.number,
+            compared: self.facts.compared.clone(),
+        };
+        let answer = ask_controller(self.context, ask).await?;
+        if answer == CutoverAnswer::Granted {
+            return Ok(Instant::now());
+        }
+        Err(refused("allow the seal", &answer))
     }
 
     /// C7 and C8: from here on the losing shard stays closed whatever happens to us.
@@ -293,7 +310,8 @@ impl Attempt<'_> {
     /// C7 and C8: how long the wait-out took. While the marker is on its way everything is looked at once more.
     async fn close(&self) -> Result<f64, StepError> {
         let (context, parties) = (self.context, self.parties);
-        let marker = Marker::new(&parties.sides.token, self.number.0, Kind::Sealed);
+        let marker = Marker::new(&parties.sides.token, self.number.0, Kind::Sealed)
+            .called(self.markers.map(|markers| markers.sealed));
         if let Some(stream) = context.owned.stream.lock().await.as_ref() {
             stream.stop_at(marker.id);
         }
@@ -329,6 +347,8 @@ impl Attempt<'_> {
         let ask = CutoverAsk::Flip {
             direction: self.parties.direction,
             attempt: self.number,
+            // Both were awaited on the gaining shard: nothing comes here otherwise.
+            applied: self.markers,
         };
         let answer = ask_until_answered(self.context, &ask).await?;
         let CutoverAnswer::Flipped { map_version } = answer else {
@@ -358,19 +378,6 @@ pub(super) async fn applied(
                 "the marker was not applied within the write-stop budget",
             )
         })?
-}
-
-/// Asks the controller to hold the migration's row, without which nothing is sealed (C7); when it granted that.
-async fn permitted(
-    context: &Context,
-    direction: Direction,
-    attempt: AttemptNo,
-) -> Result<Instant, StepError> {
-    let answer = ask_controller(context, CutoverAsk::Seal { direction, attempt }).await?;
-    if answer == CutoverAnswer::Granted {
-        return Ok(Instant::now());
-    }
-    Err(refused("allow the seal", &answer))
 }
 
 fn fenced_point(direction: Direction) -> &'static str {

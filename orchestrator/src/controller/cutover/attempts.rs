@@ -5,6 +5,7 @@ use crate::store::{Change, Owner, Sealed, StoreError};
 use chrono::{DateTime, Utc};
 use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::shard_map::ShardMap;
+use plans::wire::Markers;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use tokio::task::JoinHandle;
@@ -12,8 +13,8 @@ use tokio::task::JoinHandle;
 /// An attempt that this process knows of.
 #[derive(Debug)]
 pub(super) enum Attempt {
-    /// Begun while the map was at this version.
-    Begun(MapVersion),
+    /// Begun while the map was at this version, with these markers.
+    Begun(MapVersion, Option<Markers>),
     /// The row is held since then.
     Sealed(Seal, DateTime<Utc>),
 }
@@ -25,13 +26,20 @@ pub(super) struct Seal {
     /// Whom the row is held for.
     pub(super) owner: Option<Owner>,
     pub(super) epoch: Epoch,
+    /// What the gaining shard must have applied; none: nobody was asked to show it.
+    pub(super) markers: Option<Markers>,
     /// The version that the flip makes.
     pub(super) version: MapVersion,
 }
 
 impl Seal {
     /// Begins to write the flip.
-    pub(super) fn new(mut sealed: Box<dyn Sealed>, change: Change, next: ShardMap) -> Self {
+    pub(super) fn new(
+        mut sealed: Box<dyn Sealed>,
+        change: Change,
+        next: ShardMap,
+        markers: Option<Markers>,
+    ) -> Self {
         let (epoch, version) = (change.migration.epoch, next.version);
         let owner = change.migration.owner.clone();
         let written = tokio::spawn(async move {
@@ -41,6 +49,7 @@ impl Seal {
         Self {
             written,
             owner,
+            markers,
             epoch,
             version,
         }
@@ -84,13 +93,13 @@ impl Attempts {
         &self,
         id: &MigrationId,
         attempt: AttemptNo,
-        may: impl FnOnce(Epoch, Option<&Owner>) -> Result<(), ControlError>,
+        may: impl FnOnce(&Seal) -> Result<(), ControlError>,
     ) -> Result<Option<Seal>, ControlError> {
         self.with(|table| {
             if let Some((number, Attempt::Sealed(seal, _))) = table.get(id)
                 && *number == attempt
             {
-                may(seal.epoch, seal.owner.as_ref())?;
+                may(seal)?;
                 if let Some((_, Attempt::Sealed(seal, _))) = table.remove(id) {
                     return Ok(Some(seal));
                 }

@@ -85,7 +85,11 @@ fn cutovers() -> Vec<(String, Value)> {
         reason: reason.clone(),
     };
     let begin = || CutoverAsk::Begin { direction };
-    let flip = CutoverAsk::Flip { direction, attempt };
+    let flip = CutoverAsk::Flip {
+        direction,
+        attempt,
+        applied: None,
+    };
     let flipped = CutoverAnswer::AlreadyFlipped {
         attempt,
         map_version,

@@ -1,0 +1,236 @@
+//! What a process shows of the gaining shard before it may seal or flip (ADR 48).
+//!
+//! Behind the comparison: the rows and digests that the target has recorded, read there before the fence, are those that
+//! `verify` reported under its secret, for every moving table of the plan. Behind the drain: the target has applied both
+//! markers, whose ids the controller drew when the attempt began and told to nobody else.
+//! Nothing here costs a round trip: it comes with the calls, and is compared with what is in memory.
+//! What the very process can claim that was given both steps is not found out here: it has the credentials of both
+//! shards anyway. An agent of protocol 3 shows none of it.
+
+use crate::controller::ControlError;
+use crate::store::{Migration, Snapshot};
+use plans::id::MigrationId;
+use plans::names::Direction;
+use plans::request::Mode;
+use plans::step::StepKind;
+use plans::step::verify::{TableVerified, Verified};
+use plans::wire::Markers;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// Whether the owner was given a secret: then it speaks the version that shows evidence too.
+fn shows_evidence(m: &Migration) -> bool {
+    let owner = m.owner.as_ref();
+    owner.is_some_and(|owner| owner.secret.is_some())
+}
+
+/// The markers of a new attempt; none where the move writes none, or its agent does not know of it.
+pub(super) fn markers_for(m: &Migration) -> Option<Markers> {
+    let written = m.plan.mode == Mode::Online && shows_evidence(m);
+    written.then(|| Markers {
+        fenced: Uuid::from_bytes(rand::random()),
+        sealed: Uuid::from_bytes(rand::random()),
+    })
+}
+
+/// Refuses a `verify` that does not show that every moving table is the same on both shards.
+pub(in crate::controller) fn check_verified(
+    m: &Migration,
+    output: &Value,
+) -> Result<(), ControlError> {
+    if !shows_evidence(m) {
+        return Ok(());
+    }
+    let what = match serde_json::from_value::<Verified>(output.clone()) {
+        Err(error) => Some(format!("the comparison's result cannot be read: {error}")),
+        Ok(verified) => verified.objection(&m.plan.moving.tables),
+    };
+    lacks(&m.id, what)
+}
+
+/// Refuses a seal where the target has no record of the comparison, or that of another one.
+pub(super) fn check_comparison(
+    snapshot: &Snapshot,
+    direction: Direction,
+    recorded: Option<&[TableVerified]>,
+) -> Result<(), ControlError> {
+    let m = &snapshot.migration;
+    let verify = snapshot.step_of(StepKind::Verify);
+    let Some(verify) = verify.filter(|_| direction == Direction::Forward && shows_evidence(m))
+    else {
+        return Ok(());
+    };
+    let output = verify.output.clone().unwrap_or_default();
+    let what = match serde_json::from_value::<Verified>(output) {
+        Err(_) => Some("no comparison has ended".to_owned()),
+        Ok(verified) => verified
+            .objection(&m.plan.moving.tables)
+            .or_else(|| verified.objection_to(recorded.unwrap_or_default())),
+    };
+    lacks(&m.id, what)
+}
+
+/// Refuses a flip where the target is not said to have applied the attempt's own markers.
+pub(super) fn check_markers(
+    id: &MigrationId,
+    drawn: Option<Markers>,
+    applied: Option<Markers>,
+) -> Result<(), ControlError> {
+    let lacks_markers = drawn.is_some() && drawn != applied;
+    let what =
+        lacks_markers.then(|| "the markers of the attempt are not shown as applied".to_owned());
+    lacks(id, what)
+}
+
+fn lacks(id: &MigrationId, what: Option<String>) -> Result<(), ControlError> {
+    match what {
+        None => Ok(()),
+        Some(what) => Err(ControlError::Evidence {
+            migration: id.clone(),
+            what,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Digest;
+    use crate::controller::samples::{admitted, keys, planned};
+    use crate::store::Owner;
+    use plans::request::Options;
+    use plans::table::{MovingTable, TableKey, TableName};
+    use serde_json::json;
+
+    fn table(name: &str) -> MovingTable {
+        MovingTable {
+            table: TableName {
+                schema: "public".to_owned(),
+                name: name.to_owned(),
+            },
+            partition_of: None,
+            key: TableKey::Columns(Vec::new()),
+            identity: Vec::new(),
+            lookup_columns: None,
+            columns: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            order: None,
+            copy_by: Default::default(),
+            copy_why: String::new(),
+            format: Default::default(),
+            format_why: String::new(),
+        }
+    }
+
+    fn compared(name: &str, rows: i64) -> TableVerified {
+        TableVerified {
+            table: format!("public.{name}"),
+            rows,
+            digest: Some("d3".to_owned()),
+        }
+    }
+
+    fn verified(tables: Vec<TableVerified>) -> Value {
+        json!(Verified {
+            tables,
+            ..Verified::default()
+        })
+    }
+
+    /// A migration of two tables that were compared, with an owner that was given a secret, or none.
+    fn migration(secret: Option<Digest>) -> Snapshot {
+        let mut moving = planned("m1", "a", "b", keys(0, 1));
+        moving.moving.tables = vec![table("orders"), table("items")];
+        let mut snapshot = admitted("m1", vec![moving], Options::default()).remove(0);
+        snapshot.migration.owner = Some(Owner {
+            agent: "a1".into(),
+            instance: "a1-1".into(),
+            token: Some("a1".to_owned()),
+            secret,
+        });
+        for step in &mut snapshot.steps {
+            if step.kind == StepKind::Verify {
+                let tables = vec![compared("orders", 3), compared("items", 9)];
+                step.output = Some(verified(tables));
+            }
+        }
+        snapshot
+    }
+
+    fn code<T: std::fmt::Debug>(result: Result<T, ControlError>) -> String {
+        result.map_or_else(|error| error.to_string(), |_| String::new())
+    }
+
+    #[test]
+    fn a_target_without_the_record_of_the_comparison_is_not_sealed_for() {
+        let own = migration(Some(Digest([1; 32])));
+        let seal = |direction, recorded: Option<Vec<TableVerified>>| {
+            code(check_comparison(&own, direction, recorded.as_deref()))
+        };
+        let (orders, items) = (compared("orders", 3), compared("items", 9));
+        let whole = vec![items.clone(), orders.clone()];
+        assert_eq!(seal(Direction::Forward, Some(whole)), "");
+        for (recorded, why) in [
+            (None, "no record of table public.orders"),
+            (Some(Vec::new()), "no record of table public.orders"),
+            (
+                Some(vec![orders.clone()]),
+                "no record of table public.items",
+            ),
+            (
+                Some(vec![orders, compared("items", 0)]),
+                "record of 0 row(s)",
+            ),
+        ] {
+            let told = seal(Direction::Forward, recorded);
+            assert!(told.contains(why), "{told}");
+        }
+        // A way back has no comparison; an agent of protocol 3 does not know of it.
+        assert_eq!(seal(Direction::Reverse, None), "");
+        let old = migration(None);
+        assert_eq!(code(check_comparison(&old, Direction::Forward, None)), "");
+    }
+
+    #[test]
+    fn a_comparison_that_leaves_a_table_out_or_finds_differences_is_none() {
+        let m = migration(Some(Digest([1; 32]))).migration;
+        let both = vec![compared("orders", 3), compared("items", 9)];
+        assert_eq!(code(check_verified(&m, &verified(both.clone()))), "");
+        for (output, why) in [
+            (json!({}), "cannot be read"),
+            (
+                verified(vec![compared("orders", 3)]),
+                "table public.items was not compared",
+            ),
+            (
+                json!(Verified {
+                    different: 2,
+                    tables: both,
+                    ..Verified::default()
+                }),
+                "2 row(s) differ",
+            ),
+        ] {
+            let told = code(check_verified(&m, &output));
+            assert!(told.contains(why), "{told}");
+        }
+        let old = migration(None).migration;
+        assert_eq!(code(check_verified(&old, &json!({}))), "");
+    }
+
+    #[test]
+    fn a_flip_shows_the_markers_that_were_drawn_for_its_attempt() {
+        let m = migration(Some(Digest([1; 32]))).migration;
+        let [drawn, other] = [markers_for(&m), markers_for(&m)];
+        assert!(drawn.is_some() && drawn != other);
+        assert_eq!(code(check_markers(&m.id, drawn, drawn)), "");
+        for shown in [None, other] {
+            let told = code(check_markers(&m.id, drawn, shown));
+            assert!(told.contains("not shown as applied"), "{told}");
+        }
+        let old = migration(None).migration;
+        assert_eq!(markers_for(&old), None);
+        assert_eq!(code(check_markers(&m.id, None, None)), "");
+    }
+}
