@@ -329,3 +329,31 @@ async fn a_broken_rule_needs_a_reason_that_is_written_down() {
         "the auditor asked for it"
     );
 }
+
+fn moved(from: i64, to: i64, target: &str) -> String {
+    format!(
+        "operation: move\nmap: tenants\nmoves:\n- {{source: a, target: {target}, keys: {{from: {from}, to: {to}}}}}\n\
+         tables: {{orders: tenant_id}}\noptions: {{cutover: automatic}}\n"
+    )
+}
+
+/// All of them lie in one piece of the map, of which a part is on its way.
+#[tokio::test]
+async fn keys_that_do_not_meet_are_planned_and_admitted_beside_each_other() {
+    let server = three().await;
+    let agent = server.agent("x", "x1");
+    server.submit(&agent, &moved(300, 600, "b")).await;
+    let preflight = agent.take("preflight").await;
+    let apart = server.planned(&agent, &moved(700, 900, "c")).await;
+    let url = format!("{}/api/v1/plans", server.url);
+    let meets = server.http.post(url).body(moved(500, 800, "c")).send();
+    let refused: Value = meets.await.unwrap().json().await.unwrap();
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(detail.contains("[500, 600) of the keys"), "{refused}");
+
+    agent.done(&preflight).await;
+    let cutover = agent.run_to("cutover").await;
+    assert_eq!(agent.flip(&cutover, Direction::Forward).await, 2);
+    let view = server.admitted(&agent, &apart, false).await;
+    assert_eq!(view["map_version"], 1, "planned before the flip: {view}");
+}

@@ -83,6 +83,7 @@ async fn seeded(store: &dyn Store) -> Snapshot {
 fn operation(id: &str, plan: Plan) -> NewOperation {
     NewOperation {
         id: MigrationId::from(id),
+        map_version: plan.map_version,
         plan,
         by: "op".to_owned(),
         at: at(0),

@@ -4,7 +4,7 @@ use super::planning::Look;
 use super::{ControlError, Controller, clock};
 use crate::store::{NewOperation, ShardRecord, Snapshot, StoreError};
 use futures::stream::{StreamExt, TryStreamExt};
-use plans::id::{MapName, MigrationId};
+use plans::id::{MapName, MapVersion, MigrationId};
 use plans::plan::{Plan, PlannedMove};
 use plans::shard_map::{MapSettings, RuleBreak, ShardMap};
 use rand::Rng;
@@ -25,11 +25,12 @@ impl Controller {
     ) -> Result<Vec<Snapshot>, ControlError> {
         let plan = Plan::parse(text)?;
         self.check_approvals(&plan)?;
-        let broken = self.check_current(&plan, queue).await?;
+        let (map_version, broken) = self.check_current(&plan, queue).await?;
         let reason = plan.options.override_rules.clone();
         let new = NewOperation {
             id: new_id(),
             plan,
+            map_version,
             by: actor.to_owned(),
             at: clock(),
             queue,
@@ -58,13 +59,15 @@ impl Controller {
         Ok(snapshots)
     }
 
-    /// Refuses keys that move already, another store, another map version, another schema; returns the rules
-    /// that the plan breaks with a reason.
+    /// Refuses keys that move already, or that another shard owns by now, another store, another schema; returns the
+    /// version of the map that it was checked against, and the rules that the plan breaks with a reason.
+    ///
+    /// A version that gave other keys away does not matter to these.
     async fn check_current(
         &self,
         plan: &Plan,
         queue: bool,
-    ) -> Result<Vec<RuleBreak>, ControlError> {
+    ) -> Result<(MapVersion, Vec<RuleBreak>), ControlError> {
         let store = &self.inner.store;
         let unfinished = store.unfinished().await?;
         let mut others = unfinished.iter().map(|snapshot| &snapshot.migration);
@@ -85,7 +88,11 @@ impl Controller {
                 store.incarnation()
             ));
         }
-        if map.version != plan.map_version && !queue {
+        let owned = |planned: &PlannedMove| {
+            let moving = &planned.moving;
+            map.owned_by(&moving.source).covers(&moving.keys)
+        };
+        if map.version != plan.map_version && !queue && !plan.moves.iter().all(owned) {
             changed.push(version_changed(
                 &plan.map,
                 map.version.0,
@@ -101,7 +108,7 @@ impl Controller {
             return Err(ControlError::RulesBroken { broken });
         }
         self.check_schemas(plan, &map, &shards).await?;
-        Ok(broken)
+        Ok((map.version, broken))
     }
 
     /// Looks at the tables of each pair of shards once more.

@@ -5,11 +5,11 @@ use super::{ControlError, Controller};
 use crate::store::ShardRecord;
 use futures::stream::{StreamExt, TryStreamExt};
 use plans::fleet::ShardInfo;
-use plans::id::ShardName;
+use plans::id::{MapName, ShardName};
 use plans::inspection::{Inspected, Inspection, Load, LoadTask};
 use plans::key_set::KeySet;
 use plans::plan::Plan;
-use plans::planner::{self, MoveOutline, Outline};
+use plans::planner::{self, MoveOutline, Outline, PlanError};
 use plans::request::{Measure, Mode, Request};
 use plans::shard_map::{MapSettings, ShardMap};
 use plans::survey::{Survey, SurveyTask};
@@ -107,7 +107,30 @@ impl Controller {
         }
         let shards = self.inner.store.shards().await?;
         let fleet: Vec<ShardInfo> = shards.iter().map(ShardRecord::info).collect();
-        Ok(Some(planner::outline(&request, &map, &fleet, &[])?))
+        let outline = planner::outline(&request, &map, &fleet, &[])?;
+        self.refuse_moving(&map.name, &outline).await?;
+        Ok(Some(outline))
+    }
+
+    /// Refuses keys that a migration moves already: those keys alone, not the piece of the map that they are in.
+    async fn refuse_moving(&self, map: &MapName, outline: &Outline) -> Result<(), ControlError> {
+        let unfinished = self.inner.store.unfinished().await?;
+        let problems = outline.moves.iter().filter_map(|planned| {
+            let mut others = unfinished.iter().map(|snapshot| &snapshot.migration);
+            let other = others.find(|m| m.is_moving() && m.meets(map, &planned.keys))?;
+            Some(format!(
+                "{} of the keys {} of shard {} are moved by migration {}; wait until it ends or abort it",
+                other.plan.moving.keys.intersection(&planned.keys),
+                planned.keys,
+                planned.source,
+                other.id
+            ))
+        });
+        let problems: Vec<String> = problems.collect();
+        match problems.is_empty() {
+            true => Ok(()),
+            false => Err(PlanError::Unfit { problems }.into()),
+        }
     }
 
     /// The moves of a request, after a look at the loads where it asks for one.
@@ -137,6 +160,7 @@ impl Controller {
             }
         };
         let outline = planner::outline(request, &map, &fleet, &loads)?;
+        self.refuse_moving(&map.name, &outline).await?;
         Ok(Outlined {
             map,
             shards,

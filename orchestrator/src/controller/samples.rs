@@ -69,6 +69,7 @@ pub(super) fn admitted(id: &str, moves: Vec<PlannedMove>, options: Options) -> V
     };
     let new = NewOperation {
         id: MigrationId::from(id),
+        map_version: plan.map_version,
         plan,
         by: "op".to_owned(),
         at: at(0),

@@ -4,7 +4,7 @@
 
 use super::{Migration, NewEvent, Snapshot, Step};
 use chrono::{DateTime, Utc};
-use plans::id::{AttemptNo, Epoch, MigrationId};
+use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::plan::{MovePlan, Plan};
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
@@ -35,6 +35,8 @@ pub struct NewOperation {
     pub id: MigrationId,
     /// What it does.
     pub plan: Plan,
+    /// The version of the map in which the sources were seen to own its keys.
+    pub map_version: MapVersion,
     /// Who submits it.
     pub by: String,
     /// When.

@@ -118,6 +118,7 @@ impl Dashboard {
     pub(crate) async fn submit(&self, id: &str, plan: Plan) {
         let new = NewOperation {
             id: MigrationId::from(id),
+            map_version: plan.map_version,
             plan,
             by: "eve".to_owned(),
             at: chrono::Utc::now(),

@@ -3,17 +3,12 @@
 use super::wish::{Draft, Ground, Wish, move_id};
 use crate::id::ShardName;
 use crate::key_set::KeySet;
-use crate::shard_map::{Mapping, MappingState, RuleBreak};
+use crate::shard_map::RuleBreak;
 use std::collections::BTreeMap;
 
 /// Adds every problem of the wishes, and a note for each rule that is broken for a reason.
 pub(super) fn check(draft: &mut Draft, ground: Ground<'_>) {
     let map = ground.map;
-    let moving: Vec<&Mapping> = map
-        .mappings
-        .iter()
-        .filter(|mapping| mapping.state == MappingState::Moving)
-        .collect();
     let mut owned: BTreeMap<&ShardName, KeySet> = BTreeMap::new();
     let (mut problems, mut notes) = (Vec::new(), Vec::new());
     for (index, wish) in draft.wishes.iter().enumerate() {
@@ -31,12 +26,6 @@ pub(super) fn check(draft: &mut Draft, ground: Ground<'_>) {
             problems.push(format!(
                 "shard {source} does not own {keys} in map {} version {}",
                 map.name, map.version
-            ));
-        }
-        if let Some(other) = moving.iter().find(|mapping| mapping.keys.overlaps(keys)) {
-            problems.push(format!(
-                "some of the keys {} of shard {source} are being moved by another migration; wait until it ends or abort it",
-                other.keys
             ));
         }
         let broken = broken_rules(wish, ground, &mut problems);

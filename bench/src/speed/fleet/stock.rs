@@ -131,6 +131,7 @@ fn operation(
     };
     Ok(NewOperation {
         id,
+        map_version: plan.map_version,
         plan: plan.sealed(),
         by: "bench".to_owned(),
         at: Utc::now(),

@@ -86,11 +86,11 @@ impl State {
             if let Some(migration) = other {
                 return Err(StoreError::KeysMoving { migration });
             }
-            if current != plan.map_version {
+            if current != new.map_version {
                 return Err(StoreError::MapVersion {
                     map: plan.map.clone(),
                     current: current.0,
-                    expected: plan.map_version.0,
+                    expected: new.map_version.0,
                 });
             }
         }

@@ -93,11 +93,11 @@ async fn admit(session: &mut PgConnection, new: &NewOperation) -> Result<(), Sto
                 return Err(StoreError::KeysMoving { migration });
             }
         }
-        if current != plan.map_version {
+        if current != new.map_version {
             return Err(StoreError::MapVersion {
                 map: plan.map.clone(),
                 current: current.0,
-                expected: plan.map_version.0,
+                expected: new.map_version.0,
             });
         }
     }
