@@ -271,7 +271,8 @@ pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) 
 ///
 /// For leaves also those of every partitioned table above and beside them, which name all partitions: one that
 /// is new is a difference. Of a foreign key only its own entry counts, not those per partition, whose names
-/// depend on the order in which the partitions came. That a column is not null is a fact of the column: PostgreSQL 18
+/// depend on the order in which the partitions came. An index that is built beside the writers is none until it is valid.
+/// That a column is not null is a fact of the column: PostgreSQL 18
 /// has a constraint with a name for it besides. That one has an identity is a fact of the table at the top: only since
 /// PostgreSQL 17 the partitions have it too.
 const FACTS: &str = r#"
@@ -303,6 +304,7 @@ const FACTS: &str = r#"
     select name, 'index ' || c.relname, pg_catalog.pg_get_indexdef(x.indexrelid) || case when x.indisvalid then '' else ' invalid' end
              || case when x.indisreplident then ' replica identity' else '' end
     from t join pg_catalog.pg_index x on x.indrelid = t.oid join pg_catalog.pg_class c on c.oid = x.indexrelid
+    where x.indisvalid or c.relkind = 'I'
     union all
     select name, 'constraint ' || k.conname, pg_catalog.pg_get_constraintdef(k.oid)
     from t join pg_catalog.pg_constraint k on k.conrelid = t.oid

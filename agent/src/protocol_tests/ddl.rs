@@ -111,6 +111,26 @@ async fn a_difference_is_told_line_by_line_and_a_change_of_both_sides_is_carried
         .expect("the plan follows");
 }
 
+/// REINDEX and CREATE INDEX, both CONCURRENTLY, wait for the copy's snapshot with such an index.
+#[tokio::test]
+async fn an_index_that_is_not_valid_yet_is_no_change() {
+    let bench = Bench::new("unready", ITEM).await;
+    let context = dispatched(&bench, StepKind::CatchUp).await;
+    let app = bench.source.session().await;
+    run(&app, "create index item_v on public.item (v)").await;
+    let valid = |is: bool| {
+        format!(
+            "update pg_index set indisvalid = {is}, indisready = {is} where indexrelid = 'public.item_v'::regclass"
+        )
+    };
+    run(&app, &valid(false)).await;
+    shape::check(&context, StepKind::CatchUp)
+        .await
+        .expect("nothing to compare");
+    run(&app, &valid(true)).await;
+    assert!(drift(&context).await.contains("item_v"));
+}
+
 #[tokio::test]
 async fn what_captured_rows_cannot_follow_is_refused_on_both_sides_too() {
     for (name, change, words) in [
