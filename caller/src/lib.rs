@@ -5,12 +5,15 @@
 //! it goes along, because whoever was shown it sent us there.
 //! Absent: retries, the choice between several controllers.
 
+mod machine;
 mod trust;
 
 use reqwest::header::{AUTHORIZATION, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, IntoUrl, Method, Request, RequestBuilder, Response, StatusCode};
 use std::path::{Path, PathBuf};
+
+pub use machine::token_file;
 
 /// Redirects that are followed for one call: the leader may change on the way.
 const REDIRECTS: u32 = 4;
@@ -60,7 +63,7 @@ pub fn client(redirect: Policy, ca_file: Option<&Path>) -> Result<Client, Caller
 /// What a caller shows, and whom it trusts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// The file of its token.
+    /// The file of its token; none: that of this machine's controllers, shown on loopback ([`token_file`]).
     pub token_file: Option<PathBuf>,
     /// PEM file of the authorities that it trusts; none: those of the system.
     pub ca_file: Option<PathBuf>,
@@ -113,6 +116,7 @@ impl Caller {
     pub async fn send(&self, request: RequestBuilder) -> reqwest::Result<Response> {
         let mut request = request.build()?;
         for _ in 0..REDIRECTS {
+            self.show(&mut request);
             let again = request.try_clone();
             let response = self.http.execute(request).await?;
             match again.and_then(|again| elsewhere(&response, again)) {
@@ -120,7 +124,21 @@ impl Caller {
                 None => return Ok(response),
             }
         }
+        self.show(&mut request);
         self.http.execute(request).await
+    }
+
+    /// The token of this machine goes with a call to it, and with no other.
+    fn show(&self, request: &mut Request) {
+        if self.token.is_some() {
+            return;
+        }
+        let token = machine::token_for(request.url());
+        let headers = request.headers_mut();
+        match token {
+            Some(token) => drop(headers.insert(AUTHORIZATION, token)),
+            None => drop(headers.remove(AUTHORIZATION)),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The controller's HTTP interface, as far as the demo uses it.
 
 use crate::report::Foreseen;
+use caller::{Caller, Identity};
 use plans::failure::Failure;
 use plans::id::MapName;
 use plans::inspection::reconcile::Finding;
@@ -10,8 +11,7 @@ use plans::shard_map::{Mapping, ShardMap};
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
-use reqwest::redirect::Policy;
-use reqwest::{RequestBuilder, Response};
+use reqwest::{Method, RequestBuilder, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -144,7 +144,7 @@ struct ToldMove {
 /// A caller of controllers: of the first one, until it does not answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Api {
-    http: reqwest::Client,
+    caller: Caller,
     bases: Arc<[String]>,
     /// Grows with each turn to the next one.
     turns: Arc<AtomicUsize>,
@@ -152,9 +152,9 @@ pub(crate) struct Api {
 
 impl Api {
     /// `bases` has one address at least.
-    pub(crate) fn new(bases: Vec<String>) -> Result<Self, ApiError> {
+    pub(crate) fn new(bases: Vec<String>, identity: &Identity) -> Result<Self, ApiError> {
         Ok(Self {
-            http: caller::client(Policy::default(), None)?,
+            caller: Caller::new(identity)?,
             bases: bases.into(),
             turns: Arc::default(),
         })
@@ -170,11 +170,8 @@ impl Api {
     }
 
     pub(crate) async fn is_ready(&self) -> bool {
-        let answer = self
-            .http
-            .get(format!("{}/readyz", self.base()))
-            .send()
-            .await;
+        let request = self.request(Method::GET, "/readyz");
+        let answer = self.caller.send(request).await;
         if answer.is_err() {
             self.turn();
         }
@@ -273,7 +270,7 @@ impl Api {
     pub(crate) async fn evidence(&self, id: &str) -> Result<String, ApiError> {
         let path = format!("/api/v1/operations/{id}/report?format=html");
         let call = format!("GET {path}");
-        let request = self.http.get(format!("{}{path}", self.base()));
+        let request = self.request(Method::GET, &path);
         let answer = self.answer(&call, request).await?;
         answer.text().await.map_err(unreachable(&call))
     }
@@ -305,7 +302,7 @@ impl Api {
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiError> {
         let call = format!("GET {path}");
-        let request = self.http.get(format!("{}{path}", self.base()));
+        let request = self.request(Method::GET, path);
         decode(&call, self.answer(&call, request).await?).await
     }
 
@@ -314,12 +311,17 @@ impl Api {
         path: &str,
         fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, ApiError> {
-        let request = fill(self.http.post(format!("{}{path}", self.base())));
+        let request = fill(self.request(Method::POST, path));
         self.answer(&format!("POST {path}"), request).await
     }
 
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let url = format!("{}{path}", self.base());
+        self.caller.request(method, url)
+    }
+
     async fn answer(&self, call: &str, request: RequestBuilder) -> Result<Response, ApiError> {
-        let answered = answer(call, request).await;
+        let answered = answer(call, &self.caller, request).await;
         if matches!(answered, Err(ApiError::Unreachable { .. })) {
             self.turn();
         }
@@ -327,8 +329,12 @@ impl Api {
     }
 }
 
-async fn answer(call: &str, request: RequestBuilder) -> Result<Response, ApiError> {
-    let response = request.send().await.map_err(unreachable(call))?;
+async fn answer(
+    call: &str,
+    caller: &Caller,
+    request: RequestBuilder,
+) -> Result<Response, ApiError> {
+    let response = caller.send(request).await.map_err(unreachable(call))?;
     let status = response.status();
     if status.is_success() {
         return Ok(response);

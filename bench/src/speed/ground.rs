@@ -82,7 +82,7 @@ impl Ground {
         let listen = format!("127.0.0.1:{port}");
         self.spawn(
             "shardwright",
-            &["serve", "--listen", &listen, "--store", &store],
+            &["serve", "--open", "--listen", &listen, "--store", &store],
             "controller",
         )?;
         let url = self.url.clone();

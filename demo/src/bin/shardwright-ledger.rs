@@ -2,11 +2,12 @@
 //!
 //! The verdict goes to stdout as JSON. Exit 0: clean; 1: something is amiss; 2: no verdict.
 
+use caller::{Caller, Identity};
 use clap::{Args, Parser, Subcommand};
 use connect::Dsn;
 use demo::checker::{self, Input};
 use plans::shard_map::ShardMap;
-use reqwest::redirect::Policy;
+use reqwest::Method;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -73,8 +74,9 @@ async fn run(check: Check) -> anyhow::Result<bool> {
             .ok_or_else(|| anyhow::anyhow!("--shard {shard:?} is not NAME=DSN"))?;
         shards.insert(name.into(), Dsn::parse(dsn)?);
     }
-    let http = caller::client(Policy::default(), None)?;
-    let response = http.get(&check.map_url).send().await?.error_for_status()?;
+    let caller = Caller::new(&Identity::from_environment())?;
+    let request = caller.request(Method::GET, &check.map_url);
+    let response = caller.send(request).await?.error_for_status()?;
     let map: ShardMap = response.json().await?;
     if let Some(file) = &check.history {
         demo::ledger::export(&check.ledger, file)?;

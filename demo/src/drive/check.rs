@@ -136,6 +136,9 @@ impl Run<'_> {
             .map_err(DemoError::io("write the ledger"))?;
         let mut command = tokio::process::Command::new(&program);
         command.kill_on_drop(true);
+        if let Some(file) = self.fleet.identity().token_file {
+            command.env("SHARDWRIGHT_TOKEN_FILE", file);
+        }
         command.args([
             "check",
             "--map-url",

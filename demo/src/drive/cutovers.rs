@@ -110,7 +110,7 @@ async fn with_fleet(
 ) -> Result<WriteStops, DemoError> {
     fleet.start_programs(&[]).await?;
     let ledger = Arc::new(load(&scenario, &fleet).await?);
-    let api = crate::api::Api::new(fleet.urls())?;
+    let api = crate::api::Api::new(fleet.urls(), &fleet.identity())?;
     ready(&api).await?;
     let map = register(&api, &scenario, &fleet).await?;
     let run = Run {

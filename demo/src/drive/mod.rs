@@ -118,7 +118,7 @@ async fn with_fleet(
     ));
     let ledger = load(&scenario, &fleet).await?;
 
-    let api = Api::new(fleet.urls())?;
+    let api = Api::new(fleet.urls(), &fleet.identity())?;
     follow::ready(&api).await?;
     let map = register(&api, &scenario, &fleet).await?;
     let run = Run {
@@ -143,7 +143,12 @@ pub(crate) async fn register(
         api.register_shard(name, &dsn).await?;
     }
     api.register_map(&scenario.map).await?;
-    let map = Map::connect(&fleet.url(), &scenario.map.name, access(fleet)?).await?;
+    let options = client::Options {
+        identity: fleet.identity(),
+        ..client::Options::default()
+    };
+    let (url, name) = (fleet.url(), &scenario.map.name);
+    let map = Map::connect_with(&url, name, access(fleet)?, options).await?;
     Ok(map)
 }
 

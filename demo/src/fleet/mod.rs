@@ -16,6 +16,7 @@ use crate::error::DemoError;
 use crate::options::{Options, Process, Servers, Trouble, TroubleKind};
 use crate::points::{Passes, Point};
 use crate::shop::{self, APP_ROLE};
+use caller::Identity;
 use child::Child;
 pub(crate) use clock::Clock;
 use cluster::Cluster;
@@ -122,6 +123,7 @@ impl Fleet {
     /// The application's role, with a new password, and an empty database for each shard.
     async fn prepare(&self) -> Result<(), DemoError> {
         let password = self.make_password()?;
+        make_secret(&self.token_file()).map_err(DemoError::io("write the admin's token"))?;
         for (index, cluster) in self.servers.iter().enumerate() {
             let own = self.homes.iter().filter(|home| home.server == index);
             let databases: Vec<&str> = own.map(|home| home.database.as_str()).collect();
@@ -141,9 +143,18 @@ impl Fleet {
             let own: Vec<&str> = own.map(|(_, arms)| arms.as_str()).collect();
             own.join(",")
         };
+        let token = self.token_file().display().to_string();
         for (index, name) in self.controllers() {
             let (listen, store) = (self.listen(index), self.store_dsn(index));
-            let args = ["serve", "--listen", &listen, "--store", &store];
+            let args = [
+                "serve",
+                "--listen",
+                &listen,
+                "--store",
+                &store,
+                "--admin-token-file",
+                &token,
+            ];
             let mut child = self.child(name, "shardwright", &args)?;
             child.start(&arms(Passes::Controller))?;
             children.push(child);
@@ -170,6 +181,7 @@ impl Fleet {
     fn agent(&self, program: &str, name: &str) -> Result<Child, DemoError> {
         let controllers = self.urls().join(",");
         let secrets = std::env::temp_dir().display().to_string();
+        let token = self.token_file().display().to_string();
         let args = [
             "--name",
             name,
@@ -177,6 +189,8 @@ impl Fleet {
             &controllers,
             "--secrets-dir",
             &secrets,
+            "--token-file",
+            &token,
         ];
         self.child(program, "shardwright-agent", &args)
     }
@@ -414,19 +428,36 @@ impl Fleet {
         self.folder.keep.store(true, Ordering::Relaxed);
     }
 
+    /// What the run's own callers show.
+    pub(crate) fn identity(&self) -> Identity {
+        Identity {
+            token_file: Some(self.token_file()),
+            ca_file: None,
+        }
+    }
+
+    fn token_file(&self) -> PathBuf {
+        self.dir().join("token")
+    }
+
     fn password_file(&self) -> PathBuf {
         self.dir().join("app-password")
     }
 
     fn make_password(&self) -> Result<String, DemoError> {
-        let password = format!("{:032x}", rand::rng().random::<u128>());
-        let mut file = std::fs::OpenOptions::new();
-        file.write(true).create_new(true).mode(0o600);
-        file.open(self.password_file())
-            .and_then(|mut file| std::io::Write::write_all(&mut file, password.as_bytes()))
-            .map_err(DemoError::io("write the application's password"))?;
-        Ok(password)
+        let written = make_secret(&self.password_file());
+        written.map_err(DemoError::io("write the application's password"))
     }
+}
+
+/// Makes a file that only its owner reads, with 128 random bits in it.
+fn make_secret(path: &Path) -> std::io::Result<String> {
+    let secret = format!("{:032x}", rand::rng().random::<u128>());
+    let mut file = std::fs::OpenOptions::new();
+    file.write(true).create_new(true).mode(0o600);
+    let mut file = file.open(path)?;
+    std::io::Write::write_all(&mut file, secret.as_bytes())?;
+    Ok(secret)
 }
 
 impl Folder {

@@ -174,9 +174,9 @@ impl Run<'_> {
         let (_, ledger) = tokio::try_join!(started, loaded)?;
         let ledger = Arc::new(ledger);
         for url in self.fleet.urls() {
-            drive::ready(&Api::new(vec![url])?).await?;
+            drive::ready(&Api::new(vec![url], &self.fleet.identity())?).await?;
         }
-        let api = Api::new(self.fleet.urls())?;
+        let api = Api::new(self.fleet.urls(), &self.fleet.identity())?;
         let map = drive::register(&api, &self.scenario, &self.fleet).await?;
         let settings = Settings {
             clients: CLIENTS,

@@ -43,6 +43,7 @@ impl Need {
             | "/api/v1/migrations/{id}/cleanup-records/done" => Self::Work,
             "/api/v1/maps/{name}/latency" | "/api/v1/maps/{name}/counters" => Self::Tell,
             "/api/v1/maps/{name}/locate" => Self::SeeMaps,
+            "/api/v1/sign-in-codes" => Self::See,
             "/api/v1/migrations/{id}/{command}"
             | "/api/v1/operations/{id}/{command}"
             | "/migrations/{id}/{command}"

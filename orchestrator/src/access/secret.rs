@@ -8,10 +8,14 @@ use std::fmt;
 use std::fmt::Write;
 use subtle::ConstantTimeEq;
 
-/// By this a token is known for one where it should not be.
+/// By this a token, or the cookie of a session, is known for one where it should not be.
 const PREFIX: &str = "swt_";
+/// By this a code that begins one session is told from a token.
+const CODE: &str = "swc_";
+/// Hexadecimal digits of a secret.
+const DIGITS: usize = 64;
 
-/// A token, or the cookie of a session; shown once and never kept.
+/// A token, the cookie of a session, or a code for one; shown once and never kept.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -20,6 +24,29 @@ impl Secret {
     #[must_use]
     pub fn random() -> Self {
         Self(format!("{PREFIX}{}", hex(&rand::random::<[u8; 32]>())))
+    }
+
+    /// A new code for one session.
+    #[must_use]
+    pub fn code() -> Self {
+        Self(format!("{CODE}{}", hex(&rand::random::<[u8; 32]>())))
+    }
+
+    /// Whether it is written as codes are.
+    #[must_use]
+    pub fn is_code(&self) -> bool {
+        self.has_form(CODE)
+    }
+
+    /// Whether it is written as the cookies of sessions are.
+    #[must_use]
+    pub fn is_cookie(&self) -> bool {
+        self.has_form(PREFIX)
+    }
+
+    fn has_form(&self, prefix: &str) -> bool {
+        let digits = self.0.strip_prefix(prefix).unwrap_or_default();
+        digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
 
     /// One that somebody shows.

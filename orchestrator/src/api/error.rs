@@ -369,7 +369,7 @@ fn word(error: &WordError) -> ApiError {
         WordError::NobodyIsKnown { .. } => (
             S::UNPROCESSABLE_ENTITY,
             "approval.unknown",
-            "start the controller with --tokens, or plan with `approvals: 1`".to_owned(),
+            "start the controller without --open, or plan with `approvals: 1`".to_owned(),
         ),
     };
     ApiError::new(status, code, error.to_string()).hint(hint)

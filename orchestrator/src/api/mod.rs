@@ -43,7 +43,7 @@ pub use maps::Located;
 pub(crate) use once::{HEADER as IDEMPOTENCY_HEADER, takes_key};
 pub use routes::{document, routes};
 pub use tls::Certificate;
-pub use tokens::Issued;
+pub use tokens::{Issued, SignInCode};
 pub use verify::Ordered;
 
 use crate::access::Rule;
@@ -91,7 +91,7 @@ pub fn guarded(routes: Router, controller: &Controller, address: SocketAddr) -> 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address is not on loopback, and whoever reaches it could do everything.
-    #[error("{address} is not a loopback address, and no token is asked for")]
+    #[error("{address} is not a loopback address, and no token is named for it")]
     NotLoopback {
         /// As asked.
         address: SocketAddr,

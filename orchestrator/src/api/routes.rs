@@ -5,8 +5,8 @@ mod maps;
 use self::maps::of_maps;
 use super::openapi::{About, Described};
 use super::{
-    BODY_LIMIT, Health, Issued, Ordered, Readiness, Version, agents, doctor, fleet, health,
-    inspections, leader, migrations, once, operations, plan, shards, tokens, verify,
+    BODY_LIMIT, Health, Issued, Ordered, Readiness, SignInCode, Version, agents, doctor, fleet,
+    health, inspections, leader, migrations, once, operations, plan, shards, tokens, verify,
 };
 use crate::access::NewToken;
 use crate::controller::{
@@ -197,6 +197,12 @@ fn of_fleet(all: Described) -> Described {
         About::of("Take a token back")
             .may_take::<migrations::Order>()
             .answers::<TokenRecord>(),
+    )
+    .post(
+        "/api/v1/sign-in-codes",
+        tokens::sign_in_code,
+        About::of("Make a code by which your browser signs in once, within five minutes")
+            .answers::<SignInCode>(),
     )
 }
 

@@ -3,12 +3,14 @@
 use super::extract::Path;
 use super::migrations::{Created, Order, created};
 use super::{ApiError, actor, json, json_or_default};
+use crate::access::Visitor;
 use crate::controller::Controller;
 use crate::store::TokenRecord;
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use axum::{Extension, Json};
+use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +37,33 @@ pub(super) async fn create(
     Ok(created(Issued {
         record,
         token: secret.reveal().to_owned(),
+    }))
+}
+
+/// Where a browser signs in without a token being typed.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SignInCode {
+    /// Path and query on this controller; it signs in once. Where no token is asked for, the overview.
+    pub path: String,
+    /// When it counts no more.
+    pub ends_at: Option<DateTime<Utc>>,
+}
+
+/// Makes a code for who shows a person's token.
+pub(super) async fn sign_in_code(
+    State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Json<SignInCode>, ApiError> {
+    let made = controller.sign_in_code(&visitor).await?;
+    Ok(Json(match made {
+        Some((code, ends_at)) => SignInCode {
+            path: format!("/sign-in?code={}", code.reveal()),
+            ends_at: Some(ends_at),
+        },
+        None => SignInCode {
+            path: "/".to_owned(),
+            ends_at: None,
+        },
     }))
 }
 

@@ -58,6 +58,11 @@ impl Client {
         }
     }
 
+    /// The controller that is asked first.
+    pub(super) fn url(&self) -> &str {
+        self.urls.first().map_or("", String::as_str)
+    }
+
     /// Reads.
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
         self.read(self.send(Method::GET, path, |r| r).await?).await

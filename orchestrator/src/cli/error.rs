@@ -138,7 +138,7 @@ impl CliError {
             Self::Demo(error) => error.hint(),
             Self::Adopt(error) => error.hint().map(str::to_owned),
             Self::Serve(ServeError::NotLoopback { .. }) => {
-                Some("ask for tokens (--tokens), or listen on 127.0.0.1 and reach it through ssh -L".to_owned())
+                Some("name --admin-token-file FILE, or listen on 127.0.0.1 and reach it through ssh -L".to_owned())
             }
             Self::Serve(ServeError::NoTls { .. }) => Some(
                 "name --tls-cert and --tls-key, or say --plain-http where something in front of it speaks TLS"

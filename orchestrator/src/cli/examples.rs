@@ -211,6 +211,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("context remove", &["shardwright context remove staging"]),
+    ("dashboard", &["shardwright dashboard"]),
     ("top", &["shardwright top --sort lag"]),
     ("agent list", &["shardwright agent list"]),
     (

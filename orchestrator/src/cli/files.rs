@@ -1,9 +1,9 @@
 //! Files that commands read and write; `-` is stdin.
 
 use super::error::CliError;
-use std::fs::OpenOptions;
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The text of a file.
@@ -68,28 +68,59 @@ pub(super) fn yaml<T: serde::Serialize>(value: &T) -> Result<String, CliError> {
     serde_saphyr::to_string(value).map_err(|error| CliError::Usage(error.to_string()))
 }
 
-/// Makes a file that only its owner reads; one that is there is left alone.
-pub(super) fn write_secret(path: &Path, text: &str) -> Result<(), CliError> {
-    make(path, &format!("{text}\n"), 0o600)
+/// The secret in a file that only its owner reads; where it is not there it is made, whole at once, with its folder.
+pub(super) fn read_or_make_secret(
+    path: &Path,
+    secret: impl FnOnce() -> String,
+) -> Result<String, CliError> {
+    if !path.exists() {
+        let made = make_secret(path, &secret());
+        made.map_err(|source| CliError::File {
+            action: "write",
+            path: path.to_owned(),
+            source,
+        })?;
+    }
+    read(path)
+}
+
+fn make_secret(path: &Path, secret: &str) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let other = path.with_file_name(name);
+    let _ = std::fs::remove_file(&other);
+    make(&other, &format!("{secret}\n"), 0o600)?;
+    // A link is made only where there is nothing yet: of two that start at once the second takes the first one's.
+    let linked = std::fs::hard_link(&other, path);
+    std::fs::remove_file(&other)?;
+    match linked {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        linked => linked,
+    }
 }
 
 /// Makes a file; one that is there is left alone.
 pub(super) fn write_new(path: &Path, text: &str) -> Result<(), CliError> {
-    make(path, text, 0o666)
+    make(path, text, 0o666).map_err(|source| CliError::File {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    })
 }
 
-fn make(path: &Path, text: &str, mode: u32) -> Result<(), CliError> {
+fn make(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
     let made = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(mode)
         .open(path);
-    let written = made.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|source| CliError::File {
-        action: "write",
-        path: path.to_owned(),
-        source,
-    })
+    made.and_then(|mut file| file.write_all(text.as_bytes()))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod client;
 mod config;
 mod consent;
 mod context;
+mod dashboard;
 mod demo;
 mod doctor;
 mod error;
@@ -103,6 +104,8 @@ enum Command {
     /// Controllers that have a name: list, show, use, set, remove.
     #[command(subcommand)]
     Context(context::Context),
+    /// Print a link to the dashboard that signs your browser in.
+    Dashboard,
     /// Watch all migrations on one screen, what waits for somebody first.
     Top(top::Top),
     /// Agents: list.
@@ -165,6 +168,7 @@ impl Cli {
             Command::Apply(apply) => apply.run(&client()?).await,
             Command::Doctor(doctor) => doctor.run(&client()?).await,
             Command::Token(token) => token.run(&client()?).await,
+            Command::Dashboard => dashboard::run(&client()?).await,
             Command::Top(top) => top.run(&client()?).await,
             Command::Agent(agent) => agent.run(&client()?).await,
             Command::Cleanup(cleanup) => cleanup.run(&client()?).await,

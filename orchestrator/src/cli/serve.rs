@@ -92,7 +92,8 @@ impl Serve {
         let manager = Manager::from_environment();
         fail_point::check()?;
         if self.approvals > 1 && self.door.rule() == Rule::Open {
-            let what = "--approvals needs tokens, by which those who approve are known: add --tokens or --admin-token-file";
+            let what =
+                "--approvals needs tokens, by which those who approve are known: leave out --open";
             return Err(CliError::Usage(what.to_owned()));
         }
         let tls = self.door.check(self.listen, self.advertise.as_deref())?;
@@ -126,6 +127,15 @@ impl Serve {
             format,
             &format!("controller ready at {scheme}://{}", listener.local_addr()?),
         );
+        if let Some(path) = self.door.admin_file() {
+            let path = path.display();
+            say(
+                format,
+                &format!(
+                    "the admin's token is in {path}; `shardwright dashboard` prints a link that signs a browser in"
+                ),
+            );
+        }
         manager.ready("stands for the lead");
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {

@@ -3,7 +3,7 @@
 use super::{ControlError, Controller, clock};
 use crate::access::{Digest, NewToken, Role, Rule, Secret, Visitor, covers};
 use crate::store::{SessionRecord, TokenRecord};
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::{AgentName, MigrationId, ShardName};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +16,8 @@ const ADMIN: &str = "admin";
 const KNOWN_FOR: Duration = Duration::from_secs(2);
 /// How long a browser stays signed in.
 const SESSION: TimeDelta = TimeDelta::hours(12);
+/// How long a code for a session counts.
+const CODE_LASTS: TimeDelta = TimeDelta::minutes(5);
 const LONGEST_NAME: usize = 63;
 
 type Held = Arc<BTreeMap<Digest, TokenRecord>>;
@@ -112,56 +114,41 @@ impl Controller {
 
     /// Who shows this token; `None`: it is none.
     pub(crate) async fn holder(&self, secret: &Secret) -> Result<Option<Visitor>, ControlError> {
-        let digest = secret.digest();
-        if self.inner.settings.admin == Some(digest) {
-            return Ok(Some(self.admin()));
+        match self.token_of(secret).await? {
+            Some(token) => self.visitor_of(&token).await,
+            None => Ok(None),
         }
-        let held = self.held_tokens().await?;
-        let found = held.get(&digest).filter(|token| token.is_good(clock()));
-        Ok(found.map(|token| self.visitor(token)))
     }
 
     /// Who sends this cookie; `None`: nobody who is signed in.
     pub(crate) async fn signed_in(&self, cookie: &Secret) -> Result<Option<Visitor>, ControlError> {
-        let session = self.inner.store.session(cookie.digest()).await?;
-        let Some(session) = session.filter(|session| clock() < session.ends_at) else {
+        if !cookie.is_cookie() {
+            return Ok(None);
+        }
+        let Some(session) = self.session(cookie).await? else {
             return Ok(None);
         };
+        let visitor = self.visitor_of(&session.token).await?;
         let csrf = Some(cookie.csrf());
-        if session.token == ADMIN && self.inner.settings.admin.is_some() {
-            return Ok(Some(Visitor {
-                csrf,
-                ..self.admin()
-            }));
-        }
-        let held = self.held_tokens().await?;
-        let mut good = held.values().filter(|token| token.is_good(clock()));
-        let token = good.find(|token| token.id == session.token);
-        Ok(token.map(|token| Visitor {
-            csrf,
-            ..self.visitor(token)
-        }))
+        Ok(visitor.map(|visitor| Visitor { csrf, ..visitor }))
     }
 
-    /// Begins a session for who shows a person's token; `None`: it is none.
+    /// Begins a session for who shows a person's token, or a code; `None`: it is none.
     pub(crate) async fn sign_in(&self, secret: &Secret) -> Result<Option<SignedIn>, ControlError> {
+        let token = match secret.is_code() {
+            true => self.redeem(secret).await?,
+            false => self.token_of(secret).await?,
+        };
+        let Some(token) = token else { return Ok(None) };
         let Some(visitor) = self
-            .holder(secret)
+            .visitor_of(&token)
             .await?
             .filter(|v| v.role.is_for_people())
         else {
             return Ok(None);
         };
-        let held = self.held_tokens().await?;
-        let token = held.get(&secret.digest()).map_or(ADMIN, |token| &token.id);
-        let (cookie, now) = (Secret::random(), clock());
-        let session = SessionRecord {
-            digest: cookie.digest(),
-            token: token.to_owned(),
-            started_at: now,
-            ends_at: now + SESSION,
-        };
-        self.inner.store.add_session(&session).await?;
+        let cookie = Secret::random();
+        self.begin_session(&cookie, token, SESSION).await?;
         Ok(Some(SignedIn {
             visitor: Visitor {
                 csrf: Some(cookie.csrf()),
@@ -172,9 +159,88 @@ impl Controller {
         }))
     }
 
+    /// A code by which this person's browser signs in once, and soon; `None` where no token is asked for.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) async fn sign_in_code(
+        &self,
+        visitor: &Visitor,
+    ) -> Result<Option<(Secret, DateTime<Utc>)>, ControlError> {
+        let token = if visitor.name == ADMIN && self.inner.settings.admin.is_some() {
+            Some(ADMIN.to_owned())
+        } else {
+            let held = self.held_tokens().await?;
+            let mut good = held.values().filter(|token| token.is_good(clock()));
+            let own = good.find(|token| token.name == visitor.name);
+            own.map(|token| token.id.clone())
+        };
+        let Some(token) = token.filter(|_| self.rule() == Rule::Tokens) else {
+            return Ok(None);
+        };
+        let code = Secret::code();
+        let ends_at = self.begin_session(&code, token, CODE_LASTS).await?;
+        Ok(Some((code, ends_at)))
+    }
+
+    /// The token of who was given this code, which counts no more.
+    async fn redeem(&self, code: &Secret) -> Result<Option<String>, ControlError> {
+        let Some(session) = self.session(code).await? else {
+            return Ok(None);
+        };
+        let ended = self.inner.store.end_session(code.digest()).await?;
+        Ok(ended.then_some(session.token))
+    }
+
+    /// What the store calls the token with this secret.
+    async fn token_of(&self, secret: &Secret) -> Result<Option<String>, ControlError> {
+        let digest = secret.digest();
+        if self.inner.settings.admin == Some(digest) {
+            return Ok(Some(ADMIN.to_owned()));
+        }
+        let held = self.held_tokens().await?;
+        Ok(held.get(&digest).map(|token| token.id.clone()))
+    }
+
+    /// The holder of a token that is good.
+    async fn visitor_of(&self, token: &str) -> Result<Option<Visitor>, ControlError> {
+        if token == ADMIN && self.inner.settings.admin.is_some() {
+            return Ok(Some(self.admin()));
+        }
+        let held = self.held_tokens().await?;
+        let mut good = held.values().filter(|held| held.is_good(clock()));
+        Ok(good
+            .find(|held| held.id == token)
+            .map(|held| self.visitor(held)))
+    }
+
+    /// The session of a cookie or a code, unless it has ended.
+    async fn session(&self, secret: &Secret) -> Result<Option<SessionRecord>, ControlError> {
+        let session = self.inner.store.session(secret.digest()).await?;
+        Ok(session.filter(|session| clock() < session.ends_at))
+    }
+
+    async fn begin_session(
+        &self,
+        secret: &Secret,
+        token: String,
+        lasts: TimeDelta,
+    ) -> Result<DateTime<Utc>, ControlError> {
+        let started_at = clock();
+        let session = SessionRecord {
+            digest: secret.digest(),
+            token,
+            started_at,
+            ends_at: started_at + lasts,
+        };
+        self.inner.store.add_session(&session).await?;
+        Ok(session.ends_at)
+    }
+
     /// Ends a session.
     pub(crate) async fn sign_out(&self, cookie: &Secret) -> Result<(), ControlError> {
-        Ok(self.inner.store.end_session(cookie.digest()).await?)
+        self.inner.store.end_session(cookie.digest()).await?;
+        Ok(())
     }
 
     /// The shards that an agent may touch which says that it is `agent`.

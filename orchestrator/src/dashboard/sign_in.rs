@@ -16,6 +16,9 @@ use serde::Deserialize;
 pub(super) struct Wanted {
     #[serde(default)]
     next: String,
+    /// Of `shardwright dashboard`.
+    #[serde(default)]
+    code: String,
 }
 
 /// The form.
@@ -31,19 +34,25 @@ pub(super) struct Shown {
 #[template(path = "sign_in.html")]
 struct SignIn {
     next: String,
+    /// What signs in instead of a token.
+    code: String,
     wrong: Option<String>,
 }
 
 impl SignIn {
-    fn page(next: &str, wrong: Option<String>) -> Page {
-        let next = inside(next).to_owned();
-        Page::still("Sign in", &Self { next, wrong }, None)
+    fn page(wanted: &Wanted, wrong: Option<String>) -> Page {
+        let sign_in = Self {
+            next: inside(&wanted.next).to_owned(),
+            code: wanted.code.clone(),
+            wrong,
+        };
+        Page::still("Sign in", &sign_in, None)
     }
 }
 
 /// The form.
 pub(super) async fn show(Query(wanted): Query<Wanted>) -> Page {
-    SignIn::page(&wanted.next, None)
+    SignIn::page(&wanted, None)
 }
 
 /// Begins a session.
@@ -61,7 +70,11 @@ pub(super) async fn begin(
     let Some(signed_in) = controller.sign_in(&secret).await? else {
         let refused = door.wrong(from);
         let wrong = Some(refused.said());
-        let page = SignIn::page(&shown.next, wrong);
+        let wanted = Wanted {
+            next: shown.next,
+            code: String::new(),
+        };
+        let page = SignIn::page(&wanted, wrong);
         return Ok((refused.status(), page).into_response());
     };
     tracing::info!(name = %signed_in.visitor.name, %from, "signed in");

@@ -435,11 +435,8 @@ impl Store for MemoryStore {
         self.answer(|state| Ok(state.sessions.get(&digest).cloned()))
     }
 
-    fn end_session(&self, digest: Digest) -> Answer<'_, ()> {
-        self.write(|state| {
-            state.sessions.remove(&digest);
-            Ok(())
-        })
+    fn end_session(&self, digest: Digest) -> Answer<'_, bool> {
+        self.write(|state| Ok(state.sessions.remove(&digest).is_some()))
     }
 
     fn begin_order<'a>(&'a self, order: &'a KeyedOrder) -> Answer<'a, Option<EarlierOrder>> {

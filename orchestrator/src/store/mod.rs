@@ -361,8 +361,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The session with this digest, ended or not.
     fn session(&self, digest: Digest) -> Answer<'_, Option<SessionRecord>>;
 
-    /// Forgets a session, if it is there.
-    fn end_session(&self, digest: Digest) -> Answer<'_, ()>;
+    /// Forgets a session; whether it was there: of two that end one session only one is told so.
+    fn end_session(&self, digest: Digest) -> Answer<'_, bool>;
 
     /// Notes that an order with a key begins, and forgets those of more than a day before; what is known of the one
     /// that came before with the same key, which stays as it is.

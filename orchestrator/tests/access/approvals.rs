@@ -286,7 +286,9 @@ async fn where_nobody_is_known_no_two_people_are_asked_for() {
         code(refused.unwrap()).await,
         (422, "approval.unknown".to_owned())
     );
-    let run = program("").args(["serve", "--approvals", "2"]).output();
+    let run = program("")
+        .args(["serve", "--open", "--approvals", "2"])
+        .output();
     let run = run.await.unwrap();
     assert_eq!(run.status.code(), Some(64));
     let said = String::from_utf8(run.stderr).unwrap();

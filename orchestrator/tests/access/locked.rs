@@ -120,6 +120,11 @@ pub(super) fn is_open(path: &str) -> bool {
     matches!(path, "/sign-in" | "/sign-out")
 }
 
+/// What every person may send although it is no GET.
+pub(super) fn is_question(path: &str) -> bool {
+    path.ends_with("/locate") || path == "/api/v1/sign-in-codes"
+}
+
 pub(super) async fn code(response: Response) -> (u16, String) {
     let status = response.status().as_u16();
     let problem: Value = response.json().await.unwrap_or_default();

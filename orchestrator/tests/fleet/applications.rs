@@ -106,6 +106,7 @@ fn python(stage: &Stage) -> Application {
     let mut command = Command::new(made("target/examples/python/bin/python"));
     command.arg(repository().join("examples/python/app.py"));
     command.args(["--controller", &stage.url(), "--map", "m"]);
+    command.arg("--token-file").arg(stage.token_file());
     for (name, cluster) in [("a", &stage.a), ("b", &stage.b)] {
         command.args(["--shard", &format!("{name}={}", address(cluster))]);
     }
@@ -116,6 +117,7 @@ fn typescript(stage: &Stage) -> Application {
     let mut command = Command::new("node");
     command.arg(made("examples/typescript/dist/app.js"));
     command.args(["--controller", &stage.url(), "--map", "m"]);
+    command.arg("--token-file").arg(stage.token_file());
     for (name, cluster) in [("a", &stage.a), ("b", &stage.b)] {
         command.args(["--shard", &format!("{name}={}", address(cluster))]);
     }

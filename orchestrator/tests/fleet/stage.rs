@@ -1,8 +1,9 @@
 //! Shards `a` and `b`, a control store, a controller and an agent; a move of the keys from 500 on.
 
+use caller::{Caller, Identity};
 use cluster::{Cluster, Options, Shutdown};
 use connect::{Connected, Dsn, Session};
-use reqwest::redirect::Policy;
+use reqwest::Method;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -179,6 +180,8 @@ impl Stage {
             .unwrap();
         let mut command = Command::new(program(name));
         command.env("SHARDWRIGHT_LOG_FORMAT", self.log);
+        command.env("SHARDWRIGHT_ADMIN_TOKEN_FILE", self.token_file());
+        command.env("SHARDWRIGHT_TOKEN_FILE", self.token_file());
         command.kill_on_drop(true).stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(log);
         command
@@ -187,6 +190,7 @@ impl Stage {
     pub(crate) async fn run(&self, args: &[&str]) -> Output {
         let mut command = Command::new(program("shardwright"));
         command.args(args).env("SHARDWRIGHT_CONTROLLER", self.url());
+        command.env("SHARDWRIGHT_TOKEN_FILE", self.token_file());
         command.stdin(Stdio::null()).output().await.unwrap()
     }
 
@@ -263,18 +267,31 @@ impl Stage {
         answer.as_array().unwrap().clone()
     }
 
+    /// The file of the admin's token.
+    pub(crate) fn token_file(&self) -> PathBuf {
+        self.folder.join("token")
+    }
+
+    fn caller(&self) -> Caller {
+        let identity = Identity {
+            token_file: Some(self.token_file()),
+            ca_file: None,
+        };
+        Caller::new(&identity).unwrap()
+    }
+
     /// What the API has at `path`.
     pub(crate) async fn get(&self, path: &str) -> Value {
-        let url = self.url() + path;
-        let answer = http().get(url).send().await.unwrap();
-        answer.json().await.unwrap()
+        let (caller, url) = (self.caller(), self.url() + path);
+        let answer = caller.send(caller.request(Method::GET, url)).await;
+        answer.unwrap().json().await.unwrap()
     }
 
     /// Tells the API something that it takes.
     pub(crate) async fn post(&self, path: &str, body: Value) {
-        let url = self.url() + path;
-        let answer = http().post(url).json(&body).send().await;
-        let answer = answer.unwrap();
+        let (caller, url) = (self.caller(), self.url() + path);
+        let request = caller.request(Method::POST, url).json(&body);
+        let answer = caller.send(request).await.unwrap();
         assert!(answer.status().is_success(), "{path}: {answer:?}");
     }
 
@@ -388,8 +405,4 @@ pub(crate) async fn write(cluster: &Cluster) -> Result<(), String> {
 /// SM001 or SM002: the shard does not take the write.
 pub(crate) async fn refuses(cluster: &Cluster) -> bool {
     matches!(write(cluster).await, Err(state) if state == "SM001" || state == "SM002")
-}
-
-fn http() -> reqwest::Client {
-    caller::client(Policy::default(), None).unwrap()
 }

@@ -86,7 +86,8 @@ async fn a_session_is_there_until_it_is_ended_or_over(store: &dyn Store) {
         store.session(first.digest).await.unwrap(),
         Some(first.clone())
     );
-    store.end_session(first.digest).await.unwrap();
+    assert!(store.end_session(first.digest).await.unwrap());
+    assert!(!store.end_session(first.digest).await.unwrap());
     assert_eq!(store.session(first.digest).await.unwrap(), None);
     assert_eq!(
         store.session(second.digest).await.unwrap(),

@@ -114,7 +114,7 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
         "begin_order" => store.begin_order(&order(1, 1)).await.map(drop),
         "keep_answer" => store.keep_answer(order(1, 1).key, &answer()).await,
         "forget_order" => store.forget_order(order(1, 1).key).await,
-        "end_session" => store.end_session(session(1).digest).await,
+        "end_session" => store.end_session(session(1).digest).await.map(drop),
         other => write_fleet(store, other).await,
     }
 }

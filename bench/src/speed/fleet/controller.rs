@@ -37,7 +37,7 @@ impl Serving {
             .port();
         let path = programs.join("shardwright");
         let child = Command::new(&path)
-            .args(["serve", "--listen", &format!("127.0.0.1:{port}")])
+            .args(["serve", "--open", "--listen", &format!("127.0.0.1:{port}")])
             // No agent looks at these shards.
             .args(["--store", store, "--reconcile-every", "0"])
             .env("RUST_LOG", "warn")

@@ -56,8 +56,9 @@ impl From<Refused> for ApiError {
         let (detail, hint) = match refused {
             Refused::NoToken => (
                 "this controller asks for a token".to_owned(),
-                "put it into a file and name that with --token-file or SHARDWRIGHT_TOKEN_FILE; \
-                 over HTTP it is Authorization: Bearer TOKEN"
+                "the account that started a controller on this machine needs to name none; otherwise put the token into \
+                 a file and name that with --token-file or SHARDWRIGHT_TOKEN_FILE; over HTTP it is Authorization: \
+                 Bearer TOKEN"
                     .to_owned(),
             ),
             Refused::WrongToken => (

@@ -13,12 +13,21 @@ use tokio_rustls::rustls::ServerConfig;
 /// Options of `serve` about who is let in.
 #[derive(Debug, Args)]
 pub(super) struct Door {
-    /// Ask everybody for a token; without it, who reaches the loopback address may do everything.
-    #[arg(long, env = "SHARDWRIGHT_TOKENS")]
+    /// Know no tokens but those of the store; without it a controller on loopback has a token of this machine, which
+    /// commands and agents of the same account find by themselves.
+    #[arg(long, env = "SHARDWRIGHT_TOKENS", conflicts_with = "open")]
     tokens: bool,
-    /// The file of a token that opens everything, made anew if it is not there; asks everybody for a token.
-    #[arg(long, value_name = "FILE", env = "SHARDWRIGHT_ADMIN_TOKEN_FILE")]
+    /// The file of a token that opens everything, made anew if it is not there.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "SHARDWRIGHT_ADMIN_TOKEN_FILE",
+        conflicts_with = "open"
+    )]
     admin_token_file: Option<PathBuf>,
+    /// Ask for no token, on loopback: every account of this machine may then do everything.
+    #[arg(long)]
+    open: bool,
     /// PEM file of the certificate that is shown, with those between it and a root.
     #[arg(
         long,
@@ -46,10 +55,9 @@ pub(super) struct Door {
 impl Door {
     /// Who must show a token.
     pub(super) fn rule(&self) -> Rule {
-        if self.tokens || self.admin_token_file.is_some() {
-            Rule::Tokens
-        } else {
-            Rule::Open
+        match self.open {
+            true => Rule::Open,
+            false => Rule::Tokens,
         }
     }
 
@@ -60,7 +68,10 @@ impl Door {
         advertised: Option<&str>,
     ) -> Result<Option<Arc<ServerConfig>>, ServeError> {
         let certificate = self.tls_cert.clone().zip(self.tls_key.clone());
-        let beyond = self.rule() == Rule::Tokens && !address.ip().is_loopback();
+        let beyond = !address.ip().is_loopback();
+        if beyond && !self.tokens && self.admin_token_file.is_none() {
+            return Err(ServeError::NotLoopback { address });
+        }
         if beyond && certificate.is_none() && !self.plain_http {
             return Err(ServeError::NoTls { address });
         }
@@ -73,18 +84,21 @@ impl Door {
             .transpose()
     }
 
+    /// The file of the token that opens everything, if there is one.
+    pub(super) fn admin_file(&self) -> Option<PathBuf> {
+        match &self.admin_token_file {
+            Some(path) => Some(path.clone()),
+            None if self.tokens || self.open => None,
+            None => Some(caller::token_file()),
+        }
+    }
+
     /// What is known of the admin token; its file is made where it is not there.
     pub(super) fn admin(&self) -> Result<Option<Digest>, CliError> {
-        let Some(path) = &self.admin_token_file else {
+        let Some(path) = self.admin_file() else {
             return Ok(None);
         };
-        if !path.exists() {
-            let secret = Secret::random();
-            files::write_secret(path, secret.reveal())?;
-            eprintln!("admin token written to {}", path.display());
-            return Ok(Some(secret.digest()));
-        }
-        let text = files::read(path)?;
+        let text = files::read_or_make_secret(&path, || Secret::random().reveal().to_owned())?;
         if text.trim().is_empty() {
             let what = format!("the admin token file {} is empty", path.display());
             return Err(CliError::Usage(what));

@@ -135,12 +135,13 @@ impl PgStore {
         }))
     }
 
-    pub(super) async fn delete_session(&self, ended: Digest) -> Result<(), StoreError> {
+    pub(super) async fn delete_session(&self, ended: Digest) -> Result<bool, StoreError> {
         let mut transaction = self.begin().await?;
-        sqlx::query("delete from session where digest = $1")
+        let deleted = sqlx::query("delete from session where digest = $1")
             .bind(&ended.0[..])
             .execute(&mut *transaction)
             .await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await?;
+        Ok(deleted.rows_affected() == 1)
     }
 }

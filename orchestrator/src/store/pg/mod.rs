@@ -440,7 +440,7 @@ impl Store for PgStore {
         Box::pin(self.select_session(digest))
     }
 
-    fn end_session(&self, digest: Digest) -> Answer<'_, ()> {
+    fn end_session(&self, digest: Digest) -> Answer<'_, bool> {
         Box::pin(self.delete_session(digest))
     }
 

@@ -71,7 +71,7 @@ impl Fleet {
         let url = format!("http://{address}");
         let store = launched[0].dsn("postgres", "postgres");
         let mut serve = Command::new(program());
-        serve.args(["serve", "--listen", &address, "--store", &store]);
+        serve.args(["serve", "--open", "--listen", &address, "--store", &store]);
         let mut agent = Command::new(program().with_file_name("shardwright-agent"));
         agent.args(["--name", "x", "--controller", &url]);
         agent.arg("--secrets-dir").arg(std::env::temp_dir());

@@ -1,0 +1,97 @@
+//! The token of a controller on this machine, which `shardwright serve` makes at its first start.
+//!
+//! Whoever may read the file is the person who started the controller, so callers of the same account find it by
+//! themselves. It is shown on loopback alone, and only to a program of the same account or of root: another account
+//! may listen on the controller's port while the controller is away.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use reqwest::Url;
+use reqwest::header::HeaderValue;
+
+/// Where the token of this machine's controllers is: `shardwright/token` in the account's folder of state.
+#[must_use]
+pub fn token_file() -> PathBuf {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let state = variable("XDG_STATE_HOME").map(PathBuf::from);
+    let state = state.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".local/state")));
+    let state = state.unwrap_or_else(|| PathBuf::from("/var/lib"));
+    state.join("shardwright/token")
+}
+
+/// What a controller at `url` is shown by who names no token.
+pub(crate) fn token_for(url: &Url) -> Option<HeaderValue> {
+    let host = url.host_str()?.trim_matches(['[', ']']);
+    let address: Option<std::net::IpAddr> = host.parse().ok();
+    let here = host == "localhost" || address.is_some_and(|address| address.is_loopback());
+    if !here || !is_ours(url.port_or_known_default()?) {
+        return None;
+    }
+    crate::token(&token_file()).ok()
+}
+
+/// Whether every program that listens on `port` belongs to this account or to root.
+fn is_ours(port: u16) -> bool {
+    let Ok(own) = std::fs::metadata("/proc/self").map(|found| found.uid()) else {
+        return false;
+    };
+    let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"].map(Path::new);
+    let texts = tables.map(|path| std::fs::read_to_string(path).unwrap_or_default());
+    let mut owners = texts
+        .iter()
+        .flat_map(|text| listeners(text, port))
+        .peekable();
+    owners.peek().is_some() && owners.all(|owner| owner == own || owner == 0)
+}
+
+/// The accounts that listen on `port`, in a table of the kernel's.
+fn listeners(table: &str, port: u16) -> impl Iterator<Item = u32> {
+    const LISTENS: &str = "0A";
+    table.lines().skip(1).filter_map(move |line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [_, local, _, state, _, _, _, owner, ..] = fields.as_slice() else {
+            return None;
+        };
+        let (_, found) = local.rsplit_once(':')?;
+        let found = u16::from_str_radix(found, 16).ok()?;
+        let owner = owner.parse().ok()?;
+        (*state == LISTENS && found == port).then_some(owner)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_for_a_program_of_the_same_account_alone() {
+        let table = "  sl  local_address rem_address st tx rx tr tm retrnsmt uid timeout inode\n\
+             0: 0100007F:1D08 00000000:0000 0A 00000000:00000000 00:00000000 00000000 1000 0 1\n\
+             1: 0100007F:1D08 0100007F:A000 01 00000000:00000000 00:00000000 00000000 4711 0 2\n\
+             2: 0100007F:1D09 00000000:0000 0A 00000000:00000000 00:00000000 00000000 65534 0 3\n";
+        assert!(listeners(table, 7432).eq([1000]));
+        assert!(listeners(table, 7433).eq([65534]));
+        assert!(listeners(table, 7434).next().is_none());
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert!(is_ours(port));
+        drop(listener);
+        assert!(!is_ours(port));
+    }
+
+    #[test]
+    fn a_token_of_this_machine_is_shown_on_loopback_alone() {
+        for elsewhere in [
+            "http://10.0.0.5:7432",
+            "http://control.example",
+            "http://[fe80::1]:1",
+        ] {
+            assert_eq!(
+                token_for(&Url::parse(elsewhere).unwrap()),
+                None,
+                "{elsewhere}"
+            );
+        }
+    }
+}
