@@ -95,6 +95,13 @@ impl Dsn {
         resolved::named(&host, &port, dbname.as_deref().unwrap_or(""))
     }
 
+    /// The parameters that have another value in `other`, or are in one of both alone.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let differs = |key: &&'static str| self.words.get(key) != other.words.get(key);
+        parse::KNOWN.into_iter().filter(differs).collect()
+    }
+
     /// Host, port and database, where the string itself says them; for routers and poolers.
     #[must_use]
     pub fn place(&self) -> Option<(String, String, String)> {

@@ -194,7 +194,7 @@ impl Api {
     pub(crate) async fn set_dsn(&self, name: &str, dsn: &str) -> Result<(), ApiError> {
         let path = format!("/api/v1/shards/{name}");
         let call = format!("PATCH {path}");
-        let request = self.http.patch(format!("{}{path}", self.base()));
+        let request = self.request(Method::PATCH, &path);
         let body = json!({ "dsn": dsn });
         self.answer(&call, request.json(&body)).await?;
         Ok(())

@@ -5,6 +5,7 @@ mod binding;
 mod hostile;
 mod locked;
 mod machine;
+mod small;
 
 use crate::fixture::{Server, failure, until};
 use locked::{Browser, Locked, code, is_api, is_open, is_question};

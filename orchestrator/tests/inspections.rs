@@ -258,7 +258,8 @@ async fn a_directory_table_becomes_a_list_map() {
         let Inspection::Directory(task) = inspection else {
             panic!("{inspection:?}")
         };
-        assert_eq!(task.query, "select tenant, home from directory");
+        assert_eq!(task.table.sql(), "\"app\".\"directory\"");
+        assert_eq!(task.table.columns(), ["tenant", "home"]);
         let row = |tenant: &str, home: &str| vec![Some(tenant.to_owned()), Some(home.to_owned())];
         Ok(Inspected::Directory(Directory {
             columns: vec!["tenant".to_owned(), "home".to_owned()],
@@ -278,7 +279,8 @@ async fn a_directory_table_becomes_a_list_map() {
     ];
     let line = [
         &line[..],
-        &["--query", "select tenant, home from directory"],
+        &["--directory", "app.directory", "--key-column", "tenant"],
+        &["--shard-column", "home"],
     ]
     .concat();
     let map = seen_by(&agent, told(&server, &line), see).await;

@@ -9,6 +9,7 @@ mod api;
 mod attempts;
 mod command_line;
 mod compat;
+mod connections;
 mod contexts;
 mod controllers;
 mod examinations;

@@ -8,7 +8,9 @@ mod load;
 pub mod reconcile;
 pub mod sweep;
 
-pub use directory::{Directory, DirectoryTask, MOST_ROWS};
+pub use directory::{
+    Directory, DirectoryTable, DirectoryTask, LONGEST_VALUE, MOST_BYTES, MOST_ROWS,
+};
 pub use load::{ItemLoad, KeyLoad, Load, LoadTask};
 
 use crate::doctor::{DoctorTask, Examined};

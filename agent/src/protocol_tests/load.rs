@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plans::id::{MapName, ShardName};
-use plans::inspection::{DirectoryTask, Inspected, Inspection, Load, LoadTask};
+use plans::inspection::{DirectoryTable, DirectoryTask, Inspected, Inspection, Load, LoadTask};
 use plans::key::{Key, KeyType};
 use plans::key_set::{KeySet, bucket_of};
 use plans::plan::ShardRef;
@@ -195,36 +195,83 @@ async fn the_operators_query_gives_weights() {
     );
 }
 
+fn directory(database: &Database, table: &str, keys: &[&str]) -> Inspection {
+    Inspection::Directory(DirectoryTask {
+        shard: reference(database),
+        table: DirectoryTable {
+            schema: "public".to_owned(),
+            table: table.to_owned(),
+            keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+            shard: "home".to_owned(),
+        },
+        timeout_ms: 5_000,
+    })
+}
+
 #[tokio::test]
-async fn a_directory_is_read_as_text_and_nothing_is_written() {
-    let database = skewed("load_directory").await;
-    let ask = |query: &str| {
-        Inspection::Directory(DirectoryTask {
-            shard: reference(&database),
-            query: query.to_owned(),
-            timeout_ms: 2_000,
-        })
+async fn a_directory_is_read_by_its_names_and_nothing_else_is_executed() {
+    let database = Database::new("load_directory").await;
+    let session = database.session().await;
+    let made = session.batch_execute(
+        "create table public.\"d; drop table public.users --\" (tenant int, \"x'\"\"y\" uuid, home text);
+         insert into public.\"d; drop table public.users --\" values (3, null, 'shard_1');
+         create table public.users (tenant int, home text);
+         insert into public.users values (1, 'SSN-TOPSECRET-123');
+         create function public.spy(int) returns text language plpgsql as
+           $$begin perform pg_catalog.pg_create_logical_replication_slot('stolen', 'pgoutput'); return 'x'; end$$;
+         create view public.v as select public.spy(1) as tenant, 'a' as home;
+         create type public.t as (a int);
+         create function public.told(public.t) returns text language plpgsql as
+           $$begin raise 'executed'; end$$;
+         create cast (public.t as text) with function public.told(public.t);
+         create table public.typed (tenant public.t, home text);
+         insert into public.typed values (row(1), 'a')",
+    );
+    made.await.expect("made");
+    let read = |table: &str, keys: &[&str]| {
+        let asked = directory(&database, table, keys);
+        async move { inspect::run(&asked, &std::env::temp_dir()).await }
     };
-    let query = "select tenant_id, 'shard_' || tenant_id % 2 as shard, null from public.good where id = 1 order by 1";
-    let Ok(Inspected::Directory(directory)) =
-        inspect::run(&ask(query), &std::env::temp_dir()).await
-    else {
-        panic!("no directory")
+    let odd = read("d; drop table public.users --", &["tenant", "x'\"y"]).await;
+    let Ok(Inspected::Directory(odd)) = odd else {
+        panic!("{odd:?}")
     };
-    assert_eq!(directory.columns[..2], ["tenant_id", "shard"]);
-    assert_eq!(directory.rows.len(), 64);
-    let third = [Some("3".to_owned()), Some("shard_1".to_owned()), None];
-    assert_eq!(directory.rows[3], third);
-    for bad in [
-        "select 1; drop table public.good",
-        "with gone as (delete from public.good returning 1) select * from gone",
-        "select pg_catalog.pg_sleep(60)",
+    assert_eq!(odd.columns, ["tenant", "x'\"y", "home"]);
+    assert_eq!(
+        odd.rows,
+        [[Some("3".to_owned()), None, Some("shard_1".to_owned())]]
+    );
+    let Ok(Inspected::Directory(typed)) = read("typed", &["tenant"]).await else {
+        panic!("the type's own output is read")
+    };
+    assert_eq!(typed.rows[0][0].as_deref(), Some("(1)"));
+    for (table, keys, code) in [
+        ("v", "tenant", "directory.kind"),
+        ("users limit 1", "tenant", "directory.missing"),
+        ("users", "(select tenant)", "sql.42703"),
     ] {
-        assert!(
-            inspect::run(&ask(bad), &std::env::temp_dir())
-                .await
-                .is_err(),
-            "{bad}"
-        );
+        let refused = read(table, &[keys]).await.expect_err(table);
+        assert_eq!(refused.code, code, "{refused:?}");
+    }
+    let slots = "select count(*) from pg_catalog.pg_replication_slots where slot_name = 'stolen'";
+    let row = session.query_one(slots, &[]).await.expect("a count");
+    assert_eq!(row.get::<_, i64>(0), 0);
+}
+
+#[tokio::test]
+async fn a_directory_that_is_too_large_is_refused_before_it_is_read() {
+    let database = Database::new("load_large_directory").await;
+    let session = database.session().await;
+    let made = session.batch_execute(
+        "create table public.wide (tenant text, home text);
+         insert into public.wide values (repeat('x', 1000000), 'a');
+         create table public.long (tenant text, home text);
+         insert into public.long select repeat('x', 8000), 'a' from generate_series(1, 3000)",
+    );
+    made.await.expect("made");
+    for (table, code) in [("wide", "directory.value"), ("long", "directory.rows")] {
+        let asked = directory(&database, table, &["tenant"]);
+        let refused = inspect::run(&asked, &std::env::temp_dir()).await;
+        assert_eq!(refused.expect_err(table).code, code);
     }
 }

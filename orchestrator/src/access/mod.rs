@@ -26,6 +26,16 @@ pub enum Rule {
     Tokens,
 }
 
+/// What becomes of an order whose line in the audit trail cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Audit {
+    /// It is carried out, and its line is in the log.
+    #[default]
+    Noted,
+    /// It is refused before anything is done.
+    Required,
+}
+
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visitor {

@@ -4,6 +4,7 @@
 
 use plans::wire::WireSecret;
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fmt::Write;
 use subtle::ConstantTimeEq;
@@ -30,6 +31,15 @@ impl Secret {
     #[must_use]
     pub fn code() -> Self {
         Self(format!("{CODE}{}", hex(&rand::random::<[u8; 32]>())))
+    }
+
+    /// Whether it may hold 128 random bits: long enough for its characters, and not one of them again and again.
+    #[must_use]
+    pub fn is_long_enough(&self) -> bool {
+        let text = self.0.strip_prefix(PREFIX).unwrap_or(&self.0);
+        let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let different: BTreeSet<u8> = text.bytes().collect();
+        text.len() * if hex { 4 } else { 6 } >= 128 && different.len() >= 8
     }
 
     /// Whether it is written as codes are.
@@ -131,6 +141,21 @@ mod tests {
         );
         assert_ne!(one.digest(), other.digest());
         assert!(!format!("{one:?}").contains(&one.reveal()[4..]));
+    }
+
+    #[test]
+    fn a_secret_of_128_bits_is_long_enough() {
+        for good in [
+            Secret::random().reveal(),
+            "0123456789abcdef0123456789abcdef",
+            "kZ3-_tq8Vb1XcY0pLmNoQa",
+        ] {
+            assert!(Secret::shown(good).is_long_enough(), "{good}");
+        }
+        let one = "a".repeat(64);
+        for bad in ["", "hunter2", "0123456789abcdef0123456789abcde", &one] {
+            assert!(!Secret::shown(bad).is_long_enough(), "{bad}");
+        }
     }
 
     #[test]

@@ -1,33 +1,77 @@
 //! How often an address may show a secret that is none.
 
+use super::Digest;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Wrong secrets from one address in a [`MINUTE`].
 const ALLOWED: u32 = 20;
 const MINUTE: Duration = Duration::from_secs(60);
-/// Addresses that are remembered at most; beyond it those whose minute is over are forgotten.
+/// Addresses and cookies that are remembered at most; beyond it those whose minute is over are forgotten.
 const REMEMBERED: usize = 10_000;
 
-/// Wrong secrets by address. A right one is never refused.
+/// Wrong secrets by address. While an address has to wait, a right one is not looked at either.
 #[derive(Debug, Default)]
-pub(crate) struct Tries(Mutex<HashMap<IpAddr, (Instant, u32)>>);
+pub(crate) struct Tries(Mutex<Wrong>);
+
+#[derive(Debug, Default)]
+struct Wrong {
+    addresses: HashMap<IpAddr, (Instant, u32)>,
+    cookies: HashMap<Digest, Instant>,
+}
 
 impl Tries {
     /// Counts a wrong secret; how long the address has to wait before the next, if it was one too many.
     pub(crate) fn wrong(&self, from: IpAddr, now: Instant) -> Option<Duration> {
-        let mut tries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if tries.len() >= REMEMBERED {
-            tries.retain(|_, (since, _)| now.duration_since(*since) < MINUTE);
-        }
-        let (since, count) = tries.entry(from).or_insert((now, 0));
+        let mut wrong = self.lock();
+        wrong.forget(now);
+        let (since, count) = wrong.addresses.entry(from).or_insert((now, 0));
         if now.duration_since(*since) >= MINUTE {
             (*since, *count) = (now, 0);
         }
         *count += 1;
         (*count > ALLOWED).then(|| MINUTE.saturating_sub(now.duration_since(*since)))
+    }
+
+    /// How long the address has to wait, if too many wrong secrets came from it.
+    pub(crate) fn wait(&self, from: IpAddr, now: Instant) -> Option<Duration> {
+        let wrong = self.lock();
+        let (since, count) = wrong.addresses.get(&from)?;
+        let left = MINUTE.checked_sub(now.duration_since(*since))?;
+        (*count > ALLOWED).then_some(left)
+    }
+
+    /// Counts a cookie of no session, once in a minute: a browser sends an old one with every request.
+    pub(crate) fn wrong_cookie(&self, cookie: Digest, from: IpAddr, now: Instant) {
+        let earlier = self.lock().cookies.insert(cookie, now);
+        if earlier.is_none_or(|earlier| now.duration_since(earlier) >= MINUTE) {
+            self.wrong(from, now);
+        }
+    }
+
+    /// Whether this cookie was of no session within the last minute; it is of none now.
+    pub(crate) fn is_wrong(&self, cookie: Digest, now: Instant) -> bool {
+        let wrong = self.lock();
+        let since = wrong.cookies.get(&cookie);
+        since.is_some_and(|since| now.duration_since(*since) < MINUTE)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Wrong> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Wrong {
+    fn forget(&mut self, now: Instant) {
+        let recent = |since: &Instant| now.duration_since(*since) < MINUTE;
+        if self.addresses.len() >= REMEMBERED {
+            self.addresses.retain(|_, (since, _)| recent(since));
+        }
+        if self.cookies.len() >= REMEMBERED {
+            self.cookies.retain(|_, since| recent(since));
+        }
     }
 }
 
@@ -41,10 +85,32 @@ mod tests {
         let [one, other] = [[127, 0, 0, 1], [127, 0, 0, 2]].map(IpAddr::from);
         for _ in 0..ALLOWED {
             assert_eq!(tries.wrong(one, start), None);
+            assert_eq!(tries.wait(one, start), None);
         }
         let later = start + Duration::from_secs(20);
         assert_eq!(tries.wrong(one, later), Some(Duration::from_secs(40)));
+        assert_eq!(tries.wait(one, later), Some(Duration::from_secs(40)));
         assert_eq!(tries.wrong(other, later), None);
-        assert_eq!(tries.wrong(one, start + MINUTE), None);
+        assert_eq!(tries.wait(other, later), None);
+        let over = start + MINUTE + Duration::from_secs(1);
+        assert_eq!(tries.wait(one, over), None);
+        assert_eq!(tries.wrong(one, over), None);
+    }
+
+    #[test]
+    fn a_browser_with_an_old_cookie_is_counted_once() {
+        let (tries, start) = (Tries::default(), Instant::now());
+        let from = IpAddr::from([127, 0, 0, 1]);
+        let cookie = |number| Digest([number; 32]);
+        for _ in 0..100 {
+            tries.wrong_cookie(cookie(0), from, start);
+        }
+        assert_eq!(tries.wait(from, start), None);
+        assert!(tries.is_wrong(cookie(0), start) && !tries.is_wrong(cookie(1), start));
+        for number in 1..=ALLOWED {
+            tries.wrong_cookie(cookie(u8::try_from(number).unwrap()), from, start);
+        }
+        assert!(tries.wait(from, start).is_some());
+        assert!(!tries.is_wrong(cookie(0), start + MINUTE));
     }
 }

@@ -4,21 +4,22 @@
 //! then the handler; then a line in the audit trail.
 //! A handler finds the [`Visitor`] among the request's extensions, and its name in the actor's header.
 
+use super::connections::Peer;
 use super::error::{Refusal, Refused};
 use super::refusals::Refusals;
-use super::tls::Peer;
-use super::{ACTOR_HEADER, ApiError};
-use crate::access::{Need, Rule, Secret, Tries, Visitor};
-use crate::controller::Controller;
+use super::{ACTOR_HEADER, ApiError, BODY_LIMIT, audited, leader};
+use crate::access::{Audit, Need, Rule, Secret, Tries, Visitor};
+use crate::controller::{Controller, Role};
 use crate::store::AuditRecord;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,9 +29,9 @@ pub(crate) const COOKIE: &str = "shardwright_session";
 const CSRF_HEADER: &str = "x-csrf-token";
 /// Why somebody does something.
 pub(crate) const REASON_HEADER: &str = "x-shardwright-reason";
-/// Largest body that is looked into; larger ones are refused.
-const BODY_LIMIT: usize = 48 << 20;
-/// Largest JSON body that is searched for a reason.
+/// Longest wait for a whole body.
+const BODY_WAIT: Duration = Duration::from_secs(30);
+/// Largest JSON body that is searched for a reason, and for what the audit trail keeps of it.
 const REASON_LIMIT: usize = 64 << 10;
 
 /// How often it is asked whether the reader of a feed may still read it.
@@ -67,18 +68,30 @@ impl Door {
             });
             return Ok(Visitor::unnamed(name, self.controller.is_read_only()));
         }
-        let found = if let Some(token) = bearer(headers) {
-            self.controller.holder(&token).await
-        } else if let Some(cookie) = cookie(headers) {
-            self.controller.signed_in(&cookie).await
-        } else {
-            return Err(self.refuse(asked, Refused::NoToken));
+        let credentials = Credentials::of(headers);
+        if !asked.is_known
+            && let Some(wait) = self.wait(asked.from)
+        {
+            return Err(self.refuse(asked, wait));
+        }
+        let found = match &credentials {
+            Credentials::Token(token) => self.controller.holder(token).await,
+            Credentials::Cookie(cookie) if self.tries.is_wrong(cookie.digest(), Instant::now()) => {
+                Ok(None)
+            }
+            Credentials::Cookie(cookie) => self.controller.signed_in(cookie).await,
+            Credentials::None => Ok(None),
         };
-        match found {
-            Err(error) => Err(ApiError::from(error).into_response()),
-            Ok(Some(visitor)) => Ok(visitor),
-            Ok(None) if bearer(headers).is_none() => Err(self.refuse(asked, Refused::NoToken)),
-            Ok(None) => Err(self.refuse(asked, self.wrong(asked.from))),
+        match (found, credentials) {
+            (Err(error), _) => Err(ApiError::from(error).into_response()),
+            (Ok(Some(visitor)), _) => Ok(visitor),
+            (Ok(None), Credentials::Token(_)) => Err(self.refuse(asked, self.wrong(asked.from))),
+            (Ok(None), Credentials::Cookie(cookie)) => {
+                self.tries
+                    .wrong_cookie(cookie.digest(), asked.from, Instant::now());
+                Err(self.refuse(asked, Refused::NoToken))
+            }
+            (Ok(None), Credentials::None) => Err(self.refuse(asked, Refused::NoToken)),
         }
     }
 
@@ -114,20 +127,31 @@ impl Door {
         wait.map_or(Refused::WrongToken, Refused::TooOften)
     }
 
-    async fn write_down(&self, order: Order, outcome: Value) {
-        self.keep(AuditRecord {
-            at: chrono::Utc::now(),
-            actor: order.visitor.name,
-            action: "order".to_owned(),
-            object: order.what,
-            data: json!({
-                "role": order.visitor.role,
-                "from": order.from,
-                "why": order.why,
-                "outcome": outcome,
-            }),
+    /// What is said there whatever is shown, while too many wrong tokens have come from there.
+    pub(crate) fn wait(&self, from: IpAddr) -> Option<Refused> {
+        let wait = self.tries.wait(from, Instant::now());
+        wait.map(Refused::TooOften)
+    }
+
+    /// Writes down that an order begins, where none is carried out without its line and this controller carries it out.
+    async fn announce(&self, order: &Order) -> Result<(), ApiError> {
+        if self.controller.audit_rule() != Audit::Required {
+            return Ok(());
+        }
+        let role = self.controller.settled_role(leader::PATIENCE).await;
+        if !matches!(role, Role::Leads(_)) {
+            return Ok(());
+        }
+        let begun = order.record(json!("begun"));
+        let written = self.controller.store().add_audit(&begun).await;
+        written.map_err(|error| {
+            tracing::error!(%error, what = order.what, "order refused: it is not in the audit trail");
+            ApiError::unaudited()
         })
-        .await;
+    }
+
+    async fn write_down(&self, order: Order, outcome: Value) {
+        self.keep(order.record(outcome)).await;
     }
 
     /// Writes down that an agent's call was refused; one that is sent again and again for the same reason once in a
@@ -194,6 +218,8 @@ struct Asked {
     is_page: bool,
     reads: bool,
     from: IpAddr,
+    /// Somebody was let in on this connection before.
+    is_known: bool,
     /// Method and path.
     what: String,
     path: String,
@@ -207,6 +233,29 @@ struct Order {
     from: String,
     what: String,
     why: Option<String>,
+    /// What the body says, without secrets.
+    detail: Option<Value>,
+}
+
+impl Order {
+    fn record(&self, outcome: Value) -> AuditRecord {
+        let mut data = json!({
+            "role": self.visitor.role,
+            "from": self.from,
+            "why": self.why,
+            "outcome": outcome,
+        });
+        if let Some(detail) = &self.detail {
+            data["order"] = detail.clone();
+        }
+        AuditRecord {
+            at: chrono::Utc::now(),
+            actor: self.visitor.name.clone(),
+            action: "order".to_owned(),
+            object: self.what.clone(),
+            data,
+        }
+    }
 }
 
 impl Asked {
@@ -224,6 +273,7 @@ impl Asked {
             is_page: !path.starts_with("/api/") && path != "/metrics",
             reads: matches!(*request.method(), Method::GET | Method::HEAD),
             from: address(request),
+            is_known: peer(request).is_some_and(|peer| peer.place.was_known()),
             what: format!("{} {path}", request.method()),
             method: request.method().to_string(),
             pattern: pattern.map_or_else(String::new, |pattern| pattern.as_str().to_owned()),
@@ -268,26 +318,46 @@ impl Asked {
 
 /// The address at the other end of the connection.
 pub(crate) fn address(request: &Request) -> IpAddr {
+    let peer = peer(request);
+    peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.address.ip())
+}
+
+fn peer(request: &Request) -> Option<&Peer> {
     let peer = request.extensions().get::<ConnectInfo<Peer>>();
-    peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.0.ip())
+    peer.map(|ConnectInfo(peer)| peer)
+}
+
+/// The handler's answer; a panic is one too.
+async fn answered(request: Request, next: Next) -> Response {
+    let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    answer.unwrap_or_else(|_| ApiError::panicked().into_response())
 }
 
 pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: Next) -> Response {
     let asked = Asked::new(&request);
     request.extensions_mut().insert(door.clone());
     if asked.need == Need::Nothing {
-        return next.run(request).await;
+        if !asked.reads
+            && let Err(refused) = read(&mut request, &asked.pattern).await
+        {
+            return refused;
+        }
+        return answered(request, next).await;
     }
     let visitor = match door.visitor(&asked, request.headers()).await {
         Ok(visitor) => visitor,
         Err(refusal) => return refusal,
     };
+    if let Some(peer) = peer(&request) {
+        peer.place.is_known();
+    }
     let is_order = !asked.reads && asked.need.changes();
     let mut order = Order {
         visitor: visitor.clone(),
         from: asked.from.to_string(),
         what: asked.what.clone(),
         why: why(request.headers()),
+        detail: None,
     };
     if let Some(refused) = asked.barred(&visitor) {
         if !asked.reads {
@@ -296,14 +366,15 @@ pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: 
         return door.refuse(&asked, refused);
     }
     if !asked.reads {
-        let fields = match read(&mut request).await {
+        let fields = match read(&mut request, &asked.pattern).await {
             Ok(fields) => fields,
-            Err(too_large) => {
-                door.write_down(order, json!(too_large.status().as_u16()))
+            Err(refused) => {
+                door.write_down(order, json!(refused.status().as_u16()))
                     .await;
-                return too_large;
+                return refused;
             }
         };
+        order.detail = fields.detail;
         if let Some(wanted) = &visitor.csrf
             && fields
                 .csrf
@@ -316,6 +387,9 @@ pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: 
         }
         order.why = order.why.or(fields.reason);
     }
+    if is_order && let Err(unaudited) = door.announce(&order).await {
+        return unaudited.into_response();
+    }
     if let Ok(name) = HeaderValue::from_str(&visitor.name) {
         let header = HeaderName::from_static(ACTOR_HEADER);
         request.headers_mut().insert(header, name);
@@ -323,7 +397,7 @@ pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: 
     request.extensions_mut().insert(visitor);
     let began = Instant::now();
     let credentials = Credentials::of(request.headers());
-    let response = next.run(request).await;
+    let response = answered(request, next).await;
     let response = door.watched(response, credentials);
     asked.count(&door.controller, &response, began);
     // A follower sends the order on; the leader writes it down.
@@ -345,12 +419,14 @@ pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: 
 struct Fields {
     csrf: Option<String>,
     reason: Option<String>,
+    detail: Option<Value>,
 }
 
-/// Looks into the body, and leaves it as it was.
-async fn read(request: &mut Request) -> Result<Fields, Response> {
+/// Looks into the body, which came to this route, and leaves it as it was.
+async fn read(request: &mut Request, pattern: &str) -> Result<Fields, Response> {
     let body = std::mem::replace(request.body_mut(), Body::empty());
-    let bytes = axum::body::to_bytes(body, BODY_LIMIT).await;
+    let bytes = tokio::time::timeout(BODY_WAIT, axum::body::to_bytes(body, BODY_LIMIT)).await;
+    let bytes = bytes.map_err(|_| ApiError::too_slow(BODY_WAIT).into_response())?;
     let bytes = bytes.map_err(|_| ApiError::too_large(BODY_LIMIT).into_response())?;
     let kind = said(request.headers(), header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let mut fields = Fields::default();
@@ -366,6 +442,9 @@ async fn read(request: &mut Request) -> Result<Fields, Response> {
         let value: Option<Value> = serde_json::from_slice(&bytes).ok();
         let reason = value.as_ref().and_then(|value| value.get("reason"));
         fields.reason = reason.and_then(Value::as_str).map(str::to_owned);
+        fields.detail = value
+            .as_ref()
+            .and_then(|body| audited::detail(pattern, body));
     }
     *request.body_mut() = Body::from(bytes);
     Ok(fields)

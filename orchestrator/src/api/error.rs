@@ -17,6 +17,7 @@ use plans::planner::PlanError;
 use plans::request::RequestError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// A problem as RFC 9457 writes it, with a stable code and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -91,6 +92,27 @@ impl ApiError {
     pub(super) fn too_large(limit: usize) -> Self {
         let detail = format!("the body has more than {limit} bytes");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "body.too_large", detail)
+    }
+
+    /// The body did not come within `limit`.
+    pub(super) fn too_slow(limit: Duration) -> Self {
+        let detail = format!("the body did not come within {} seconds", limit.as_secs());
+        Self::new(StatusCode::REQUEST_TIMEOUT, "body.too_slow", detail)
+    }
+
+    /// A defect of ours.
+    pub(super) fn panicked() -> Self {
+        let detail = "the controller failed on a defect of its own".to_owned();
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "controller.panicked", detail)
+            .hint("look whether it was carried out before you repeat it; the controller's log has the place")
+    }
+
+    /// The audit trail takes no line, and nothing is done without.
+    pub(super) fn unaudited() -> Self {
+        let detail =
+            "the audit trail cannot be written, and no order is carried out without its line";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "audit.unavailable", detail.to_owned())
+            .hint("nothing was done: the controller's log says why; start it with --audit noted to go on without")
     }
 
     fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -354,6 +376,13 @@ fn word(error: &WordError) -> ApiError {
     let (status, code, hint) = match error {
         WordError::Own { .. } => (S::FORBIDDEN, "approval.own", another),
         WordError::Given { .. } => (S::CONFLICT, "approval.given", another),
+        WordError::Young { .. } => (
+            S::FORBIDDEN,
+            "approval.young",
+            "let somebody approve it whose token was there before, or submit the plan again"
+                .to_owned(),
+        ),
+        WordError::Related { .. } => (S::FORBIDDEN, "approval.related", another),
         WordError::NoReason { .. } => (
             S::UNPROCESSABLE_ENTITY,
             "order.reason",

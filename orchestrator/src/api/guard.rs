@@ -4,8 +4,9 @@
 //! Without it a page of anybody could speak to the controller through the operator's browser.
 
 use super::error::{ApiError, no_foreigner};
+use crate::controller::Controller;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use std::sync::Arc;
@@ -76,6 +77,40 @@ pub(super) async fn check(
         return Err(no_foreigner("Origin", origin));
     }
     Ok(next.run(request).await)
+}
+
+/// What every answer bears besides what it says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Protection {
+    /// Browsers are to come back by TLS alone.
+    tls: bool,
+}
+
+impl Protection {
+    pub(super) fn of(controller: &Controller) -> Self {
+        Self {
+            tls: controller.url().starts_with("https://"),
+        }
+    }
+}
+
+/// A year.
+const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
+const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+
+/// An answer is what its type says, and under TLS the next request is made by TLS.
+pub(super) async fn protect(
+    State(protection): State<Protection>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, NO_SNIFF);
+    if protection.tls {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HSTS);
+    }
+    response
 }
 
 fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
-use axum::response::{AppendHeaders, IntoResponse};
+use axum::response::IntoResponse;
 use plans::id::{MapName, ShardName};
 use plans::inspection::Directory;
 use serde::Deserialize;
@@ -97,6 +97,5 @@ pub(super) async fn metrics(
     let text = controller.observed().text(&now);
     // Writing to a String cannot fail.
     let text = text.unwrap_or_default();
-    let kind = AppendHeaders([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)]);
-    Ok((kind, text))
+    Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text))
 }

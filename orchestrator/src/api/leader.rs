@@ -16,11 +16,9 @@ use reqwest::redirect::Policy;
 use std::time::Duration;
 
 /// Longer than a take-over takes.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest wait for the leader's answer to a form: a plan may look at loads for a while.
 const FORM_WAIT: Duration = Duration::from_secs(300);
-/// Largest form that is handed on.
-const FORM_LIMIT: usize = 48 << 20;
 
 /// Answers what only reads, and everything while this process leads; sends the rest to the leader.
 pub(super) async fn redirect(
@@ -79,7 +77,7 @@ fn reads(method: &Method, path: &str) -> bool {
 async fn ask(leader: &Leader, request: Request) -> Result<Response, ApiError> {
     let lost = |error: &dyn std::fmt::Display| leader_lost(&leader.url, error);
     let (parts, body) = request.into_parts();
-    let body: Bytes = axum::body::to_bytes(body, FORM_LIMIT)
+    let body: Bytes = axum::body::to_bytes(body, super::BODY_LIMIT)
         .await
         .map_err(|e| lost(&e))?;
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());

@@ -4,14 +4,15 @@ use super::extract::{Path, Query};
 use super::paging::Page;
 use super::stream::{accepts_feed, feed_migration, last_event_id};
 use super::{ApiError, actor, json, json_or_default};
+use crate::access::Visitor;
 use crate::controller::{Command, ControlError, Controller};
 use crate::store::{CleanupRecord, Reading, Snapshot};
 use crate::view::{MigrationView, Summary};
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Response};
+use axum::{Extension, Json};
 use plans::id::MigrationId;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -63,9 +64,13 @@ pub(super) async fn list(
 /// One, with everything.
 pub(super) async fn show(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let snapshot = controller.load(&MigrationId(id)).await?;
+    let id = MigrationId(id);
+    let snapshot = controller.load(&id).await?;
+    let reach = controller.reach(&visitor, None).await?;
+    controller.check_reach(&reach, &id).await?;
     let tag = format!("\"{}\"", snapshot.migration.revision);
     let tag = AppendHeaders([(header::ETAG, tag)]);
     Ok((tag, Json(view(&controller, &snapshot))))
@@ -153,10 +158,13 @@ pub(super) async fn course(
 /// What it created, and what of that is gone.
 pub(super) async fn cleanup(
     State(controller): State<Controller>,
+    Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
 ) -> Result<Json<Vec<CleanupRecord>>, ApiError> {
     let id = MigrationId(id);
     controller.load(&id).await?;
+    let reach = controller.reach(&visitor, None).await?;
+    controller.check_reach(&reach, &id).await?;
     Ok(Json(controller.store().cleanup(&id).await?))
 }
 

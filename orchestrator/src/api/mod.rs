@@ -7,6 +7,8 @@
 
 mod admit;
 mod agents;
+mod audited;
+mod connections;
 mod doctor;
 mod error;
 mod extract;
@@ -33,6 +35,7 @@ mod trace;
 mod verify;
 
 pub(crate) use admit::{COOKIE, Door, REASON_HEADER, address, cookie};
+pub use connections::{Limits, raise_descriptors};
 pub(crate) use error::Refused;
 pub(crate) use error::keyed::UNDER_WAY;
 pub use error::{ApiError, Problem};
@@ -54,11 +57,10 @@ use serde::de::DeserializeOwned;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tls::{Peer, TlsListener};
 use tokio_rustls::rustls::ServerConfig;
 
-/// Largest body: a plan of many tables.
-const BODY_LIMIT: usize = 16 << 20;
+/// Largest body, of a form too: a plan of many tables.
+pub(crate) const BODY_LIMIT: usize = 16 << 20;
 /// The header that names who gives an order.
 pub const ACTOR_HEADER: &str = "x-shardwright-actor";
 
@@ -79,6 +81,10 @@ pub fn guarded(routes: Router, controller: &Controller, address: SocketAddr) -> 
         .layer(axum::middleware::from_fn_with_state(
             Door::new(controller.clone()),
             admit::admit,
+        ))
+        .layer(axum::middleware::from_fn_with_state(
+            guard::Protection::of(controller),
+            guard::protect,
         ))
         .layer(axum::middleware::from_fn_with_state(
             Arc::new(guard::Ours::new(address.port(), controller.urls())),
@@ -172,10 +178,11 @@ pub async fn serve(
     controller: Controller,
     tls: Option<Arc<ServerConfig>>,
 ) -> std::io::Result<()> {
-    serve_within(listener, controller, tls, |app| app).await
+    let limits = Limits::of_process();
+    serve_within(listener, controller, tls, limits, |app| app).await
 }
 
-/// As [`serve`], with something around all routes.
+/// As [`serve`], with other limits and something around all routes.
 ///
 /// # Errors
 /// As [`serve`]
@@ -183,6 +190,7 @@ pub async fn serve_within(
     listener: tokio::net::TcpListener,
     controller: Controller,
     tls: Option<Arc<ServerConfig>>,
+    limits: Limits,
     around: impl FnOnce(Router) -> Router,
 ) -> std::io::Result<()> {
     let address = listener.local_addr()?;
@@ -191,15 +199,8 @@ pub async fn serve_within(
     let pages = crate::dashboard::routes(controller.clone());
     let routes = routes(controller.clone()).merge(pages);
     let app = around(guarded(routes, &controller, address));
-    let app = app.into_make_service_with_connect_info::<Peer>();
-    let served = async {
-        match tls {
-            None => axum::serve(listener, app).await,
-            Some(config) => axum::serve(TlsListener::new(listener, config)?, app).await,
-        }
-    };
     tokio::select! {
         () = controller.run() => Ok(()),
-        served = served => served,
+        served = connections::serve(listener, tls, app, limits) => served,
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::access::NewToken;
 use crate::controller::{
-    CleanupOrder, CleanupReport, Controller, Diagnosis, DirectoryAsk, DoctorAsk, FleetReport,
+    CleanupOrder, CleanupReport, Controller, Diagnosis, DirectoryRequest, DoctorAsk, FleetReport,
     LimitOrder, ReconcileOrder, ShardChange,
 };
 use crate::report::Report;
@@ -138,8 +138,8 @@ fn of_shards(all: Described) -> Described {
     .post(
         "/api/v1/shards/{name}/directory",
         inspections::directory,
-        About::of("Read keys and their shards from a table of a shard")
-            .takes::<DirectoryAsk>()
+        About::of("Read keys and their shards from a table of a shard, by its name and those of its columns")
+            .takes::<DirectoryRequest>()
             .answers::<Directory>(),
     )
 }

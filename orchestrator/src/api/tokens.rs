@@ -1,18 +1,22 @@
 //! Tokens: made, listed, taken back.
 
 use super::extract::Path;
-use super::migrations::{Created, Order, created};
+use super::migrations::{Order, created};
 use super::{ApiError, actor, json, json_or_default};
 use crate::access::Visitor;
 use crate::controller::Controller;
 use crate::store::TokenRecord;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderName, header};
+use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// A secret is in no cache.
+const NOT_KEPT: [(HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
 
 /// A token that was just made: the only time that it is told.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -29,15 +33,16 @@ pub(super) async fn create(
     State(controller): State<Controller>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Created<Issued>, ApiError> {
+) -> Result<impl IntoResponse, ApiError> {
     let made = controller
         .create_token(&json(&body)?, actor(&headers))
         .await?;
     let (record, secret) = made;
-    Ok(created(Issued {
+    let issued = created(Issued {
         record,
         token: secret.reveal().to_owned(),
-    }))
+    });
+    Ok((NOT_KEPT, issued))
 }
 
 /// Where a browser signs in without a token being typed.
@@ -53,9 +58,9 @@ pub struct SignInCode {
 pub(super) async fn sign_in_code(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-) -> Result<Json<SignInCode>, ApiError> {
+) -> Result<impl IntoResponse, ApiError> {
     let made = controller.sign_in_code(&visitor).await?;
-    Ok(Json(match made {
+    let code = match made {
         Some((code, ends_at)) => SignInCode {
             path: format!("/sign-in?code={}", code.reveal()),
             ends_at: Some(ends_at),
@@ -64,7 +69,8 @@ pub(super) async fn sign_in_code(
             path: "/".to_owned(),
             ends_at: None,
         },
-    }))
+    };
+    Ok((NOT_KEPT, Json(code)))
 }
 
 /// All, those that were revoked too.

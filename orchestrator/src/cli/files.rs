@@ -3,7 +3,7 @@
 use super::error::CliError;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The text of a file.
@@ -82,6 +82,23 @@ pub(super) fn read_or_make_secret(
         })?;
     }
     read(path)
+}
+
+/// Refuses a secret that other accounts may read: only its owner, or the group of one that root owns.
+pub(super) fn check_private(path: &Path) -> Result<(), CliError> {
+    let found = std::fs::metadata(path).map_err(|source| CliError::File {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    })?;
+    let others = if found.uid() == 0 { 0o037 } else { 0o077 };
+    if found.mode() & others == 0 {
+        return Ok(());
+    }
+    let shown = path.display();
+    Err(CliError::Usage(format!(
+        "other accounts may read the token in {shown}: chmod 600 {shown}, and replace it if they did"
+    )))
 }
 
 fn make_secret(path: &Path, secret: &str) -> std::io::Result<()> {

@@ -98,6 +98,7 @@ impl Serve {
         }
         let tls = self.door.check(self.listen, self.advertise.as_deref())?;
         let hooks = self.hooks.as_deref().map(Hooks::read).transpose()?;
+        api::raise_descriptors();
         let listener = api::listen(self.listen, self.door.rule()).await?;
         let (dsn, private) = match self.store {
             Some(dsn) => (dsn, None),
@@ -114,6 +115,7 @@ impl Serve {
             admin: self.door.admin()?,
             read_only: self.door.read_only,
             approvals: self.approvals,
+            audit: self.door.audit,
             ..Settings::default()
         };
         let controller = Controller::new(store, settings);

@@ -1,17 +1,19 @@
 //! Approval of a cutover by as many people as its plan asks for.
 //!
 //! Where that is more than one, who submitted the operation does not count, and nobody counts twice; a person is the
-//! name of a token. Words that are not enough yet are about the migration as it was seen: a pause, a failure, a step
+//! name of a token, in whatever case. A token that somebody else who takes part has made, or that is younger than the
+//! plan, stands for nobody. Words that are not enough yet are about the migration as it was seen: a pause, a failure, a step
 //! that is done again or a plan that follows a changed table takes them away. Once there are enough, they stay.
 
 use super::draft::Draft;
 use super::{ControlError, Controller, WordError};
 use crate::access::Rule;
-use crate::store::{Approval, Migration};
+use crate::store::{Approval, Migration, TokenRecord};
 use crate::view::approvals_left;
 use plans::plan::Plan;
 use plans::request::Cutover;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Takes the actor's word; `true`: there are enough now.
 pub(super) fn give(draft: &mut Draft, data: &Value) -> Result<bool, ControlError> {
@@ -22,7 +24,7 @@ pub(super) fn give(draft: &mut Draft, data: &Value) -> Result<bool, ControlError
     }
     let (by, at) = (draft.actor().to_owned(), draft.now);
     let migration = m.id.clone();
-    if by == m.submitted_by {
+    if by.eq_ignore_ascii_case(&m.submitted_by) {
         return Err(WordError::Own {
             migration,
             by,
@@ -30,7 +32,10 @@ pub(super) fn give(draft: &mut Draft, data: &Value) -> Result<bool, ControlError
         }
         .into());
     }
-    if m.approvals.iter().any(|given| given.by == by) {
+    if m.approvals
+        .iter()
+        .any(|given| given.by.eq_ignore_ascii_case(&by))
+    {
         return Err(WordError::Given { migration, by }.into());
     }
     let reason = data.get("reason").and_then(Value::as_str);
@@ -47,6 +52,63 @@ pub(super) fn give(draft: &mut Draft, data: &Value) -> Result<bool, ControlError
         json!({ "given": given, "needed": needed, "reason": reason }),
     );
     Ok(enough)
+}
+
+/// Refuses the word of who may be somebody else that takes part: `tokens` are all of the store.
+pub(super) fn check_apart(draft: &Draft, tokens: &[TokenRecord]) -> Result<(), ControlError> {
+    let (m, by) = (&draft.snapshot().migration, draft.actor());
+    if m.plan.options.approvals <= 1 {
+        return Ok(());
+    }
+    let (migration, by) = (m.id.clone(), by.to_owned());
+    let own = valid(tokens, &by).max_by_key(|token| token.created_at);
+    if own.is_some_and(|own| own.created_at > m.created_at) {
+        return Err(WordError::Young { migration, by }.into());
+    }
+    let given = m.approvals.iter().map(|given| &given.by);
+    let others = given.chain([&m.submitted_by]);
+    let mut others = others.filter(|other| !other.eq_ignore_ascii_case(&by));
+    let related = |other: &&String| {
+        let made_by = |one: &str, another: &str| makers(tokens, one).contains(&lower(another));
+        made_by(&by, other) || made_by(other, &by)
+    };
+    match others.find(related) {
+        None => Ok(()),
+        Some(other) => {
+            let other = other.clone();
+            Err(WordError::Related {
+                migration,
+                by,
+                other,
+            }
+            .into())
+        }
+    }
+}
+
+/// The tokens of this name that open something.
+fn valid<'t>(tokens: &'t [TokenRecord], name: &str) -> impl Iterator<Item = &'t TokenRecord> {
+    let named = move |token: &&TokenRecord| token.name.eq_ignore_ascii_case(name);
+    let found = tokens.iter().filter(|token| token.revoked_at.is_none());
+    found.filter(named).collect::<Vec<_>>().into_iter()
+}
+
+/// Who made the token of this name, who made theirs, and so on; in lower case.
+fn makers(tokens: &[TokenRecord], name: &str) -> BTreeSet<String> {
+    let mut makers = BTreeSet::new();
+    let first = valid(tokens, name).map(|token| lower(&token.created_by));
+    let mut next: Vec<String> = first.collect();
+    while let Some(maker) = next.pop() {
+        if makers.insert(maker.clone()) {
+            let theirs = tokens.iter().filter(|token| lower(&token.name) == maker);
+            next.extend(theirs.map(|token| lower(&token.created_by)));
+        }
+    }
+    makers
+}
+
+fn lower(name: &str) -> String {
+    name.to_ascii_lowercase()
 }
 
 fn are_enough(m: &Migration) -> bool {

@@ -3,7 +3,7 @@
 use super::decide::needs_approval;
 use super::draft::Draft;
 use super::{ControlError, Controller, WordError, approvals};
-use crate::store::{HoldEnd, Migration, Snapshot};
+use crate::store::{HoldEnd, Migration, Snapshot, TokenRecord};
 use crate::view::approval_of;
 use plans::failure::Failure;
 use plans::id::{MigrationId, StepId};
@@ -166,6 +166,7 @@ impl Controller {
         if command == Command::Rollback {
             self.check_way_back(id).await?;
         }
+        let tokens = self.tokens_for(command).await?;
         let edit = |draft: &mut Draft| {
             let current = draft.snapshot().migration.revision;
             if revision.is_some_and(|seen| seen != current) {
@@ -173,6 +174,9 @@ impl Controller {
                 return Err(ControlError::Changed { migration, current });
             }
             let illegal = illegal(draft, command);
+            if let Some(tokens) = &tokens {
+                approvals::check_apart(draft, tokens)?;
+            }
             obey(draft, command, data.clone()).and_then(|done| done.ok_or(illegal))
         };
         let ((), after) = self.change(id, actor, edit).await?;
@@ -201,6 +205,17 @@ impl Controller {
 }
 
 impl Controller {
+    /// What is known of those who approve, for an order that is an approval.
+    pub(super) async fn tokens_for(
+        &self,
+        command: Command,
+    ) -> Result<Option<Vec<TokenRecord>>, ControlError> {
+        if command != Command::Approve {
+            return Ok(None);
+        }
+        Ok(Some(self.inner.store.tokens().await?))
+    }
+
     /// Refuses a roll back that cannot be made, as far as the stream back has said so.
     async fn check_way_back(&self, id: &MigrationId) -> Result<(), ControlError> {
         let snapshot = self.load(id).await?;

@@ -329,6 +329,26 @@ pub enum WordError {
         /// Who.
         by: String,
     },
+    /// A token that was made after the plan was submitted may have been made for its sake.
+    #[error("the token of {by} is younger than migration {migration}, and does not count for it")]
+    Young {
+        /// The migration.
+        migration: MigrationId,
+        /// Who.
+        by: String,
+    },
+    /// Who made a token, or the token of who made it, may hold it.
+    #[error(
+        "{by} does not count as another person than {other} for migration {migration}: one of them made the other's token"
+    )]
+    Related {
+        /// The migration.
+        migration: MigrationId,
+        /// Who.
+        by: String,
+        /// Who submitted it, or has approved it.
+        other: String,
+    },
     /// An order that somebody has to be able to explain later.
     #[error("overrule says no reason why migration {migration} goes on without its hooks")]
     NoReason {

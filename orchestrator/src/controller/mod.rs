@@ -53,7 +53,7 @@ pub use check::{FailedPart, MapCheck, MendOutcome};
 pub use cleanup::{CleanupOrder, CleanupReport, Unregistered};
 pub use commands::Command;
 pub use counters::{ClientCount, ClientReport};
-pub use directory::DirectoryAsk;
+pub use directory::DirectoryRequest;
 pub use doctor::{Diagnosis, DoctorAsk, MoveExamined, Unexamined};
 pub use error::{ControlError, Unbound, WordError};
 pub use heartbeat::Figures;
@@ -67,7 +67,7 @@ pub use reconcile::{FleetReport, ReconcileOrder, ShardLook};
 pub use shards::ShardChange;
 pub(crate) use tokens::{Reach, SignedIn};
 
-use crate::access::{Digest, Rule};
+use crate::access::{Audit, Digest, Rule};
 use crate::hooks::Hooks;
 use crate::metrics::Observed;
 use crate::retry::Policy;
@@ -111,6 +111,8 @@ pub struct Settings {
     pub read_only: bool,
     /// How many people approve a cutover at least.
     pub approvals: u32,
+    /// What becomes of an order without a line in the audit trail.
+    pub audit: Audit,
 }
 
 impl Default for Settings {
@@ -129,6 +131,7 @@ impl Default for Settings {
             admin: None,
             read_only: false,
             approvals: 1,
+            audit: Audit::default(),
         }
     }
 }

@@ -173,10 +173,14 @@ impl Controller {
             return self.operation(id).await;
         }
         let data = json!({ "reason": reason, "operation": id });
+        let tokens = self.tokens_for(command).await?;
         let mut taken = 0;
         // The last moves first, so that an abort leaves none that could start in the meantime.
         for migration in operation.migrations.iter().rev() {
             let edit = |draft: &mut Draft| {
+                if let Some(tokens) = &tokens {
+                    super::approvals::check_apart(draft, tokens)?;
+                }
                 let mut tried = Draft::new(draft.snapshot().clone(), actor, draft.now);
                 if obey_ahead(&mut tried, command, data.clone())?.is_none() {
                     return Ok(false);

@@ -91,6 +91,8 @@ impl Controller {
         }
         let mut told = json!({
             "labels": change.labels, "capacity": change.capacity, "space": change.space, "reason": change.reason,
+            "dsn": change.dsn,
+            "parameters": change.dsn.as_deref().map(|dsn| changed_parameters(&known.dsn, dsn)),
         });
         if change.dsn.is_some() || change.replaced {
             let wanted = Wanted {
@@ -170,6 +172,14 @@ impl Controller {
             data,
         };
         Ok(self.inner.store.add_audit(&record).await?)
+    }
+}
+
+/// The parameters that differ between two connection strings.
+fn changed_parameters(before: &str, after: &str) -> Vec<&'static str> {
+    match (Dsn::parse(before), Dsn::parse(after)) {
+        (Ok(before), Ok(after)) => before.differences(&after),
+        (Err(_), _) | (_, Err(_)) => Vec::new(),
     }
 }
 

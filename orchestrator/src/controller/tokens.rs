@@ -1,7 +1,7 @@
 //! Tokens and the sessions of browsers: who holds a secret, and what of the fleet an agent may touch.
 
 use super::{ControlError, Controller, clock};
-use crate::access::{Digest, NewToken, Role, Rule, Secret, Visitor, covers};
+use crate::access::{Audit, Digest, NewToken, Role, Rule, Secret, Visitor, covers};
 use crate::store::{SessionRecord, TokenRecord};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::{AgentName, MigrationId, ShardName};
@@ -18,6 +18,8 @@ const KNOWN_FOR: Duration = Duration::from_secs(2);
 const SESSION: TimeDelta = TimeDelta::hours(12);
 /// How long a code for a session counts.
 const CODE_LASTS: TimeDelta = TimeDelta::minutes(5);
+/// Ten years.
+const MOST_DAYS: u32 = 3_650;
 const LONGEST_NAME: usize = 63;
 
 type Held = Arc<BTreeMap<Digest, TokenRecord>>;
@@ -54,6 +56,12 @@ impl Controller {
     #[must_use]
     pub fn rule(&self) -> Rule {
         self.inner.settings.rule
+    }
+
+    /// What becomes of an order whose line in the audit trail cannot be written.
+    #[must_use]
+    pub fn audit_rule(&self) -> Audit {
+        self.inner.settings.audit
     }
 
     /// Nobody may change anything through this process; agents go on.
@@ -114,7 +122,7 @@ impl Controller {
 
     /// Who shows this token; `None`: it is none.
     pub(crate) async fn holder(&self, secret: &Secret) -> Result<Option<Visitor>, ControlError> {
-        match self.token_of(secret).await? {
+        match self.token_id(secret).await? {
             Some(token) => self.visitor_of(&token).await,
             None => Ok(None),
         }
@@ -137,7 +145,7 @@ impl Controller {
     pub(crate) async fn sign_in(&self, secret: &Secret) -> Result<Option<SignedIn>, ControlError> {
         let token = match secret.is_code() {
             true => self.redeem(secret).await?,
-            false => self.token_of(secret).await?,
+            false => self.token_id(secret).await?,
         };
         let Some(token) = token else { return Ok(None) };
         let Some(visitor) = self
@@ -193,7 +201,7 @@ impl Controller {
     }
 
     /// What the store calls the token with this secret.
-    async fn token_of(&self, secret: &Secret) -> Result<Option<String>, ControlError> {
+    async fn token_id(&self, secret: &Secret) -> Result<Option<String>, ControlError> {
         let digest = secret.digest();
         if self.inner.settings.admin == Some(digest) {
             return Ok(Some(ADMIN.to_owned()));
@@ -337,8 +345,11 @@ fn check(new: &NewToken) -> Result<(), ControlError> {
     if new.role != Role::Agent && !new.labels.is_empty() {
         return invalid("only an agent's token is bound to labels");
     }
-    if new.days == Some(0) {
-        return invalid("a token lasts a day at least");
+    if new
+        .days
+        .is_some_and(|days| !(1..=MOST_DAYS).contains(&days))
+    {
+        return invalid("a token lasts 1 to 3650 days, or has no end");
     }
     Ok(())
 }

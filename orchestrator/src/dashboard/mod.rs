@@ -36,9 +36,6 @@ use axum::middleware::map_response;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 
-/// Largest form: a plan of many tables, percent-encoded.
-const FORM_LIMIT: usize = 48 << 20;
-
 /// With `no-referrer` a browser would send `Origin: null` with its own forms, which the guard refuses.
 const HEADERS: [(HeaderName, &str); 4] = [
     (
@@ -92,7 +89,7 @@ pub fn routes(controller: Controller) -> Router {
         .route("/live/maps/{name}", get(live::map))
         .route("/assets/{file}", get(assets::show))
         .route("/favicon.ico", get(assets::favicon))
-        .layer(DefaultBodyLimit::max(FORM_LIMIT))
+        .layer(DefaultBodyLimit::max(crate::api::BODY_LIMIT))
         .layer(axum::middleware::from_fn_with_state(
             controller.clone(),
             hand_on,

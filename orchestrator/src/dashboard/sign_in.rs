@@ -67,8 +67,13 @@ pub(super) async fn begin(
         return Err(Refused::Form.into());
     };
     let secret = crate::access::Secret::shown(&shown.token);
-    let Some(signed_in) = controller.sign_in(&secret).await? else {
-        let refused = door.wrong(from);
+    let wait = door.wait(from);
+    let signed_in = match wait {
+        Some(_) => None,
+        None => controller.sign_in(&secret).await?,
+    };
+    let Some(signed_in) = signed_in else {
+        let refused = wait.unwrap_or_else(|| door.wrong(from));
         let wrong = Some(refused.said());
         let wanted = Wanted {
             next: shown.next,
@@ -130,9 +135,10 @@ fn begun(controller: &Controller, host: Option<&HeaderValue>, signed_in: &Signed
     format!("{COOKIE}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={lasts}{secure}")
 }
 
-/// `next` if it is a page of ours, else the overview.
+/// `next` if it is path and query of a page of ours, else the overview.
 fn inside(next: &str) -> &str {
-    let ours = next.starts_with('/') && !next.starts_with("//") && !next.contains('\\');
+    let plain = |c: char| c.is_ascii_graphic() && c != '\\';
+    let ours = next.starts_with('/') && !next.starts_with("//") && next.chars().all(plain);
     if ours { next } else { "/" }
 }
 
@@ -148,6 +154,10 @@ mod tests {
             "//evil.example",
             "https://evil.example",
             "/\\evil.example",
+            "/\t/evil.example/x",
+            "/\n/evil.example",
+            "/a\r\nset-cookie: a=b",
+            "/\u{a0}x",
         ] {
             assert_eq!(inside(elsewhere), "/", "{elsewhere}");
         }

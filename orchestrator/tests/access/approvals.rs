@@ -48,8 +48,12 @@ impl Stage {
     }
 
     async fn token(&self, name: &str, role: Role) -> String {
+        self.token_by(&self.admin, name, role).await
+    }
+
+    async fn token_by(&self, maker: &str, name: &str, role: Role) -> String {
         let new = json!({"name": name, "role": role});
-        let made = self.post(&self.admin, "/api/v1/tokens", &new).await;
+        let made = self.post(maker, "/api/v1/tokens", &new).await;
         let made: Value = made.json().await.unwrap();
         made["token"].as_str().unwrap().to_owned()
     }
@@ -199,6 +203,32 @@ async fn two_people_who_did_not_submit_it_approve_a_cutover() {
         orders,
         [("pia", 403), ("ada", 200), ("ada", 409), ("ben", 200)]
     );
+}
+
+#[tokio::test]
+async fn one_admin_is_one_person_whatever_tokens_they_make() {
+    let stage = Stage::of(quick()).await;
+    let cleo = stage.token("cleo", Role::Admin).await;
+    let second = stage.token_by(&cleo, "x1", Role::Admin).await;
+    let third = stage.token_by(&second, "x2", Role::Approver).await;
+    let of_pia = stage.token_by(&cleo, "dora", Role::Approver).await;
+    let other_case = json!({"name": "Cleo", "role": "approver"});
+    let taken = stage.post(&cleo, "/api/v1/tokens", &other_case).await;
+    assert_eq!(code(taken).await, (409, "token.exists".to_owned()));
+
+    let id = stage.ready("approvals: 2").await;
+    let refused = |answer: (u16, Value)| (answer.0, answer.1["code"].as_str().map(str::to_owned));
+    let late = stage.token_by(&cleo, "late", Role::Approver).await;
+    let young = stage.order(&late, &id, "approve").await;
+    assert_eq!(refused(young), (403, Some("approval.young".to_owned())));
+    assert_eq!(stage.order(&third, &id, "approve").await.0, 200);
+    for maker in [&second, &cleo, &stage.admin] {
+        let related = stage.order(maker, &id, "approve").await;
+        assert_eq!(refused(related), (403, Some("approval.related".to_owned())));
+    }
+    // Made by the same admin, who takes no part.
+    let (status, view) = stage.order(&of_pia, &id, "approve").await;
+    assert_eq!((status, &view["approved"]), (200, &json!(true)));
 }
 
 #[tokio::test]

@@ -63,6 +63,15 @@ async fn a_name_is_free_again_once_its_token_is_revoked(store: &dyn Store) {
         matches!(taken, StoreError::Exists { what: "token", .. }),
         "{taken}"
     );
+    let other_case = TokenRecord {
+        name: "Ada".to_owned(),
+        ..second.clone()
+    };
+    let taken = store.add_token(&other_case).await.unwrap_err();
+    assert!(
+        matches!(taken, StoreError::Exists { what: "token", .. }),
+        "{taken}"
+    );
     let revoked = store.revoke_token("ada", "op", at(3)).await.unwrap();
     assert_eq!(
         (revoked.revoked_at, revoked.revoked_by.as_deref()),

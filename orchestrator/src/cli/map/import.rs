@@ -21,17 +21,24 @@ pub(in crate::cli) struct Import {
     name: String,
     /// The mappings: CSV with a header (from,to,shard; bucket_from,bucket_to,shard; or key,shard), or a list
     /// of keys and shard in JSON or YAML; `-` is stdin.
-    #[arg(required_unless_present = "query")]
+    #[arg(required_unless_present = "directory")]
     file: Option<PathBuf>,
     /// What the file is written in; otherwise its ending tells.
     #[arg(long = "format", value_enum)]
     written: Option<FileForm>,
     /// The shard with the directory table.
-    #[arg(long, value_name = "SHARD", requires = "query")]
+    #[arg(long, value_name = "SHARD", requires = "directory")]
     from: Option<String>,
-    /// A SELECT on that shard: the key's columns (or bounds), and the shard's name in a column called shard, or the last one.
-    #[arg(long, requires = "from", conflicts_with = "file")]
-    query: Option<String>,
+    /// A table on that shard, with its schema unless that is public.
+    #[arg(long, value_name = "[SCHEMA.]TABLE", requires_all = ["from", "key_column", "shard_column"],
+        conflicts_with = "file")]
+    directory: Option<String>,
+    /// Its column with the key, or a bound; may be given several times.
+    #[arg(long, value_name = "COLUMN", requires = "directory")]
+    key_column: Vec<String>,
+    /// Its column with the shard's name.
+    #[arg(long, value_name = "COLUMN", requires = "directory")]
+    shard_column: Option<String>,
     #[command(flatten)]
     kind: Kind,
     /// A sharded table and its key column, or columns with commas between; may be given several times.
@@ -55,10 +62,15 @@ impl Import {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let shape = self.kind.shape();
         let blank = blank(&self.name, &shape);
-        let read = match (&self.query, &self.file) {
-            (Some(query), _) => {
+        let read = match (&self.directory, &self.file) {
+            (Some(directory), _) => {
                 let shard = self.from.as_deref().unwrap_or_default();
-                let body = serde_json::json!({ "query": query }).to_string();
+                let (schema, table) = directory.split_once('.').unwrap_or(("public", directory));
+                let (keys, column) = (&self.key_column, &self.shard_column);
+                let body = serde_json::json!({
+                    "schema": schema, "table": table, "keys": keys, "shard": column,
+                });
+                let body = body.to_string();
                 let path = format!("/api/v1/shards/{shard}/directory");
                 let rows: Directory = client.post(&path, body).await?;
                 import_rows(&rows.columns, &rows.rows, &blank)

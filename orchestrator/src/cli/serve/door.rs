@@ -1,6 +1,6 @@
 //! Who is let in, and by which door: tokens, TLS, read-only.
 
-use crate::access::{Digest, Rule, Secret};
+use crate::access::{Audit, Digest, Rule, Secret};
 use crate::api::{Certificate, ServeError};
 use crate::cli::error::CliError;
 use crate::cli::files;
@@ -47,6 +47,10 @@ pub(super) struct Door {
     /// Speak HTTP without TLS beyond loopback, because something in front of it speaks TLS.
     #[arg(long, env = "SHARDWRIGHT_PLAIN_HTTP")]
     plain_http: bool,
+    /// What becomes of an order whose line in the audit trail cannot be written: it is carried out and noted in the log,
+    /// or refused.
+    #[arg(long, value_enum, env = "SHARDWRIGHT_AUDIT", default_value_t)]
+    pub(super) audit: Audit,
     /// Let nobody change anything through this controller; agents go on.
     #[arg(long, env = "SHARDWRIGHT_READ_ONLY")]
     pub(super) read_only: bool,
@@ -99,10 +103,16 @@ impl Door {
             return Ok(None);
         };
         let text = files::read_or_make_secret(&path, || Secret::random().reveal().to_owned())?;
-        if text.trim().is_empty() {
-            let what = format!("the admin token file {} is empty", path.display());
+        files::check_private(&path)?;
+        let secret = Secret::shown(&text);
+        if !secret.is_long_enough() {
+            let what = format!(
+                "the token in {} can be guessed: it takes 128 random bits, as of `openssl rand -hex 32`; remove the \
+                 file, and another is made",
+                path.display()
+            );
             return Err(CliError::Usage(what));
         }
-        Ok(Some(Secret::shown(&text).digest()))
+        Ok(Some(secret.digest()))
     }
 }

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 impl State {
     pub(super) fn add_token(&mut self, token: &TokenRecord) -> Result<(), StoreError> {
         let mut valid = self.tokens.iter().filter(|t| t.revoked_at.is_none());
-        if valid.any(|known| known.name == token.name) {
+        if valid.any(|known| known.name.eq_ignore_ascii_case(&token.name)) {
             return Err(exists("token", &token.name));
         }
         self.tokens.push(token.clone());

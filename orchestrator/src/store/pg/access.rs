@@ -49,10 +49,14 @@ impl TryFrom<TokenRow> for TokenRecord {
 impl PgStore {
     pub(super) async fn insert_token(&self, token: &TokenRecord) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
+        // Names differ in more than case; an index that says so could not be made over an older store that has both.
+        sqlx::query("lock table token in share row exclusive mode")
+            .execute(&mut *transaction)
+            .await?;
         let inserted = sqlx::query(
             "insert into token (id, name, role, labels, digest, created_at, created_by, ends_at) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8) \
-             on conflict (name) where revoked_at is null do nothing",
+             select $1, $2, $3, $4, $5, $6, $7, $8 where not exists \
+             (select from token where lower(name) = lower($2) and revoked_at is null)",
         )
         .bind(&token.id)
         .bind(&token.name)

@@ -4,7 +4,7 @@ shopt -s inherit_errexit
 mkdir plans
 
 serve() {
-  shardwright serve --advertise "$AGENTS_CALL" 2>>log &
+  shardwright serve --open --advertise "$AGENTS_CALL" 2>>log &
   until curl -sf "$SHARDWRIGHT_CONTROLLER/readyz" >/dev/null; do sleep 0.1; done
 }
 psql -X -q -p "$PORT_A" -d shop -v ON_ERROR_STOP=1 <<'SQL'

@@ -1,0 +1,70 @@
+//! What of an order's body is kept in the audit trail: names and settings, never a secret.
+
+use connect::Dsn;
+use serde_json::{Map, Value, json};
+
+/// A longer text is cut in the trail.
+const LONGEST: usize = 2_000;
+
+/// What is kept of `body`, sent to the route `pattern`; `None` where the route says everything.
+pub(super) fn detail(pattern: &str, body: &Value) -> Option<Value> {
+    let fields: &[&str] = match pattern {
+        "/api/v1/shards/{name}/directory" => &["schema", "table", "keys", "shard"],
+        "/api/v1/shards" | "/api/v1/shards/{name}" => {
+            &["name", "dsn", "labels", "capacity", "space"]
+        }
+        "/api/v1/migrations/{id}/limits" => &["limit", "value"],
+        _ => return None,
+    };
+    let mut kept = Map::new();
+    for field in fields {
+        if let Some(value) = body.get(field) {
+            kept.insert((*field).to_owned(), shown(field, value));
+        }
+    }
+    (!kept.is_empty()).then_some(Value::Object(kept))
+}
+
+/// A value as the trail has it.
+fn shown(field: &str, value: &Value) -> Value {
+    let text = value.as_str();
+    match (field, text) {
+        ("dsn", Some(text)) => json!(masked(text)),
+        (_, Some(text)) => json!(text.chars().take(LONGEST).collect::<String>()),
+        (_, None) if value.to_string().len() > LONGEST => json!("too long for the trail"),
+        (_, None) => value.clone(),
+    }
+}
+
+/// A connection string without a password that is written out in it.
+pub(super) fn masked(dsn: &str) -> String {
+    let read = Dsn::parse(dsn).map(|dsn| dsn.to_string());
+    read.unwrap_or_else(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_string_is_kept_without_its_password() {
+        let body = json!({"dsn": "host=h user=u password=geheim", "capacity": 3, "reason": "r"});
+        let kept = detail("/api/v1/shards/{name}", &body).unwrap();
+        let dsn = "host=h user=u password=****";
+        assert_eq!(kept, json!({"dsn": dsn, "capacity": 3}));
+        let broken = json!({"dsn": "host=h password='geheim"});
+        let kept = detail("/api/v1/shards", &broken).unwrap();
+        assert!(!kept.to_string().contains("geheim"), "{kept}");
+    }
+
+    #[test]
+    fn names_and_limits_are_kept() {
+        let read = json!({"table": "d", "keys": ["k"], "shard": "home", "timeout_ms": 5});
+        let kept = detail("/api/v1/shards/{name}/directory", &read).unwrap();
+        assert_eq!(kept, json!({"table": "d", "keys": ["k"], "shard": "home"}));
+        let limit = json!({"limit": "rate", "value": "1MB/s"});
+        let kept = detail("/api/v1/migrations/{id}/limits", &limit).unwrap();
+        assert_eq!(kept, limit);
+        assert_eq!(detail("/api/v1/tokens", &json!({"name": "a"})), None);
+    }
+}

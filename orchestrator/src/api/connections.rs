@@ -1,0 +1,304 @@
+//! Accepts connections, and keeps places for those who have shown a token.
+//!
+//! A connection is a stranger's until a request on it has been let in. Strangers have a share of the places; when it is
+//! full, the oldest of them ends for the newest. So whoever comes is served at once, however many say nothing.
+//! Order on a connection: the handshake, the head of a request, its body; each within its time.
+
+use axum::Router;
+use axum::extract::ConnectInfo;
+use axum::extract::connect_info::Connected;
+use axum::middleware::AddExtension;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tower::Service;
+
+/// Pause after the operating system refused a connection, as it does without free descriptors.
+const AFTER_ERROR: Duration = Duration::from_millis(100);
+/// Connections at most, however many descriptors there are.
+const MOST: usize = 8_192;
+
+/// How many connections there may be, and how long each part of one may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// All connections.
+    pub connections: usize,
+    /// Those on which nobody has shown a token.
+    pub strangers: usize,
+    /// The same, of one address.
+    pub per_address: usize,
+    /// Longest TLS handshake.
+    pub handshake: Duration,
+    /// Longest wait for the head of a request, the first one or the next.
+    pub head: Duration,
+}
+
+impl Limits {
+    /// As many connections as three quarters of this process's descriptors, of which strangers have half.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let descriptors = getrlimit(Resource::Nofile).current;
+        let descriptors = descriptors.and_then(|limit| usize::try_from(limit).ok());
+        let connections = descriptors.map_or(MOST, |limit| (limit / 4 * 3).min(MOST));
+        Self {
+            connections,
+            strangers: connections / 2,
+            per_address: 256,
+            handshake: Duration::from_secs(5),
+            head: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Takes as many descriptors as this process may have.
+pub fn raise_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::debug!(%error, "the limit of descriptors stays as it is");
+    }
+}
+
+/// Who is connected.
+#[derive(Debug)]
+struct Places {
+    limits: Limits,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    next: u64,
+    /// In the order in which they came.
+    strangers: BTreeMap<u64, (IpAddr, Arc<Notify>)>,
+    known: usize,
+}
+
+/// The place of one connection; it is free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    number: u64,
+    known: AtomicBool,
+    /// Somebody newer has the place.
+    lost: Arc<Notify>,
+    places: Arc<Places>,
+}
+
+impl Places {
+    fn enter(self: &Arc<Self>, from: IpAddr) -> Arc<Place> {
+        let lost = Arc::new(Notify::new());
+        let mut taken = self.taken();
+        let own = |(address, _): &&(IpAddr, Arc<Notify>)| *address == from;
+        if taken.strangers.values().filter(own).count() >= self.limits.per_address {
+            taken.end_oldest(|address| address == from);
+        }
+        if taken.strangers.len() >= self.limits.strangers {
+            taken.end_oldest(|_| true);
+        }
+        let number = taken.next;
+        taken.next += 1;
+        taken.strangers.insert(number, (from, Arc::clone(&lost)));
+        Arc::new(Place {
+            number,
+            known: AtomicBool::new(false),
+            lost,
+            places: Arc::clone(self),
+        })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Taken {
+    fn end_oldest(&mut self, of: impl Fn(IpAddr) -> bool) {
+        let mut found = self.strangers.iter().filter(|(_, (from, _))| of(*from));
+        let oldest = found.next().map(|(number, _)| *number);
+        if let Some((from, lost)) = oldest.and_then(|oldest| self.strangers.remove(&oldest)) {
+            tracing::debug!(%from, "connection ended for a newer one");
+            lost.notify_one();
+        }
+    }
+}
+
+impl Place {
+    /// A request was let in here: nobody newer takes the place, as long as there are places for those who are known.
+    pub(super) fn is_known(&self) {
+        if self.known.load(Ordering::Relaxed) {
+            return;
+        }
+        let limits = &self.places.limits;
+        let mut taken = self.places.taken();
+        if taken.known < limits.connections - limits.strangers
+            && taken.strangers.remove(&self.number).is_some()
+        {
+            taken.known += 1;
+            self.known.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Place {
+    /// A request was let in here before.
+    pub(super) fn was_known(&self) -> bool {
+        self.known.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.places.taken();
+        taken.strangers.remove(&self.number);
+        taken.known -= usize::from(self.known.load(Ordering::Relaxed));
+    }
+}
+
+/// The other end of a connection, and its place.
+#[derive(Debug, Clone)]
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    pub(super) place: Arc<Place>,
+}
+
+impl Peer {
+    pub(super) fn new(address: SocketAddr, place: Arc<Place>) -> Self {
+        Self { address, place }
+    }
+}
+
+impl Connected<Self> for Peer {
+    fn connect_info(peer: Self) -> Self {
+        peer
+    }
+}
+
+/// Serves `app` on `listener` until this is dropped, which ends its connections.
+pub(super) async fn serve(
+    listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
+    app: Router,
+    limits: Limits,
+) -> io::Result<()> {
+    let acceptor = tls.map(TlsAcceptor::from);
+    let places = Arc::new(Places {
+        limits,
+        taken: Mutex::default(),
+    });
+    let mut make = app.into_make_service_with_connect_info::<Peer>();
+    let mut open = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = open.join_next() => continue,
+        };
+        let (stream, from) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "connection not accepted");
+                tokio::time::sleep(AFTER_ERROR).await;
+                continue;
+            }
+        };
+        let place = places.enter(from.ip());
+        let lost = Arc::clone(&place.lost);
+        let service = match make.call(Peer::new(from, place)).await {
+            Ok(service) => service,
+            Err(never) => match never {},
+        };
+        let acceptor = acceptor.clone();
+        open.spawn(async move {
+            tokio::select! {
+                () = lost.notified() => {}
+                () = connection(stream, from, acceptor, service, limits) => {}
+            }
+        });
+    }
+}
+
+type App = AddExtension<Router, ConnectInfo<Peer>>;
+
+async fn connection(
+    stream: TcpStream,
+    from: SocketAddr,
+    acceptor: Option<TlsAcceptor>,
+    app: App,
+    limits: Limits,
+) {
+    let Some(acceptor) = acceptor else {
+        return speak(stream, app, limits).await;
+    };
+    match tokio::time::timeout(limits.handshake, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => speak(stream, app, limits).await,
+        Ok(Err(error)) => tracing::debug!(%from, %error, "handshake failed"),
+        Err(_) => tracing::debug!(%from, "handshake took too long"),
+    }
+}
+
+async fn speak(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    app: App,
+    limits: Limits,
+) {
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
+    if let Err(error) = served.await {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(strangers: usize, per_address: usize) -> Arc<Places> {
+        Arc::new(Places {
+            limits: Limits {
+                connections: strangers + 2,
+                strangers,
+                per_address,
+                ..Limits::of_process()
+            },
+            taken: Mutex::default(),
+        })
+    }
+
+    fn numbers(places: &Places) -> Vec<u64> {
+        places.taken().strangers.keys().copied().collect()
+    }
+
+    #[test]
+    fn the_newest_stranger_has_the_place_of_the_oldest_and_who_is_known_stays() {
+        let places = places(3, 2);
+        let [one, other] = [[127, 0, 0, 1], [127, 0, 0, 2]].map(IpAddr::from);
+        let known = places.enter(one);
+        known.is_known();
+        let held: Vec<_> = (0..4).map(|_| places.enter(one)).collect();
+        assert_eq!(numbers(&places), [3, 4], "two of one address");
+        let more: Vec<_> = (0..2).map(|_| places.enter(other)).collect();
+        assert_eq!(numbers(&places), [4, 5, 6], "three strangers");
+        drop((held, more));
+        assert_eq!(numbers(&places), [0_u64; 0]);
+        assert_eq!(places.taken().known, 1);
+        drop(known);
+        assert_eq!(places.taken().known, 0);
+    }
+}
