@@ -247,7 +247,10 @@ async fn failures_are_retried_until_the_attempts_are_spent_and_resume_goes_on() 
         );
     }
     let view = server.in_state(&id, "failed").await;
-    assert_eq!(view["failure"]["hint"], "mend it, then `resume`; `abort` takes everything back");
+    assert_eq!(
+        view["failure"]["hint"],
+        "mend it, then `resume`; `abort` takes everything back"
+    );
     assert_eq!(view["steps"][0]["state"], "failed");
     assert_eq!(server.command(&id, "pause").await.status(), 409);
     assert_eq!(server.command(&id, "resume").await.status(), 200);
