@@ -303,7 +303,7 @@ async fn an_abort_is_given_out_although_the_target_is_never_seen() {
         away: Vec::new(),
         given: Vec::new(),
     };
-    let agent = server.agent("x", "x2");
+    let agent = server.agent("y", "y1");
     let given = until("given out", || async {
         match agent.claim().await? {
             Work::Step(dispatch) => Some(*dispatch),
