@@ -47,15 +47,16 @@ impl Fleet {
             launched.push(launch(test, major).await);
         }
         let dsn = |server: &Cluster, shard: &str| server.dsn(shard, "postgres");
-        Self::on(test, shards, launched, &dsn).await
+        let fleet = Self::unregistered(test, shards, launched).await;
+        fleet.register(&dsn).await;
+        fleet
     }
 
-    /// The same on running servers, the last of which is the target's; agents connect by `dsn`.
-    pub(crate) async fn on(
+    /// The same on running servers, the last of which is the target's, before the shards are registered.
+    pub(crate) async fn unregistered(
         test: &'static str,
         shards: &[&'static str],
         launched: Vec<Cluster>,
-        dsn: &dyn Fn(&Cluster, &str) -> String,
     ) -> Self {
         for shard in shards {
             let session = open(home(&launched, shards, shard), "postgres").await;
@@ -88,7 +89,6 @@ impl Fleet {
             url,
             folder,
         };
-        fleet.register(dsn).await;
         fleet
     }
 
@@ -97,7 +97,8 @@ impl Fleet {
         home(&self.servers, &self.shards, shard)
     }
 
-    async fn register(&self, dsn: &dyn Fn(&Cluster, &str) -> String) {
+    /// Registers the shards; an agent connects to each of them.
+    pub(crate) async fn register(&self, dsn: &dyn Fn(&Cluster, &str) -> String) {
         let begun = Instant::now();
         while !self.run(&["shard", "list"]).await.status.success() {
             assert!(begun.elapsed() < LIMIT, "no controller");

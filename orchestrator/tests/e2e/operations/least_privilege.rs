@@ -153,8 +153,9 @@ async fn a_role_with_the_documented_grants_runs_a_whole_split() {
             root.display()
         )
     };
-    let fleet = Fleet::on("least-privilege", &["a", "b"], servers, &dsn).await;
+    let fleet = Fleet::unregistered("least-privilege", &["a", "b"], servers).await;
     prepare(&fleet).await;
+    fleet.register(&dsn).await;
     fleet.sql("a", SCHEMA).await;
     let tables = json!({"shop.tenant": "id", "shop.purchase": "tenant_id"});
     fleet
