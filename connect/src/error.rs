@@ -278,7 +278,18 @@ impl ConnectError {
         match self {
             Self::Setup { source, .. } => Some(source.code()?.code()),
             Self::Hosts { failures, .. } => failures.iter().find_map(Self::setup_state),
-            _ => None,
+            Self::Reference { .. }
+            | Self::Dsn { .. }
+            | Self::Service { .. }
+            | Self::Timeout { .. }
+            | Self::Network { .. }
+            | Self::Tls { .. }
+            | Self::Binding { .. }
+            | Self::Method { .. }
+            | Self::NoPassword { .. }
+            | Self::Target { .. }
+            | Self::Startup { .. }
+            | Self::Open { .. } => None,
         }
     }
 

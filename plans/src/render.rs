@@ -142,6 +142,12 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
         let (format, why) = stream_format(&moving.tables);
         writeln!(out, "  Changes arrive in {}: {why}", format.name())?;
     }
+    write_tables(out, planned)
+}
+
+/// The tables that move, and how.
+fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
+    let moving = &planned.moving;
     writeln!(out, "  Tables (parents first)")?;
     for table in &moving.tables {
         let key = match &table.key {

@@ -134,7 +134,7 @@ pub(crate) async fn dump(dumped: Dumped<'_>, tools: &Binaries) -> Result<Schema,
                 // Of what waits for a key the rest of the keys need nothing.
                 match needed.unwrap_or(Section::Pre) {
                     Section::Key => Section::Post,
-                    section => section,
+                    section @ (Section::Pre | Section::Post) => section,
                 }
             }
         };
@@ -207,7 +207,7 @@ fn statements(listed: &ArchiveEntry, facts: &Facts) -> Vec<String> {
         }
     }
     let owner = Some(listed.owner.as_str());
-    let owner = owner.filter(|owner| !owner.is_empty() && !(is_public && *owner == PUBLIC_OWNER));
+    let owner = owner.filter(|owner| !(owner.is_empty() || is_public && *owner == PUBLIC_OWNER));
     if let (Some(owner), Some(give)) = (owner, &facts.give)
         && OWNED.contains(&listed.kind.as_str())
     {

@@ -132,7 +132,7 @@ async fn a_session_in_any_other_database_is_refused() {
             "{what}"
         );
         let walsender = ReplicationSession::open(&shard.dsn, "test").await;
-        let error = walsender.err().expect(what).to_string();
+        let error = walsender.map(|_| ()).expect_err(what).to_string();
         assert!(
             error.contains("another database answers"),
             "{what}: {error}"

@@ -118,7 +118,7 @@ mod tests {
         let (one, other) = (first.key.clone(), beside.key.clone());
         drop((first, beside));
         let second = Process::start(&name, &folder);
-        assert_eq!(second.outlived, [one.clone()]);
+        assert_eq!(second.outlived, std::slice::from_ref(&one));
         assert_ne!(second.key, other);
         let third = second.key.clone();
         drop(second);

@@ -171,7 +171,7 @@ impl Fleet {
     }
 
     /// Starts another process under the name of an agent, with spools and a log of its own.
-    pub(crate) async fn start_duplicate(&self, name: &str) -> Result<Child, DemoError> {
+    pub(crate) fn start_duplicate(&self, name: &str) -> Result<Child, DemoError> {
         let mut child = self.agent(&format!("{name}-duplicate"), name)?;
         child.start("")?;
         Ok(child)

@@ -286,7 +286,7 @@ impl Blow {
 
     /// A second process of an agent that runs is refused, and stays refused for as long as it tries.
     async fn start_duplicate(&self, agent: &str) -> Result<(), DemoError> {
-        let mut duplicate = self.fleet.start_duplicate(agent).await?;
+        let mut duplicate = self.fleet.start_duplicate(agent)?;
         let begun = Instant::now();
         while !duplicate.has_logged(NAME_IN_USE) && begun.elapsed() < REFUSED_LIMIT {
             tokio::time::sleep(LOOK_EVERY).await;

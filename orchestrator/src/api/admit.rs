@@ -228,6 +228,7 @@ struct Asked {
 }
 
 /// An order, for the audit trail.
+#[derive(Clone)]
 struct Order {
     visitor: Visitor,
     from: String,
@@ -365,27 +366,10 @@ pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: 
         }
         return door.refuse(&asked, refused);
     }
-    if !asked.reads {
-        let fields = match read(&mut request, &asked.pattern).await {
-            Ok(fields) => fields,
-            Err(refused) => {
-                door.write_down(order, json!(refused.status().as_u16()))
-                    .await;
-                return refused;
-            }
-        };
-        order.detail = fields.detail;
-        if let Some(wanted) = &visitor.csrf
-            && fields
-                .csrf
-                .as_deref()
-                .or(said(request.headers(), CSRF_HEADER))
-                != Some(wanted)
-        {
-            door.write_down(order, json!(Refused::Form.code())).await;
-            return door.refuse(&asked, Refused::Form);
-        }
-        order.why = order.why.or(fields.reason);
+    if !asked.reads
+        && let Err(refused) = door.read_order(&asked, &mut request, &mut order).await
+    {
+        return refused;
     }
     if is_order && let Err(unaudited) = door.announce(&order).await {
         return unaudited.into_response();
@@ -400,18 +384,58 @@ pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: 
     let response = answered(request, next).await;
     let response = door.watched(response, credentials);
     asked.count(&door.controller, &response, began);
-    // A follower sends the order on; the leader writes it down.
     let refusal = response.extensions().get::<Refusal>().cloned();
-    if let Some(refusal) = refusal.filter(|_| asked.need == Need::Work)
-        && response.status().is_client_error()
-        && response.status() != StatusCode::MISDIRECTED_REQUEST
-    {
-        door.write_refusal(order, refusal).await;
-    } else if is_order && response.status() != StatusCode::TEMPORARY_REDIRECT {
-        let status = json!(response.status().as_u16());
-        door.write_down(order, status).await;
-    }
+    door.write_outcome(&asked, order, (response.status(), refusal))
+        .await;
     response
+}
+
+impl Door {
+    /// What the body says of an order, and whether its form is of this session; a refusal is written down.
+    async fn read_order(
+        &self,
+        asked: &Asked,
+        request: &mut Request,
+        order: &mut Order,
+    ) -> Result<(), Response> {
+        let fields = match read(request, &asked.pattern).await {
+            Ok(fields) => fields,
+            Err(refused) => {
+                let status = json!(refused.status().as_u16());
+                self.write_down(order.clone(), status).await;
+                return Err(refused);
+            }
+        };
+        order.detail = fields.detail;
+        let shown = fields.csrf.as_deref();
+        let shown = shown.or(said(request.headers(), CSRF_HEADER));
+        if let Some(wanted) = &order.visitor.csrf
+            && shown != Some(wanted)
+        {
+            let code = json!(Refused::Form.code());
+            self.write_down(order.clone(), code).await;
+            return Err(self.refuse(asked, Refused::Form));
+        }
+        order.why = order.why.take().or(fields.reason);
+        Ok(())
+    }
+
+    /// How a call ended; a follower sends the order on, and the leader writes it down.
+    async fn write_outcome(
+        &self,
+        asked: &Asked,
+        order: Order,
+        (status, refusal): (StatusCode, Option<Refusal>),
+    ) {
+        if let Some(refusal) = refusal.filter(|_| asked.need == Need::Work)
+            && status.is_client_error()
+            && status != StatusCode::MISDIRECTED_REQUEST
+        {
+            self.write_refusal(order, refusal).await;
+        } else if !asked.reads && asked.need.changes() && status != StatusCode::TEMPORARY_REDIRECT {
+            self.write_down(order, json!(status.as_u16())).await;
+        }
+    }
 }
 
 /// What the body of an order says besides the order.

@@ -12,6 +12,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use plans::failure::Finding;
+use plans::id::MapName;
 use plans::plan::PlanFileError;
 use plans::planner::PlanError;
 use plans::request::RequestError;
@@ -278,9 +279,21 @@ const NOT_OWNER: &str =
     "do not try again: only the process that was given the work may act on it; an agent claims it";
 const OTHER_LABELS: &str = "label the shard, or make the agent a token with other labels";
 const PARAMETERS: &str = "docs/connections.md says what each parameter may be";
+const LOOK_AGAIN: &str = "look at it again, then order what is still wanted";
+const START_AGENT: &str = "start one: shardwright-agent --controller URL";
+const SAME_VERSION: &str = "run agent and controller of the same version";
+const REACH_SHARD: &str = "start its server, or mend its connection string: shardwright shard set";
+const MOVE_FORWARD: &str = "look at `shardwright reconcile`, then: shardwright reconcile --apply";
+const KEPT_BY_TARGET: &str =
+    "the target keeps the keys: finish, or plan a move back once this is mended";
+const OVERRIDE: &str = "plan again; with --override-rules REASON it is allowed and written down";
+const CHECK_AGAIN: &str = "check again: shardwright map check MAP --request FILE";
+const AS_REFERENCE: &str =
+    "write password=${env:NAME}, ${file:/path} or ${credential:NAME}; the agents resolve it";
 const PLAN_AGAIN: &str = "make a new plan: shardwright plan REQUEST -o PLAN";
 
 impl From<ControlError> for ApiError {
+    #[expect(clippy::too_many_lines, reason = "a table: one line for each error")]
     fn from(error: ControlError) -> Self {
         use ControlError as E;
         use StatusCode as S;
@@ -295,29 +308,23 @@ impl From<ControlError> for ApiError {
                 .into_iter()
                 .fold(new(S::CONFLICT, "migration.state"), Self::hint),
             E::Transition(_) => new(S::CONFLICT, "migration.state"),
-            E::Changed { .. } => new(S::PRECONDITION_FAILED, "migration.changed")
-                .hint("look at it again, then order what is still wanted"),
+            E::Changed { .. } => new(S::PRECONDITION_FAILED, "migration.changed").hint(LOOK_AGAIN),
             E::StaleEpoch { .. } => new(S::CONFLICT, "epoch.stale"),
             E::NotRunning { .. } => new(S::CONFLICT, "step.not_running"),
-            E::Protocol { .. } => new(S::CONFLICT, "agent.protocol").hint(NEIGHBOURS),
-            E::NotOwner { .. } => new(S::FORBIDDEN, "agent.not_owner").hint(NOT_OWNER),
-            E::Evidence { migration, .. } => new(S::CONFLICT, "cutover.evidence").hint(format!(
-                "the target is not the database that was compared, or its record is lost: compare again with \
-                 `shardwright verify {migration}`, or abort the migration before its flip"
-            )),
-            E::NotAsked { .. } => new(S::FORBIDDEN, "agent.not_asked").hint(NOT_OWNER),
-            E::NameInUse { silence, .. } => new(S::CONFLICT, "agent.name_in_use").hint(format!(
-                "start this one with another --name, or stop the other one; after a crash there the name is free \
-                 once it was silent for {} s",
-                silence.as_secs()
-            )),
-            E::OtherAgent { .. } => new(S::FORBIDDEN, "agent.name").hint(OWN_TOKEN),
-            E::OutOfReach { .. } | E::UnseenByToken { .. } => {
-                new(S::FORBIDDEN, "agent.labels").hint(OTHER_LABELS)
+            error @ (E::Protocol { .. }
+            | E::NotOwner { .. }
+            | E::Evidence { .. }
+            | E::NotAsked { .. }
+            | E::NameInUse { .. }
+            | E::OtherAgent { .. }
+            | E::OutOfReach { .. }
+            | E::UnseenByToken { .. }) => {
+                let (status, code, hint) = agent_refused(&error);
+                new(status, code).hint(hint)
             }
-            E::InlinePassword { .. } => new(S::UNPROCESSABLE_ENTITY, INLINE_PASSWORD).hint(
-                "write password=${env:NAME}, ${file:/path} or ${credential:NAME}; the agents resolve it",
-            ),
+            E::InlinePassword { .. } => {
+                new(S::UNPROCESSABLE_ENTITY, INLINE_PASSWORD).hint(AS_REFERENCE)
+            }
             E::UnreadableDsn { ref source, .. } => new(S::UNPROCESSABLE_ENTITY, UNREADABLE_DSN)
                 .hint(source.hint().unwrap_or(PARAMETERS)),
             E::Invalid { .. } => new(S::UNPROCESSABLE_ENTITY, "field.invalid"),
@@ -331,36 +338,32 @@ impl From<ControlError> for ApiError {
                 let (status, code, hint) = dsn_refused(&refused);
                 new(status, code).hint(hint)
             }
-            E::NoAgent => new(S::SERVICE_UNAVAILABLE, "agent.none")
-                .hint("start one: shardwright-agent --controller URL"),
+            E::NoAgent => new(S::SERVICE_UNAVAILABLE, "agent.none").hint(START_AGENT),
             E::InspectionLost => new(S::GATEWAY_TIMEOUT, "agent.silent").hint("try again"),
             E::Inspection(failure) => {
                 let problem = new(S::UNPROCESSABLE_ENTITY, &failure.code);
                 failure.hint.into_iter().fold(problem, Self::hint)
             }
-            E::OtherAnswer => new(S::BAD_GATEWAY, "agent.answer")
-                .hint("run agent and controller of the same version"),
-            E::Unseen { .. } => new(S::CONFLICT, "shard.unseen")
-                .hint("start its server, or mend its connection string: shardwright shard set"),
-            E::StoreOlder { .. } => new(S::CONFLICT, "store.older")
-                .hint("look at `shardwright reconcile`, then: shardwright reconcile --apply"),
+            E::OtherAnswer => new(S::BAD_GATEWAY, "agent.answer").hint(SAME_VERSION),
+            E::Unseen { .. } => new(S::CONFLICT, "shard.unseen").hint(REACH_SHARD),
+            E::StoreOlder { .. } => new(S::CONFLICT, "store.older").hint(MOVE_FORWARD),
             E::NoneCan { hint, .. } => {
                 let problem = new(S::CONFLICT, "operation.state");
                 hint.into_iter().fold(problem, Self::hint)
             }
-            E::MovedOffline { map, from, to, .. } => new(S::CONFLICT, "migration.offline").hint(
-                format!("plan a move back: shardwright plan move {map} --from {to} --to {from}"),
-            ),
+            E::MovedOffline { map, from, to, .. } => {
+                let hint = format!(
+                    "plan a move back: shardwright plan move {map} --from {to} --to {from}"
+                );
+                new(S::CONFLICT, "migration.offline").hint(hint)
+            }
             E::Word(error) => word(&error),
-            E::NoWayBack { .. } => new(S::CONFLICT, "rollback.impossible")
-                .hint("the target keeps the keys: finish, or plan a move back once this is mended"),
-            E::RulesBroken { .. } => new(S::UNPROCESSABLE_ENTITY, "rules.broken")
-                .hint("plan again; with --override-rules REASON it is allowed and written down"),
-            E::NoTables { map } => new(S::UNPROCESSABLE_ENTITY, "map.no_tables").hint(format!(
-                "name them once: shardwright map set {map} --table orders=tenant_id"
-            )),
-            E::Mend(_) => new(S::UNPROCESSABLE_ENTITY, "mend.refused")
-                .hint("check again: shardwright map check MAP --request FILE"),
+            E::NoWayBack { .. } => new(S::CONFLICT, "rollback.impossible").hint(KEPT_BY_TARGET),
+            E::RulesBroken { .. } => new(S::UNPROCESSABLE_ENTITY, "rules.broken").hint(OVERRIDE),
+            E::NoTables { map } => {
+                new(S::UNPROCESSABLE_ENTITY, "map.no_tables").hint(name_tables(&map))
+            }
+            E::Mend(_) => new(S::UNPROCESSABLE_ENTITY, "mend.refused").hint(CHECK_AGAIN),
             E::Unmapped { map, .. } => new(S::NOT_FOUND, "key.unmapped")
                 .hint(format!("give it an owner: shardwright map assign {map}")),
             E::Contended { .. } => new(S::SERVICE_UNAVAILABLE, "migration.busy").hint("try again"),
@@ -440,6 +443,43 @@ fn plan_file(error: &PlanFileError) -> ApiError {
         PlanFileError::Form { .. } => new("plan.form").hint(PLAN_AGAIN),
         PlanFileError::Edited => new("plan.edited").hint(PLAN_AGAIN),
     }
+}
+
+fn name_tables(map: &MapName) -> String {
+    format!("name them once: shardwright map set {map} --table orders=tenant_id")
+}
+
+/// What an agent is told that is not let do something.
+fn agent_refused(error: &ControlError) -> (StatusCode, &'static str, String) {
+    use ControlError as E;
+    use StatusCode as S;
+    if let E::Evidence { migration, .. } = error {
+        let hint = format!(
+            "the target is not the database that was compared, or its record is lost: compare again with \
+             `shardwright verify {migration}`, or abort the migration before its flip"
+        );
+        return (S::CONFLICT, "cutover.evidence", hint);
+    }
+    if let E::NameInUse { silence, .. } = error {
+        let hint = format!(
+            "start this one with another --name, or stop the other one; after a crash there the name is free \
+             once it was silent for {} s",
+            silence.as_secs()
+        );
+        return (S::CONFLICT, "agent.name_in_use", hint);
+    }
+    let (status, code, hint) = if matches!(error, E::Protocol { .. }) {
+        (S::CONFLICT, "agent.protocol", NEIGHBOURS)
+    } else if matches!(error, E::NotOwner { .. }) {
+        (S::FORBIDDEN, "agent.not_owner", NOT_OWNER)
+    } else if matches!(error, E::NotAsked { .. }) {
+        (S::FORBIDDEN, "agent.not_asked", NOT_OWNER)
+    } else if matches!(error, E::OtherAgent { .. }) {
+        (S::FORBIDDEN, "agent.name", OWN_TOKEN)
+    } else {
+        (S::FORBIDDEN, "agent.labels", OTHER_LABELS)
+    };
+    (status, code, hint.to_owned())
 }
 
 fn dsn_refused(refused: &DsnRefused) -> (StatusCode, &'static str, String) {

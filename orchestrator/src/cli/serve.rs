@@ -16,7 +16,7 @@ use door::Door;
 use service::log::Format;
 use service::notify::Manager;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -125,19 +125,11 @@ impl Serve {
             controller.advertise(url);
         }
         let scheme = if tls.is_some() { "https" } else { "http" };
-        say(
+        say_ready(
             format,
-            &format!("controller ready at {scheme}://{}", listener.local_addr()?),
+            &format!("{scheme}://{}", listener.local_addr()?),
+            self.door.admin_file().as_deref(),
         );
-        if let Some(path) = self.door.admin_file() {
-            let path = path.display();
-            say(
-                format,
-                &format!(
-                    "the admin's token is in {path}; `shardwright dashboard` prints a link that signs a browser in"
-                ),
-            );
-        }
         manager.ready("stands for the lead");
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
@@ -156,6 +148,20 @@ impl Serve {
             stopped.map_err(std::io::Error::other)?;
         }
         Ok(0)
+    }
+}
+
+/// Says where the controller is, and where the token is that it made.
+fn say_ready(format: Format, url: &str, token: Option<&Path>) {
+    say(format, &format!("controller ready at {url}"));
+    if let Some(path) = token {
+        let path = path.display();
+        say(
+            format,
+            &format!(
+                "the admin's token is in {path}; `shardwright dashboard` prints a link that signs a browser in"
+            ),
+        );
     }
 }
 

@@ -29,6 +29,12 @@ pub enum Unbound {
     OtherSecret,
 }
 
+impl From<DsnRefused> for ControlError {
+    fn from(refused: DsnRefused) -> Self {
+        Self::Dsn(Box::new(refused))
+    }
+}
+
 /// Why the controller did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
@@ -208,7 +214,7 @@ pub enum ControlError {
     },
     /// A connection string that does not lead to the shard's database.
     #[error(transparent)]
-    Dsn(#[from] DsnRefused),
+    Dsn(Box<DsnRefused>),
     /// Nobody can look at the shards.
     #[error("no agent is connected")]
     NoAgent,

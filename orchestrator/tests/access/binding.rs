@@ -21,6 +21,31 @@ struct Two {
 }
 
 impl Two {
+    /// The dispatch of the cutover, once it is approved.
+    async fn approved_cutover(&self) -> Dispatch {
+        let locked = &self.locked;
+        let cutover = async {
+            loop {
+                let dispatch = self.own.next().await;
+                match dispatch.step.as_ref().map(|(id, _)| id.as_str()) {
+                    Some("cutover") => break dispatch,
+                    Some(_) => self.own.done(&dispatch).await,
+                    None => {}
+                }
+            }
+        };
+        let approved = async {
+            let path = format!("/api/v1/migrations/{}/approve", locked.migration);
+            until("approved", || async {
+                let word = json!({"reason": "test"});
+                let asked = locked.post(&locked.admin, &path, &word);
+                (asked.await.status() == 200).then_some(())
+            })
+            .await;
+        };
+        tokio::join!(cutover, approved).0
+    }
+
     async fn start() -> Self {
         let locked = Locked::start().await;
         let own = locked.token("a1", Role::Agent, &json!({})).await;
@@ -133,27 +158,7 @@ async fn another_agents_token_ends_no_step_whatever_it_shows() {
 #[tokio::test]
 async fn another_agents_token_neither_seals_nor_flips_nor_takes_a_seal_away() {
     let two = Two::start().await;
-    let locked = &two.locked;
-    let cutover = async {
-        loop {
-            let dispatch = two.own.next().await;
-            match dispatch.step.as_ref().map(|(id, _)| id.as_str()) {
-                Some("cutover") => break dispatch,
-                Some(_) => two.own.done(&dispatch).await,
-                None => {}
-            }
-        }
-    };
-    let approved = async {
-        let path = format!("/api/v1/migrations/{}/approve", locked.migration);
-        until("approved", || async {
-            let word = json!({"reason": "test"});
-            let asked = locked.post(&locked.admin, &path, &word);
-            (asked.await.status() == 200).then_some(())
-        })
-        .await;
-    };
-    let (cutover, ()) = tokio::join!(cutover, approved);
+    let cutover = two.approved_cutover().await;
     let attempt = two.own.begin(&cutover, Direction::Forward).await;
     let forge = |ask: CutoverAsk, secret: Option<WireSecret>| {
         let body = json!({"migration": cutover.migration, "epoch": cutover.epoch, "ask": ask, "secret": secret});

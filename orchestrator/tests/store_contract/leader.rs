@@ -165,11 +165,7 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
         "put_server" => {
             let seen = ServerSeen {
                 number: 1,
-                server: DatabaseIdentity {
-                    system: "7".to_owned(),
-                    timeline: 1,
-                    ..DatabaseIdentity::default()
-                },
+                server: DatabaseIdentity::default(),
                 flushed: 0,
                 missing: 0,
             };

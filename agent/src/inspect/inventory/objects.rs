@@ -174,6 +174,19 @@ async fn event_triggers(client: &Client, found: &mut Found) -> Result<(), tokio_
     Ok(())
 }
 
+/// What is in our schema, and the migrations that have rows there.
+const IN_SCHEMA: &str = "select 'sequence', c.relname::text from pg_catalog.pg_class c
+     where c.relnamespace = pg_catalog.to_regnamespace($1) and c.relkind = 'S'
+       -- one that numbers the rows of a table goes with the table
+       and not exists (select from pg_catalog.pg_depend d
+                       where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid
+                         and d.refclassid = d.classid and d.deptype = 'i')
+     union all
+     select 'function', p.proname::text from pg_catalog.pg_proc p
+     where p.pronamespace = pg_catalog.to_regnamespace($1)
+     union all
+     select 'rows', migration from shardwright.move order by 1, 2";
+
 /// Registers, functions and rows in our schema, or that the schema is somebody else's.
 async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres::Error> {
     let there = client
@@ -204,22 +217,7 @@ async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres
         None,
         Whose::Shared,
     );
-    let rows = client
-        .query(
-            "select 'sequence', c.relname::text from pg_catalog.pg_class c
-             where c.relnamespace = pg_catalog.to_regnamespace($1) and c.relkind = 'S'
-               -- one that numbers the rows of a table goes with the table
-               and not exists (select from pg_catalog.pg_depend d
-                               where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid
-                                 and d.refclassid = d.classid and d.deptype = 'i')
-             union all
-             select 'function', p.proname::text from pg_catalog.pg_proc p
-             where p.pronamespace = pg_catalog.to_regnamespace($1)
-             union all
-             select 'rows', migration from shardwright.move order by 1, 2",
-            &[&SCHEMA],
-        )
-        .await?;
+    let rows = client.query(IN_SCHEMA, &[&SCHEMA]).await?;
     for row in rows {
         let (what, name): (String, String) = (row.get(0), row.get(1));
         let id = |text: &str| MigrationId::parse(text).ok().map(Whose::Migration);

@@ -71,7 +71,7 @@ impl KeptRows {
             "copy (select {list} from {} t where {predicate}) to stdout",
             table.sql()
         );
-        let mut file = private(&path).await.at(&what)?;
+        let mut file = private(&path).at(&what)?;
         let rows = client.copy_out(&sql).await.at(&what)?;
         let mut rows = std::pin::pin!(rows);
         while let Some(part) = rows.try_next().await.at(&what)? {
@@ -95,7 +95,7 @@ impl KeptRows {
             "owner": owner,
             "tables": self.tables,
         });
-        let mut file = private(&path).await.at(&what)?;
+        let mut file = private(&path).at(&what)?;
         let text = format!("{contents:#}\n");
         file.write_all(text.as_bytes()).await.at(&what)?;
         file.sync_all().await.at(&what)?;
@@ -105,7 +105,7 @@ impl KeptRows {
     }
 }
 
-async fn private(path: &Path) -> io::Result<File> {
+fn private(path: &Path) -> io::Result<File> {
     let mut options = std::fs::OpenOptions::new();
     let file = options
         .write(true)

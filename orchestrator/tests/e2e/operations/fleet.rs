@@ -79,7 +79,7 @@ impl Fleet {
         if std::env::var_os("SHARDWRIGHT_PG_BIN").is_none() {
             agent.env("SHARDWRIGHT_PG_BIN", launched[0].binaries().dir());
         }
-        let fleet = Self {
+        Self {
             _programs: vec![
                 background(serve, &folder.join(LOGS[0])),
                 background(agent, &folder.join(LOGS[1])),
@@ -88,8 +88,7 @@ impl Fleet {
             shards: shards.to_vec(),
             url,
             folder,
-        };
-        fleet
+        }
     }
 
     /// The server that a shard is on.
