@@ -299,8 +299,8 @@ fn drop_unused_sql() -> String {
     format!(
         "{BEGIN}
          do $$ declare drops text; begin
-           if pg_catalog.to_regclass('shardwright.move') is null
-              or exists (select from shardwright.move) or exists (select from shardwright.away) then
+           if pg_catalog.to_regclass('shardwright.move') is null then return; end if;
+           if exists (select from shardwright.move) or exists (select from shardwright.away) then
              return;
            end if;
            if pg_catalog.to_regclass('shardwright.{id}') is null then
