@@ -2,18 +2,26 @@
 
 use plans::inspection::identify::{Identified, IdentifyTask};
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
 use super::inventory;
 use crate::error::{At, StepError};
-use crate::pg::identity;
+use crate::pg::{epoch, identity};
 
 pub(super) async fn run(task: &IdentifyTask) -> Result<Identified, StepError> {
     let shard = &task.shard.name;
     let client = super::session(&task.shard, "identify").await?;
     if task.register {
-        identity::register(&client)
-            .await
-            .at(format_args!("shard {shard}: registering the database"))?;
+        match identity::register(&client).await {
+            // It is known by what it has, and the doctor tells what its role lacks.
+            Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+                epoch::rollback(&client).await;
+                tracing::warn!(%shard, "the role may not give the database an id");
+            }
+            registered => {
+                registered.at(format_args!("shard {shard}: registering the database"))?;
+            }
+        }
     }
     let what = format!("shard {shard}: identifying the database");
     Ok(Identified {

@@ -84,10 +84,7 @@ impl Fleet {
         for (name, cluster) in ["a", "b", "old"].iter().zip(&self.shards) {
             self.add(name, &cluster.dsn("app", "postgres")).await;
         }
-        let wrong = format!("password=${{file:{}}}", self.folder.join("wrong").display());
-        let dsn = self.shards[1].dsn("app", "postgres");
-        let (address, _) = dsn.split_once("password=").unwrap();
-        self.add("locked", &format!("{address}{wrong}")).await;
+        self.register_locked().await;
         for line in [
             "map create whole --range ..=a",
             "map create parts --range ..1000=a --range 1000..=b",
@@ -95,6 +92,28 @@ impl Fleet {
         ] {
             assert_eq!(self.code(line).await, 0, "{line}");
         }
+    }
+
+    /// A shard whose password is wrong by the time that it is used; one that is wrong from the start is refused.
+    async fn register_locked(&self) {
+        let role = "create role locked login password 'right'";
+        sql(&self.shards[1], "postgres", role).await;
+        let file = self.folder.join("wrong");
+        let password = format!("password=${{file:{}}}", file.display());
+        let dsn = self.shards[1].dsn("postgres", "locked");
+        let (address, _) = dsn.split_once("password=").unwrap();
+        let dsn = format!("{address}{password}");
+        let refused = self.run(&["shard", "add", "locked", "--dsn", &dsn]).await;
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("shard locked") && said.contains("password authentication failed"),
+            "{said}"
+        );
+        let wrong = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, "right").unwrap();
+        self.add("locked", &dsn).await;
+        std::fs::write(&file, wrong).unwrap();
     }
 
     async fn add(&self, name: &str, dsn: &str) {
