@@ -22,6 +22,7 @@ use crate::options::Process;
 use crate::points::Passes;
 use cluster::Cluster;
 use fail_point::{Arrival, Rendezvous};
+use plans::state::migration::MigrationState;
 use rustix::process::{Pid, Signal, kill_process};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -228,7 +229,26 @@ impl Blow {
         drop(arrival);
         tokio::time::sleep(self.lasts.min(SHORT)).await;
         self.lines.exchange_shards();
+        self.resume_failed().await;
         Ok(())
+    }
+
+    /// A step may have failed for good meanwhile, as where the other server has another password: whoever corrects the
+    /// names has it go on.
+    async fn resume_failed(&self) {
+        let Some(id) = self.journey.borrow().id.clone() else {
+            return;
+        };
+        let begun = Instant::now();
+        while begun.elapsed() < SHORT {
+            let state = self.api.migration(&id).await.map(|m| m.state);
+            if matches!(state, Ok(MigrationState::Failed)) {
+                let resumed = self.api.command(&id, "resume").await;
+                self.story.tell(&format!("resume {id}: {resumed:?}"));
+                return;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
 
     async fn kill(&self, arrival: Arrival, party: Party) -> Result<(), DemoError> {
