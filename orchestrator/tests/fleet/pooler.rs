@@ -57,10 +57,11 @@ impl Pooler {
         std::fs::write(folder.join("pgbouncer.ini"), settings).unwrap();
         let program = stage.program().display().to_string();
         let export = format!(
-            "#!/bin/sh\nset -e\nexport SHARDWRIGHT_CONTROLLER={}\n\
+            "#!/bin/sh\nset -e\nexport SHARDWRIGHT_CONTROLLER={} SHARDWRIGHT_TOKEN_FILE={}\n\
              {program} map export h --format pgbouncer --out {here}/databases.ini\n\
              if [ -e {here}/pid ]; then kill -HUP \"$(cat {here}/pid)\"; fi\n",
-            stage.url()
+            stage.url(),
+            stage.token_file().display()
         );
         write_program(&folder.join("reload"), &export);
         let exported = Command::new(folder.join("reload")).status().await.unwrap();
