@@ -30,6 +30,20 @@ pub(super) struct KeptRows {
     folder: PathBuf,
     shard: ShardName,
     tables: Vec<Value>,
+    closed: bool,
+}
+
+impl Drop for KeptRows {
+    /// A repair that was refused, or failed, before its files were whole has deleted nothing: no row stays in a file.
+    fn drop(&mut self) {
+        if self.closed {
+            return;
+        }
+        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
+            let folder = self.folder.display();
+            tracing::warn!(%folder, %error, "the files of a repair that did nothing could not be removed");
+        }
+    }
 }
 
 impl KeptRows {
@@ -48,6 +62,7 @@ impl KeptRows {
             folder,
             shard: shard.clone(),
             tables: Vec::new(),
+            closed: false,
         })
     }
 
@@ -87,7 +102,7 @@ impl KeptRows {
     }
 
     /// Says what the files are; the folder, for the journal.
-    pub(super) async fn close(self, owner: &ShardName) -> Result<String, StepError> {
+    pub(super) async fn close(mut self, owner: &ShardName) -> Result<String, StepError> {
         let path = self.folder.join(CONTENTS);
         let what = format!("writing {}", path.display());
         let contents = json!({
@@ -99,8 +114,12 @@ impl KeptRows {
         let text = format!("{contents:#}\n");
         file.write_all(text.as_bytes()).await.at(&what)?;
         file.sync_all().await.at(&what)?;
-        let folder = File::open(&self.folder).await.at(&what)?;
-        folder.sync_all().await.at(&what)?;
+        // The entries too: rows are deleted only once their files outlive a crash of the host.
+        for folder in self.folder.ancestors().take(3) {
+            let folder = File::open(folder).await.at(&what)?;
+            folder.sync_all().await.at(&what)?;
+        }
+        self.closed = true;
         Ok(self.folder.display().to_string())
     }
 }
@@ -136,5 +155,23 @@ pub(crate) fn clear(agent: &Path, keep: Duration) {
                 tracing::warn!(folder = %path.display(), %error, "deleted rows of a repair could not be removed");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_a_repair_whose_files_are_whole_leaves_any() {
+        let agent = std::env::temp_dir().join(format!("shardwright-kept-{}", uuid::Uuid::new_v4()));
+        let (shard, owner) = (ShardName::from("a"), ShardName::from("b"));
+        drop(KeptRows::create(&agent, &shard).expect("a folder"));
+        let repairs = || std::fs::read_dir(agent.join(FOLDER)).expect("read").count();
+        assert_eq!(repairs(), 0);
+        let whole = KeptRows::create(&agent, &shard).expect("a folder");
+        whole.close(&owner).await.expect("written");
+        assert_eq!(repairs(), 1);
+        std::fs::remove_dir_all(&agent).expect("removed");
     }
 }
