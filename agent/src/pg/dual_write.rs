@@ -1,7 +1,9 @@
 //! Our name in a shard's `synchronous_standby_names` (R22): put in, taken out, and what is seen of its effect.
 //!
-//! `alter system` cannot be part of a transaction. A change therefore holds the migration's lock on its session,
-//! shared, for which a take-over waits (I7), and beside it a lock of all migrations on this setting.
+//! `alter system` cannot be part of a transaction. A change therefore holds a lock of all migrations on this setting
+//! on its session. To put a name in, it holds the migration's lock as well, shared, for which a take-over waits (I7).
+//! To take a name out, it does not: a commit of ours that waits for the name may hold that lock, alone. Whoever puts a
+//! newer owner's name in waits for the lock on the setting, so that what is taken out is never newer than the proof.
 //! What the setting was without us is written down before the change, and put back when nothing of ours is left.
 //! Sessions that change it commit without waiting for a standby: the one that is missing may be ours.
 
@@ -22,6 +24,8 @@ const RELOAD_PATIENCE: Duration = Duration::from_secs(2);
 const RELOAD_PAUSE: Duration = Duration::from_millis(2);
 /// How often a stopped session of ours that holds the lock is ended.
 const LOCK_TRIES: u32 = 5;
+/// Takes the lock of all migrations on the setting.
+const LOCK_SETTING: &str = "select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended('shardwright:synchronous_standby_names', 0))";
 
 /// How a change shows that it may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +161,11 @@ pub(crate) async fn put_in(
     name: &str,
     shard: &str,
 ) -> Result<(), StepError> {
-    locked(client, token, Proof::Owner, shard).await?;
+    let locks = format!(
+        "select pg_catalog.pg_advisory_lock_shared({}); {LOCK_SETTING}",
+        epoch::lock_key(&token.migration)
+    );
+    locked(client, &locks, token, Proof::Owner, shard).await?;
     let done = put_in_locked(client, token, name, shard).await;
     unlock(client).await;
     done
@@ -209,7 +217,7 @@ pub(crate) async fn take_out(
     if !named && !is_recorded(client, &token.migration, shard).await? {
         return Ok(false);
     }
-    locked(client, token, proof, shard).await?;
+    locked(client, LOCK_SETTING, token, proof, shard).await?;
     let done = take_out_locked(client, token, shard).await;
     unlock(client).await;
     done.map(|()| true)
@@ -302,21 +310,17 @@ async fn base(client: &Client, left: &StandbyNames, shard: &str) -> Result<Strin
     Ok(same.unwrap_or_else(|| left.render()))
 }
 
-/// Takes both locks and shows the epoch.
+/// Takes `locks` and shows the epoch.
 async fn locked(
     client: &Client,
+    locks: &str,
     token: &Token,
     proof: Proof,
     shard: &str,
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: locking synchronous_standby_names");
-    let key = epoch::lock_key(&token.migration);
-    let lock = format!(
-        "select pg_catalog.pg_advisory_lock_shared({key});
-         select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended('shardwright:synchronous_standby_names', 0))"
-    );
     let mut tries = 0;
-    while let Err(error) = client.batch_execute(&lock).await {
+    while let Err(error) = client.batch_execute(locks).await {
         unlock(client).await;
         tries += 1;
         if error.code() != Some(&SqlState::LOCK_NOT_AVAILABLE) || tries > LOCK_TRIES {

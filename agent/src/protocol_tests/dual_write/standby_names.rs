@@ -141,6 +141,35 @@ async fn an_older_owner_changes_nothing_and_a_newer_one_mends_before_its_first_c
 }
 
 #[tokio::test]
+async fn a_name_is_taken_out_although_a_commit_of_ours_that_waits_for_it_holds_the_migration_alone()
+{
+    let bench = Bench::each_alone("dwalone", ITEM).await;
+    let session = changing(&bench).await;
+    let name = bench.token.migration.application_name("dual-write/1");
+    dual_write::put_in(&session, &bench.token, &name, "s")
+        .await
+        .expect("put in");
+    let flip = bench.ours(&bench.source).await;
+    epoch::begin_next(&flip, &bench.token, 1, "s")
+        .await
+        .expect("begun");
+    let committing = epoch::commit(&flip, "committing");
+    let taking_out = async {
+        let here = bench.source.session().await;
+        until("the commit waits for a stream that is gone", || async {
+            let read = "select count(*) = 1 from pg_stat_activity where wait_event = 'SyncRep'";
+            here.query_one(read, &[]).await.expect("read").get(0)
+        })
+        .await;
+        dual_write::take_out(&session, &bench.token, Proof::Owner, "s").await
+    };
+    // Nothing else ends the wait of the commit.
+    let ((), out) = tokio::try_join!(committing, taking_out).expect("taken out and committed");
+    assert!(out);
+    assert_eq!(setting(&bench.source).await, "");
+}
+
+#[tokio::test]
 async fn a_name_that_nobody_looks_after_is_swept_although_every_commit_waits_for_it() {
     let bench = Bench::each_alone("dwsweep", ITEM).await;
     let session = changing(&bench).await;
