@@ -103,11 +103,18 @@ export const state = (page, name) => page.locator("#head h1 .mark", { hasText: n
 export const step = (page, name, mark) => page.locator("#steps tr", {
   has: page.locator(`th code:text-is("${name}")`), hasText: mark }).waitFor();
 
+/** Clicks what sends a form, and waits for the page that answers: news may tell of it on the page before. */
+export async function send(page, button) {
+  const answered = page.waitForEvent("framenavigated", (frame) => frame === page.mainFrame());
+  await page.click(button);
+  await answered;
+}
+
 /** Gives a grave order: opens its dialog and types the id. */
 export async function confirm(page, order) {
   await page.click(`#do-${order}`);
   await page.locator(`#confirm-${order}`).fill(idOf(page));
-  await page.locator(`#ask-${order} button`).click();
+  await send(page, `#ask-${order} button`);
 }
 
 /** Approves the cutover and waits until the target has the keys. */

@@ -1,7 +1,9 @@
 // The harness itself: what a page must not do is noticed.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { once } from "node:events";
 import { test } from "node:test";
-import { fits, isAccessible, visit } from "./harness.mjs";
+import { fits, isAccessible, origins, send, visit } from "./harness.mjs";
 
 const HEAD = "<html lang=en><head><title>It · Shardwright</title></head><body><main><h1>It</h1>";
 
@@ -32,4 +34,21 @@ test("what not everybody can read is noticed", async () => {
   await page.setContent(`${HEAD}<input>`);
   await assert.rejects(isAccessible(page, "it", ["label"]), /label/);
   await page.context().close();
+});
+
+test("an order is given once its answer is there, not once news tell of it", async () => {
+  const server = createServer((request, response) => {
+    if (request.method === "POST") setImmediate(() => response.writeHead(303, { location: "/after" }).end());
+    else response.setHeader("content-type", "text/html").end(`${HEAD}<p>${request.url}<form method=post><button id=do>Do`);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${server.address().port}`;
+  origins.add(url);
+  const page = await visit();
+  await page.goto(`${url}/before`);
+  await send(page, "#do");
+  assert.equal(await page.locator("p").textContent(), "/after");
+  await page.context().close();
+  server.close();
+  server.closeAllConnections();
 });

@@ -1,7 +1,7 @@
 // What else an operator does with migrations: pause, resume, finish, several moves as one operation, compare maps.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { confirm, cutOver, idOf, live, look, split, stage, state, submit, visit } from "./harness.mjs";
+import { confirm, cutOver, idOf, live, look, send, split, stage, state, submit, visit } from "./harness.mjs";
 
 const MOVES = `operation: move
 map: tour
@@ -28,11 +28,11 @@ test("a migration is paused, resumed and finished", async () => {
   await submit(page, stage.url, split("tour"));
   await live(page);
   await state(page, "waiting");
-  await page.click("#do-pause");
+  await send(page, "#do-pause");
   await state(page, "paused");
   await page.locator("#events tr", { hasText: "migration paused" }).waitFor();
   await look(page, "migration-paused");
-  await page.click("#do-resume");
+  await send(page, "#do-resume");
   await cutOver(page);
   await confirm(page, "finish");
   await state(page, "completed");

@@ -1,7 +1,7 @@
 // A migration from its request to the roll back and the end, watched on one page that is never loaded again.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { confirm, cutOver, idOf, live, look, split, stage, state, step, visit } from "./harness.mjs";
+import { confirm, cutOver, idOf, live, look, send, split, stage, state, step, visit } from "./harness.mjs";
 
 // Bytes a second: slow enough to be watched.
 const RATE = 500_000;
@@ -100,7 +100,7 @@ test("it is rolled back on the page of the switch, with a write stop of its own"
   await page.locator("#switch tr", { hasText: "whole-b", has: page.locator("td", { hasText: "takes every read and write" }) }).waitFor();
   await page.click("#do-rollback");
   await page.fill("#confirm-rollback", id);
-  await page.locator("#ask-rollback button").click();
+  await send(page, "#ask-rollback button");
   await page.waitForURL(/\/switch$/);
   await page.locator("#attempts tr", { hasText: "back to the source", has: page.locator(".mark", { hasText: "flipped" }) }).waitFor();
   await page.locator("#windows h3", { hasText: /Roll ?back: [0-9.]+ ms/i }).waitFor();
