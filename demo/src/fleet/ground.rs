@@ -88,7 +88,20 @@ impl Ground {
             disk,
         };
         ground.make_tablespace().await?;
+        ground.share_password().await?;
         Ok(ground)
+    }
+
+    /// Both shards' servers let the same password in, so that exchanged names lead further than to a refused one.
+    async fn share_password(&self) -> Result<(), DemoError> {
+        let [from, to] = [place(SOURCE), place(TARGET)];
+        let [file, other] = [from, to].map(|server| self.servers[server].password_file());
+        let read = std::fs::read_to_string(&file);
+        let password = read.map_err(DemoError::io("read the source's password"))?;
+        let sql = format!("alter role {ADMIN} password {}", quote_literal(&password));
+        self.on(to, &sql).await?;
+        let written = std::fs::write(&other, &password);
+        written.map_err(DemoError::io("write the target's password"))
     }
 
     /// A tablespace on the target's small disk, if it has one.

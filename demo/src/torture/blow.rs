@@ -233,8 +233,8 @@ impl Blow {
         Ok(())
     }
 
-    /// A step may have failed for good meanwhile, as where the other server has another password: whoever corrects the
-    /// names has it go on.
+    /// A step may have failed for good meanwhile, as where a name leads to another database: whoever corrects the names
+    /// has it go on.
     async fn resume_failed(&self) {
         let Some(id) = self.journey.borrow().id.clone() else {
             return;

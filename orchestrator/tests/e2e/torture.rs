@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::process::Command;
 
 /// The whole matrix is `make torture`.
-const CASES: [&str; 10] = [
+const CASES: [&str; 11] = [
     "agent@copy.half/stop",
     "controller@controller.cutover.after_flip/kill",
     "source@cutover.fenced/cut",
@@ -21,6 +21,7 @@ const CASES: [&str; 10] = [
     "controller@controller.rollback.claimed/reply",
     "agent@unwind.started/kill",
     "source@hold.started/swapped-dsn",
+    "agent@copy.half/duplicate-agent-name",
     FENCE_OVER,
 ];
 /// The fence ends at once, while rows are compared behind it: that is no difference between the shards.
@@ -49,7 +50,7 @@ async fn a_slice_of_the_matrix_is_survived() {
     let results: Results = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     std::fs::remove_file(&file).unwrap();
     let sums = results.sums;
-    assert_eq!((sums.runs, sums.survived), (10, 10), "{}", said());
+    assert_eq!((sums.runs, sums.survived), (11, 11), "{}", said());
     let over = results.cases.iter().find(|run| run.case == FENCE_OVER);
     assert_eq!(over.map(|run| run.resumed), Some(0), "{}", said());
     let amiss = [
