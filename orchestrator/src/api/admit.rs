@@ -6,9 +6,10 @@
 
 use super::connections::Peer;
 use super::error::{Refusal, Refused};
+use super::headers::{Credentials, said, why};
 use super::refusals::Refusals;
 use super::{ACTOR_HEADER, ApiError, BODY_LIMIT, audited, leader};
-use crate::access::{Audit, Need, Rule, Secret, Tries, Visitor};
+use crate::access::{Audit, Need, Rule, Tries, Visitor};
 use crate::controller::{Controller, Role};
 use crate::store::AuditRecord;
 use axum::body::Body;
@@ -23,12 +24,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The cookie of a browser that is signed in.
-pub(crate) const COOKIE: &str = "shardwright_session";
 /// Where scripts of a page put what its forms carry.
 const CSRF_HEADER: &str = "x-csrf-token";
-/// Why somebody does something.
-pub(crate) const REASON_HEADER: &str = "x-shardwright-reason";
 /// Longest wait for a whole body.
 const BODY_WAIT: Duration = Duration::from_secs(30);
 /// Largest JSON body that is searched for a reason, and for what the audit trail keeps of it.
@@ -186,23 +183,6 @@ impl Door {
                 ..
             } = record;
             tracing::warn!(%error, actor, object, %data, "order not in the audit trail");
-        }
-    }
-}
-
-/// By what a reader was let in.
-enum Credentials {
-    Token(Secret),
-    Cookie(Secret),
-    None,
-}
-
-impl Credentials {
-    fn of(headers: &HeaderMap) -> Self {
-        match (bearer(headers), cookie(headers)) {
-            (Some(token), _) => Self::Token(token),
-            (None, Some(cookie)) => Self::Cookie(cookie),
-            (None, None) => Self::None,
         }
     }
 }
@@ -472,33 +452,4 @@ async fn read(request: &mut Request, pattern: &str) -> Result<Fields, Response> 
     }
     *request.body_mut() = Body::from(bytes);
     Ok(fields)
-}
-
-fn said<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    let value = headers.get(name)?.to_str().ok()?;
-    (!value.is_empty()).then_some(value)
-}
-
-/// The reason of an order whose body has no room for one, in any language.
-fn why(headers: &HeaderMap) -> Option<String> {
-    let text = std::str::from_utf8(headers.get(REASON_HEADER)?.as_bytes()).ok()?;
-    (!text.trim().is_empty()).then(|| text.to_owned())
-}
-
-fn bearer(headers: &HeaderMap) -> Option<Secret> {
-    let (scheme, token) = said(headers, header::AUTHORIZATION.as_str())?.split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("bearer")
-        .then(|| Secret::shown(token))
-}
-
-/// The session's cookie.
-pub(crate) fn cookie(headers: &HeaderMap) -> Option<Secret> {
-    let sent = headers.get_all(header::COOKIE).iter();
-    let texts = sent.filter_map(|value| value.to_str().ok());
-    let mut pairs = texts
-        .flat_map(|text| text.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='));
-    let (_, value) = pairs.find(|(name, _)| *name == COOKIE)?;
-    Some(Secret::shown(value))
 }
