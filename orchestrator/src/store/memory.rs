@@ -6,6 +6,7 @@ mod access;
 mod fleet;
 mod hooks;
 mod leader;
+mod listing;
 mod sealed;
 mod state;
 
@@ -21,6 +22,7 @@ use super::{
 };
 use crate::access::Digest;
 use chrono::{DateTime, Utc};
+use listing::{behind, order};
 use plans::id::{InstanceId, MapName, MapVersion, MigrationId, ShardName};
 use plans::inspection::inventory::ServerSeen;
 use plans::shard_map::ShardMap;
@@ -470,27 +472,6 @@ impl Store for MemoryStore {
             Ok(())
         })
     }
-}
-
-/// Oldest first, the moves of an operation in their order.
-fn order(m: &Migration) -> (DateTime<Utc>, MigrationId, i32) {
-    (m.created_at, m.operation.clone(), m.ordinal)
-}
-
-/// Those behind `after`, which is in its place; nothing where it is not there.
-fn behind<T>(
-    all: Vec<T>,
-    limit: i64,
-    after: Option<&MigrationId>,
-    id: impl Fn(&T) -> &MigrationId,
-) -> Vec<T> {
-    let skip = match after {
-        None => Some(0),
-        Some(after) => all.iter().position(|one| id(one) == after).map(|at| at + 1),
-    };
-    let rows = all.into_iter().skip(skip.unwrap_or(usize::MAX));
-    rows.take(usize::try_from(limit).unwrap_or_default())
-        .collect()
 }
 
 fn exists(what: &'static str, name: &str) -> StoreError {

@@ -6,6 +6,7 @@
 //! Absent: decisions. The store refuses only what would break a stated invariant.
 
 mod access;
+mod agents;
 mod answer;
 mod fleet;
 mod leader;
@@ -17,6 +18,7 @@ mod reading;
 mod records;
 
 pub use access::{SessionRecord, TokenRecord};
+pub use agents::{AgentProcess, AgentRecord, Registered};
 pub use answer::{EarlierOrder, KeptAnswer, KeyedOrder};
 pub use fleet::{
     AuditLine, AuditRecord, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate,
@@ -25,8 +27,8 @@ pub use leader::{Candidate, Leader, News, Term};
 pub use operation::{NewOperation, Operation};
 pub use reading::{Reading, StreamReading};
 pub use records::{
-    AgentProcess, AgentRecord, Approval, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd,
-    HookAsk, HookCursor, HookSaid, Migration, NewEvent, Owner, Registered, Snapshot, Step,
+    Approval, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, HookAsk, HookCursor,
+    HookSaid, Migration, NewEvent, Owner, Snapshot, Step,
 };
 
 use crate::access::Digest;

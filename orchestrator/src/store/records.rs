@@ -1,4 +1,4 @@
-//! Migrations as the store keeps them, in the words of `plans`; agents and cleanup records.
+//! Migrations as the store keeps them, in the words of `plans`; cleanup records.
 
 use super::Reading;
 use crate::access::Digest;
@@ -450,61 +450,4 @@ pub struct CleanupRecord {
 
 fn always() -> String {
     "always".to_owned()
-}
-
-/// An agent that has spoken.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AgentRecord {
-    /// Its name.
-    pub name: AgentName,
-    /// Its process.
-    pub instance: InstanceId,
-    /// When it spoke last.
-    pub last_seen: DateTime<Utc>,
-    /// Where its process runs, as it says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
-}
-
-/// A process of an agent that speaks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentProcess {
-    /// The agent.
-    pub name: AgentName,
-    /// Which process of it.
-    pub instance: InstanceId,
-    /// The newest protocol that it speaks, where it says so.
-    pub protocol: Option<u32>,
-    /// Where it runs, where it says so.
-    pub host: Option<String>,
-    /// Of what its calls show.
-    pub key: Option<Digest>,
-    /// Of the keys of processes that it has outlived.
-    pub outlived: Vec<Digest>,
-}
-
-impl AgentProcess {
-    /// A process that says no more than who it is.
-    #[must_use]
-    pub fn of(name: &AgentName, instance: &InstanceId) -> Self {
-        Self {
-            name: name.clone(),
-            instance: instance.clone(),
-            protocol: None,
-            host: None,
-            key: None,
-            outlived: Vec::new(),
-        }
-    }
-}
-
-/// What became of a process that wants an agent's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Registered {
-    /// It has the name already.
-    Known,
-    /// It has the name from now on.
-    New,
-    /// Another process has it, and may live.
-    Taken(AgentRecord),
 }
