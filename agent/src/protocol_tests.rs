@@ -15,6 +15,7 @@ mod apply;
 mod away;
 mod bench;
 mod brought;
+mod cascades;
 mod catalog_writer;
 mod check;
 mod compact;

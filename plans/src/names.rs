@@ -106,13 +106,37 @@ impl MigrationId {
         format!("guard_foreign_{self}")
     }
 
+    /// The function in [`SCHEMA`] that keeps cascades from the rows of a shard that does not own them.
+    #[must_use]
+    pub fn cascade_function(&self) -> String {
+        format!("guard_cascade_{self}")
+    }
+
+    /// The same for a table without the key, by its place among the tables.
+    #[must_use]
+    pub fn cascade_through_function(&self, table: usize) -> String {
+        format!("guard_cascade_{self}_{table}")
+    }
+
+    /// The sequence in [`SCHEMA`] that says whether cascades pass by this migration's rows.
+    #[must_use]
+    pub fn passes(&self) -> String {
+        format!("passes_{self}")
+    }
+
+    /// The sequence in [`SCHEMA`] that counts the rows that cascades have left out.
+    #[must_use]
+    pub fn left_out(&self) -> String {
+        format!("left_out_{self}")
+    }
+
     /// The event trigger that refuses changes of the moving tables, and its function in [`SCHEMA`]; `event` = end or drop.
     #[must_use]
     pub fn ddl_guard(&self, event: &str) -> String {
         format!("{DDL_PREFIX}{self}_{event}")
     }
 
-    /// A guard trigger on a moving table, for `event` = insert, update, delete or truncate.
+    /// A guard trigger on a moving table, for `event` = insert, update, delete, truncate or cascade.
     #[must_use]
     pub fn trigger(&self, event: &str) -> String {
         format!("{TRIGGER_PREFIX}{self}_{event}")

@@ -171,6 +171,26 @@ pub struct MovingTable {
 }
 
 impl MovingTable {
+    /// A table of which no more is known than its name and how its rows are tied to the key.
+    #[must_use]
+    pub fn bare(table: TableName, key: TableKey) -> Self {
+        Self {
+            table,
+            partition_of: None,
+            key,
+            identity: Vec::new(),
+            lookup_columns: None,
+            columns: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            order: None,
+            copy_by: CopyBy::Blocks,
+            copy_why: String::new(),
+            format: Format::Text,
+            format_why: String::new(),
+        }
+    }
+
     /// Columns that can be written: all but the stored generated ones.
     pub fn written_columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(|column| !column.generated)

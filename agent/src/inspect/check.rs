@@ -7,7 +7,7 @@ use plans::inspection::check::{
 use plans::key::{Key, KeyType, accept};
 use plans::key_set::{KeyRange, KeySet};
 use plans::plan::ShardRef;
-use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, quote_literal};
+use plans::table::{MovingTable, TableKey, TableName, quote_literal};
 use tokio_postgres::{Client, Row};
 
 use super::{count, keys, reference};
@@ -70,7 +70,7 @@ pub(super) async fn keep(
     let client = shard.session("check").await?;
     let there = catalog::tables(&client, &shard.name).await?;
     let references = references.iter().map(|name| TableName::parse(name));
-    let references = references.map(|name| bare(name, TableKey::Reference));
+    let references = references.map(|name| MovingTable::bare(name, TableKey::Reference));
     let tables = tables.iter().cloned().chain(references);
     let tables: Vec<MovingTable> = tables.filter(|t| there.contains_key(&t.table)).collect();
     Kept::open(&shard, &tables).await
@@ -98,26 +98,9 @@ async fn tied(client: &Client, task: &CheckTask) -> Result<Vec<MovingTable>, Ste
     let here = tied
         .into_iter()
         .filter(|(table, _)| there.contains_key(table));
-    Ok(here.map(|(table, key)| bare(table, key)).collect())
-}
-
-/// A table of which no more is known than how its rows are tied to the key.
-pub(super) fn bare(table: TableName, key: TableKey) -> MovingTable {
-    MovingTable {
-        table,
-        partition_of: None,
-        key,
-        identity: Vec::new(),
-        lookup_columns: None,
-        columns: Vec::new(),
-        rows: 0,
-        bytes: 0,
-        order: None,
-        copy_by: CopyBy::Blocks,
-        copy_why: String::new(),
-        format: Format::Text,
-        format_why: String::new(),
-    }
+    Ok(here
+        .map(|(table, key)| MovingTable::bare(table, key))
+        .collect())
 }
 
 async fn rows(

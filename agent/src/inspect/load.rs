@@ -13,10 +13,10 @@ use plans::inspection::{Load, LoadTask};
 use plans::key::{Key, accept};
 use plans::plan::ShardRef;
 use plans::request::Measure;
-use plans::table::{KeyColumn, TableKey, TableName};
+use plans::table::{KeyColumn, MovingTable, TableKey, TableName};
 use tokio_postgres::Row;
 
-use super::check::{bare, keep};
+use super::check::keep;
 use crate::error::StepError;
 use tally::Tally;
 
@@ -65,7 +65,9 @@ pub(super) async fn run(task: &LoadTask) -> Result<Load, StepError> {
     let client = super::session(&task.shard, "load").await?;
     let tables = sharded(task)?;
     let mut tally = Tally::new(task);
-    let bare = |table: &Sharded| bare(table.table.clone(), TableKey::Columns(table.key.clone()));
+    let bare = |table: &Sharded| {
+        MovingTable::bare(table.table.clone(), TableKey::Columns(table.key.clone()))
+    };
     let bare: Vec<_> = tables.iter().map(bare).collect();
     let kept = keep(&task.shard, &bare, &[]).await?;
     let sampled = sample::run(&client, task, &tables, &mut tally).await?;

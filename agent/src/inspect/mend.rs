@@ -95,7 +95,7 @@ async fn tables(
             tables.push(MovingTable {
                 identity: facts.identity(&key),
                 lookup_columns: facts.lookup_columns(&key),
-                ..check::bare(table, key)
+                ..MovingTable::bare(table, key)
             });
         }
     }

@@ -8,6 +8,7 @@
 //! The row triggers of leaves stand on the partitioned table at the top: PostgreSQL puts them on each leaf, and on
 //! each partition that comes later. The TRUNCATE trigger is for a statement, so each leaf has its own.
 
+pub(crate) mod cascade;
 mod functions;
 
 pub(crate) use functions::{functions_sql, note_key, renew, stand_down};
@@ -33,16 +34,17 @@ const LOCK_TRIES_OF_ABORT: u32 = 15;
 /// Pause between two tries, so that writers queued behind ours are served.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
-/// Creates the register, if it is not there, with `value`.
+/// Creates the register, if it is not there, with `value`: closed for a shard that is yet to gain the keys.
 pub(crate) async fn create_register(
     client: &Client,
     migration: &MigrationId,
     value: i64,
 ) -> Result<(), tokio_postgres::Error> {
     let register = quote_ident(&migration.register());
+    let passes = cascade::passes_sql(migration, value == i64::MAX);
     client
         .batch_execute(&format!(
-            "create sequence if not exists {SCHEMA}.{register} as bigint minvalue 0 maxvalue {max} start {value} cache 1",
+            "create sequence if not exists {SCHEMA}.{register} as bigint minvalue 0 maxvalue {max} start {value} cache 1; {passes}",
             max = i64::MAX
         ))
         .await
@@ -157,7 +159,7 @@ pub(crate) async fn put(
         let what = format!("shard {shard}: putting the guard on {}", table.table);
         with_short_locks(client, token, &sql, &what).await?;
     }
-    Ok(())
+    cascade::put(client, token, (keys, tables), shard).await
 }
 
 /// The role that our sessions log in as.
@@ -178,7 +180,7 @@ pub(super) fn drop_triggers_sql(
     };
     let mut sql = vec![off("truncate", &table.table)];
     if !has_them_from_the_top(tables, index) {
-        sql.extend(["insert", "update", "delete"].map(|event| off(event, table.top())));
+        sql.extend(["insert", "update", "delete", "cascade"].map(|event| off(event, table.top())));
     }
     sql.join("; ")
 }
@@ -255,21 +257,23 @@ async fn drop_within(
         .query(
             "select pg_catalog.format('drop function %I.%I()', n.nspname, p.proname)
              from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-             where n.nspname = $1 and (p.proname in ($2, $3, $4) or p.proname ~ ('^' || $2 || '_[0-9]+$'))",
+             where n.nspname = $1 and p.proname ~ $2",
             &[
                 &SCHEMA,
-                &migration.guard_function(),
-                &migration.truncate_function(),
-                &migration.foreign_function(),
+                &format!(
+                    "^guard_((truncate_|foreign_)?{migration}|(cascade_)?{migration}(_[0-9]+)?)$"
+                ),
             ],
         )
         .await
         .at(&what)?;
     let mut sql: Vec<String> = functions.iter().map(|row| row.get(0)).collect();
     sql.push(format!(
-        "drop sequence if exists {SCHEMA}.{}, {SCHEMA}.{}",
+        "drop sequence if exists {SCHEMA}.{}, {SCHEMA}.{}, {SCHEMA}.{}, {SCHEMA}.{}",
         quote_ident(&migration.register()),
-        quote_ident(&migration.refusals())
+        quote_ident(&migration.refusals()),
+        quote_ident(&migration.passes()),
+        quote_ident(&migration.left_out())
     ));
     epoch::execute(client, token, &sql.join("; "))
         .await

@@ -16,6 +16,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::error::{At, StepError};
 use crate::owned::Context;
+use crate::pg::guard::cascade;
 use crate::pg::{created, epoch, home, user_code};
 use crate::schema::compare::compare;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
@@ -70,11 +71,20 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     all(context, entries).await?;
     analyze(context).await?;
     all(context, keys).await?;
+    guard_cascades(context).await?;
     let built = IndexesBuilt {
         objects: total,
         schema: compare_schemas(context).await?,
     };
     Ok(json!(built))
+}
+
+/// The target's foreign keys are there now.
+async fn guard_cascades(context: &Context) -> Result<(), StepError> {
+    let target = context.target()?;
+    let session = target.session("build").await?;
+    let about = (&context.dispatch.keys, context.dispatch.tables.as_slice());
+    cascade::put(&session, &context.token(), about, &target.name).await
 }
 
 /// Compares the whole schema of a target that the migration created.

@@ -28,8 +28,8 @@ use super::verify::Sides;
 use crate::error::StepError;
 use crate::owned::Context;
 use crate::pg::catalog;
-use crate::pg::epoch::{self, Token};
-use crate::pg::guard;
+use crate::pg::epoch::{self, Proof, Token};
+use crate::pg::guard::{self, cascade};
 use crate::pg::register::{self, Opening, Setting};
 
 /// Pause between two tries to reach the controller.
@@ -312,18 +312,12 @@ async fn reopen(parties: &Parties, attempt: i64) -> Result<(), StepError> {
         destination,
         token,
     } = &parties.sides;
-    let gaining = destination.session("register").await?;
-    register::witness(
-        &gaining,
-        token,
-        attempt,
-        parties.version.0,
-        &destination.name,
-    )
-    .await?;
+    let (gaining, shard) = (destination.session("register").await?, &destination.name);
+    let version = parties.version.0;
+    let count = register::witness(&gaining, token, attempt, version, shard).await?;
     let losing = origin.session("register").await?;
     register::begin_and_set(&losing, token, attempt, Setting::Open, &origin.name).await?;
-    Ok(())
+    cascade::allow(&gaining, token, Proof::Count(count), shard).await
 }
 
 /// The target testifies for an abort that it is closed, and was told of no flip (I4); the newest attempt, of which
@@ -407,7 +401,8 @@ pub(super) async fn open(
     Ok(())
 }
 
-/// Tells the former owner the new version, which its guard then names to clients (R15).
+/// Tells the former owner the new version, which its guard then names to clients (R15); cascades pass by its copy from
+/// then on.
 pub(super) async fn tell_former(
     parties: &Parties,
     attempt: AttemptNo,
@@ -416,9 +411,8 @@ pub(super) async fn tell_former(
 ) -> Result<(), StepError> {
     let token = &parties.sides.token;
     let shard = parties.sides.origin.name.as_str();
-    register::tell_flipped(losing, token, attempt.0, version.0, shard)
-        .await
-        .map(|_| ())
+    let told = register::tell_flipped(losing, token, attempt.0, version.0, shard).await?;
+    cascade::allow(losing, token, Proof::Count(told), shard).await
 }
 
 /// C11: the stream in the other direction runs; after a roll back the forward one, for another cutover.

@@ -73,7 +73,7 @@ pub enum ObjectKind {
     Function,
     /// The sequence that opens and closes keys.
     Register,
-    /// The sequence that counts refused writes.
+    /// A sequence beside the register: it counts refused writes, or is about cascades.
     Refusals,
     /// A migration's rows in our tables.
     Rows,

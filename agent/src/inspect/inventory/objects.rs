@@ -126,7 +126,8 @@ async fn triggers(client: &Client, found: &mut Found) -> Result<(), tokio_postgr
         .await?;
     for row in rows {
         let (name, on, ours): (String, String, bool) = (row.get(0), row.get(1), row.get(2));
-        let event = |end: &str| matches!(end, "insert" | "update" | "delete" | "truncate");
+        let events = ["insert", "update", "delete", "truncate", "cascade"];
+        let event = |end: &str| events.contains(&end);
         let id = migration_in(&name, TRIGGER_PREFIX, event);
         let away = name
             .strip_prefix(TRIGGER_PREFIX)
@@ -221,10 +222,18 @@ async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres
     for row in rows {
         let (what, name): (String, String) = (row.get(0), row.get(1));
         let id = |text: &str| MigrationId::parse(text).ok().map(Whose::Migration);
-        let guard = ["guard_truncate_", "guard_foreign_", "guard_", DDL_PREFIX];
+        let guard = [
+            "guard_truncate_",
+            "guard_foreign_",
+            "guard_cascade_",
+            "guard_",
+            DDL_PREFIX,
+        ];
+        let beside = ["refused_", "left_out_", "passes_"];
+        let beside = beside.iter().find_map(|prefix| name.strip_prefix(prefix));
         let guard = guard.iter().find_map(|prefix| name.strip_prefix(prefix));
         let (kind, whose) = match what.as_str() {
-            "sequence" => match name.strip_prefix("refused_") {
+            "sequence" => match beside {
                 Some(rest) => (ObjectKind::Refusals, id(rest)),
                 None => (ObjectKind::Register, name.strip_prefix("own_").and_then(id)),
             },

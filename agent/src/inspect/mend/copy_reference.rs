@@ -6,10 +6,10 @@
 use futures::{SinkExt, TryStreamExt};
 use plans::inspection::check::Mended;
 use plans::plan::ShardRef;
-use plans::table::{TableKey, TableName, quote_ident};
+use plans::table::{MovingTable, TableKey, TableName, quote_ident};
 use tokio_postgres::Client;
 
-use super::super::check::{bare, keep};
+use super::super::check::keep;
 use super::super::reference::digest;
 use super::changed;
 use crate::error::{At, StepError};
@@ -33,7 +33,7 @@ pub(super) async fn run(
         to.name, from.name
     );
     let name = table.sql();
-    let bare = [bare(table.clone(), TableKey::Reference)];
+    let bare = [MovingTable::bare(table.clone(), TableKey::Reference)];
     let _kept = keep(from, &bare, &[]).await?;
     source
         .batch_execute("begin isolation level repeatable read read only")

@@ -9,7 +9,6 @@ use plans::survey::SurveyTask;
 use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::Client;
 
-use super::super::check::bare;
 use super::super::reference;
 use super::tables::Listed;
 use super::{Findings, Shards, clashes, unique};
@@ -174,7 +173,7 @@ async fn check_reference(
         let table = TableName::parse(name);
         let mut runs = false;
         for (client, shard) in [(&shards.here, source), (&shards.there, target)] {
-            let bare = [bare(table.clone(), TableKey::Reference)];
+            let bare = [MovingTable::bare(table.clone(), TableKey::Reference)];
             for code in user_code::find(client, &bare, shard).await? {
                 code.refuse(shard, findings);
                 runs = true;

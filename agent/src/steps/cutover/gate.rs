@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use connect::Connected;
 use plans::failure::{Failure, RetryClass};
+use plans::id::AttemptNo;
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -18,8 +19,9 @@ use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::compare::{Records, Storage};
 use crate::pg::epoch::Token;
+use crate::pg::guard::cascade;
 use crate::pg::replication::IDENTIFY;
-use crate::pg::{catalog, guard, publication, sequences};
+use crate::pg::{catalog, guard, publication, register, sequences};
 use crate::steps::shape;
 
 /// Pause between the first two looks at what stands in the way; each one after that is half as long again.
@@ -55,7 +57,11 @@ pub(super) async fn pass(
     let mut spared = Instant::now();
     loop {
         let facts = facts(context, parties, losing, gaining).await?;
-        match way.obstacle().await? {
+        let obstacle = match way.obstacle().await? {
+            None => unsettled(context, parties, gaining).await?,
+            Some(reason) => Some(reason),
+        };
+        match obstacle {
             None => return Ok(facts),
             Some(reason) => context.say_waits(format!("the cutover waits: {reason}"), &reason),
         }
@@ -145,6 +151,38 @@ fn records<'a>(parties: &'a Parties, gaining: &'a Connected, token: &'a Token) -
         direction: parties.direction,
         shard: &parties.sides.destination.name,
     }
+}
+
+/// Begins the attempt on the shard that is to gain the keys, before anything is refused on the other one: it testifies
+/// (I4), from here on no cascade leaves out a row there, and what was left out so far has followed. Its count.
+pub(super) async fn witness(
+    context: &Context,
+    parties: &Parties,
+    gaining: &Connected,
+    attempt: AttemptNo,
+) -> Result<i64, StepError> {
+    let (shard, token) = (&parties.sides.destination, &parties.sides.token);
+    let version = parties.version.0;
+    let count = register::witness(gaining, token, attempt.0, version, &shard.name).await?;
+    if cascade::refuse(gaining, token, count, &shard.name).await? == 0 {
+        return Ok(count);
+    }
+    context.say("looking for rows that cascades have left out");
+    let session = shard.session("cascades").await?;
+    let about = (&context.dispatch.keys, context.dispatch.tables.as_slice());
+    cascade::settle(&session, (token, count), about, &shard.name).await?;
+    Ok(count)
+}
+
+/// What the gaining shard would lack now, so that no attempt begins in vain.
+async fn unsettled(
+    context: &Context,
+    parties: &Parties,
+    gaining: &Connected,
+) -> Result<Option<String>, StepError> {
+    let about = (&context.dispatch.keys, context.dispatch.tables.as_slice());
+    let shard = parties.sides.destination.name.as_str();
+    cascade::unsettled(gaining, &parties.sides.token, about, shard).await
 }
 
 /// The losing shard's rows are those that were compared, or for a way back those that it had when it gained the keys:

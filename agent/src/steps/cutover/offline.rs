@@ -21,6 +21,8 @@ use super::{
 };
 use crate::error::StepError;
 use crate::owned::Context;
+use crate::pg::epoch::Proof;
+use crate::pg::guard::cascade;
 use crate::pg::register::{self, Setting};
 use crate::pg::wait_out;
 
@@ -53,8 +55,7 @@ async fn attempt(
     let token = &parties.sides.token;
     let budget = Duration::from_millis(context.dispatch.options.write_stop_budget_ms.into());
     let (started, deadline) = (Instant::now(), Instant::now() + budget);
-    let version = parties.version.0;
-    register::witness(&gaining, token, number.0, version, &destination.name).await?;
+    gate::witness(context, parties, &gaining, number).await?;
     register::begin_and_set(&losing, token, number.0, Setting::Closed, &origin.name).await?;
     fail_point::hit("cutover.fenced").await?;
     wait_out::wait_out(&losing, &context.keyed(), deadline, &origin.name).await?;
@@ -126,8 +127,20 @@ async fn give_up(
         reason: error.to_string(),
     };
     match ask_until_answered(context, &ask).await {
-        Ok(CutoverAnswer::Released) => error,
+        Ok(CutoverAnswer::Released) => allow_cascades(parties, attempt)
+            .await
+            .err()
+            .unwrap_or(error),
         Ok(answer) => refused("release the attempt", &answer),
         Err(second) => second,
     }
+}
+
+/// The target does not own the keys, and cascades pass by its copy again.
+async fn allow_cascades(parties: &Parties, attempt: AttemptNo) -> Result<(), StepError> {
+    let (shard, token) = (&parties.sides.destination, &parties.sides.token);
+    let gaining = shard.session("register").await?;
+    let version = parties.version.0;
+    let count = register::witness(&gaining, token, attempt.0, version, &shard.name).await?;
+    cascade::allow(&gaining, token, Proof::Count(count), &shard.name).await
 }

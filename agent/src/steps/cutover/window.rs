@@ -11,7 +11,7 @@ use plans::wire::{CutoverAnswer, CutoverAsk, Markers};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::gate::Facts;
+use super::gate::{Facts, witness};
 use super::last_look::{last_look, standbys_flushed};
 use super::rehearsal::{
     Sessions, check_within, recheck, rehearse, rehearse_drain, rehearse_writes,
@@ -25,7 +25,7 @@ use crate::owned::Context;
 use crate::pg::behind::Who;
 use crate::pg::epoch::Proof;
 use crate::pg::marker::{Kind, Marker};
-use crate::pg::register::{self, Setting};
+use crate::pg::register::Setting;
 use crate::pg::sequences;
 use crate::steps::dirty;
 use crate::steps::verify;
@@ -61,16 +61,7 @@ pub(super) async fn attempt(
 ) -> Result<CutOver, StepError> {
     let destination = &parties.sides.destination;
     let sessions = Sessions::open(context, &parties.sides).await?;
-    let token = &parties.sides.token;
-    let version = parties.version.0;
-    let witnessed = register::witness(
-        &sessions.gaining,
-        token,
-        attempt.0,
-        version,
-        &destination.name,
-    )
-    .await?;
+    let witnessed = witness(context, parties, &sessions.gaining, attempt).await?;
     let seen = rehearse(context, parties, facts, &sessions, attempt).await?;
     let before = refused_by_both(parties, &sessions.losing, &sessions.gaining).await;
     rehearse_writes(context, parties, facts, &sessions, (attempt, witnessed)).await?;

@@ -1,0 +1,240 @@
+//! Foreign keys that cascade into rows which are no more, or not yet, this shard's (ADR 55).
+//!
+//! Who deletes a row of a reference table deletes it on every shard, and each shard's foreign keys cascade into the
+//! rows that it owns; the other shard's copy of moving rows follows by the stream. So where the shard does not own the
+//! keys a cascade leaves such a copy as it is, instead of refusing the statement, which is about other rows.
+//!
+//! Whether it may is in a sequence beside the register, `passes`: 1 only while the shard owns none of the keys, and no
+//! attempt is under way that could give them to it. What is left out is counted, and before each fence the shard that
+//! gains the keys is asked what became of it: see [`refuse`] and [`settle`].
+
+mod keys;
+mod settle;
+
+pub(crate) use settle::{CASCADE, settle, unsettled};
+
+use plans::id::MigrationId;
+use plans::key_set::KeySet;
+use plans::names::SCHEMA;
+use plans::table::{MovingTable, TableKey, quote_ident, quote_literal};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::{foreign, has_them_from_the_top, session_user, with_short_locks};
+use crate::error::{At, StepError};
+use crate::pg::epoch::{self, Proof, Token};
+
+/// How long an attempt waits for transactions that may leave rows out.
+const PATIENCE: &str = "1s";
+
+/// The sequence that says whether cascades pass, if it is not there; a shard that is yet to gain the keys lets them.
+pub(super) fn passes_sql(migration: &MigrationId, passes: bool) -> String {
+    format!(
+        "create sequence if not exists {SCHEMA}.{} as bigint minvalue 0 maxvalue 1 start {}",
+        quote_ident(&migration.passes()),
+        u8::from(passes)
+    )
+}
+
+/// The functions, one for all tables with the key and one for each without it, and the sequence that counts.
+pub(super) fn functions_sql(
+    migration: &MigrationId,
+    keys: &KeySet,
+    tables: &[MovingTable],
+) -> String {
+    let mut sql = format!(
+        "{}; create sequence if not exists {SCHEMA}.{} as bigint; {}",
+        passes_sql(migration, false),
+        quote_ident(&migration.left_out()),
+        function(migration, &migration.cascade_function(), "true")
+    );
+    for (index, table) in tables.iter().enumerate() {
+        if matches!(table.key, TableKey::Through(_)) {
+            let name = migration.cascade_through_function(index);
+            sql.push_str(&function(migration, &name, &table.predicate(keys, "old")));
+        }
+    }
+    sql
+}
+
+/// The lock comes first and is kept: who reads "pass" behind it is waited for before the keys can come.
+///
+/// Only a statement of the server's own foreign keys is left out, by its text, which it has in no other place; a text of
+/// a server that writes another one is refused. Not one for SET DEFAULT: the server asks afterwards whether it was done.
+fn function(migration: &MigrationId, name: &str, moving: &str) -> String {
+    format!(
+        "create or replace function {SCHEMA}.{name}() returns trigger
+         language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
+         declare
+           stack text;
+         begin
+           perform pg_advisory_xact_lock_shared({lock});
+           if (select last_value from {SCHEMA}.{register}) = {max}
+              and (select last_value from {SCHEMA}.{passes}) = 1 and {moving} then
+             get diagnostics stack = pg_context;
+             if exists (
+               select from (select tg_relid as relid union select relid from pg_partition_ancestors(tg_relid)) t
+               join pg_class c on c.oid = t.relid
+               join pg_namespace n on n.oid = c.relnamespace
+               cross join lateral (select split_part(stack, E'\\n', 2), format(
+                 case when tg_op = 'DELETE' then 'DELETE FROM ' else 'UPDATE ' end
+                   || case when c.relkind = 'p' then '' else 'ONLY ' end || '\"%s\".\"%s\" '
+                   || case when tg_op = 'DELETE' then 'WHERE $1' else 'SET \"' end,
+                 replace(n.nspname, '\"', '\"\"'), replace(c.relname, '\"', '\"\"'))) s (statement, beginning)
+               where strpos(s.statement, s.beginning) between 2 and 40
+                 and s.statement ~ ' WHERE \\$\\d+(::\\S+)? OPERATOR\\('
+                 and s.statement !~ '\" = DEFAULT(, \"| WHERE )') then
+               perform nextval('{SCHEMA}.{left_out}');
+               return null;
+             end if;
+           end if;
+           if tg_op = 'DELETE' then
+             return old;
+           end if;
+           return new;
+         end $guard$; ",
+        lock = lock_key(migration),
+        register = quote_ident(&migration.register()),
+        passes = quote_ident(&migration.passes()),
+        max = i64::MAX,
+        left_out = quote_ident(&migration.left_out()),
+    )
+}
+
+/// The key of the advisory lock that a transaction holds, shared, from before it leaves a row out to its end.
+fn lock_key(migration: &MigrationId) -> String {
+    format!("pg_catalog.hashtextextended('shardwright:{migration}:left_out', 0)")
+}
+
+/// Puts the trigger on each table into which a foreign key of a reference table cascades, where [`settle`] may ask what
+/// was left out; elsewhere such a cascade is refused.
+///
+/// To be called when foreign keys are there; a table without them does without the trigger, which costs each of its
+/// updates a lock on the row.
+pub(crate) async fn put(
+    client: &Client,
+    token: &Token,
+    (keys, tables): (&KeySet, &[MovingTable]),
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: asking for foreign keys that cascade");
+    let found = keys::of(client, tables, &what).await?;
+    let role = session_user(client).await.at(&what)?;
+    for (index, table) in tables.iter().enumerate() {
+        let into = |key: &&keys::Cascading| tables[key.table].top() == table.top();
+        let mut into = found.iter().filter(into).peekable();
+        if has_them_from_the_top(tables, index) || into.peek().is_none() {
+            continue;
+        }
+        if into.all(|key| key.can_be_asked) {
+            let sql = trigger_sql(&token.migration, keys, (index, table), &role);
+            let what = format!("shard {shard}: putting the guard on {}", table.table);
+            with_short_locks(client, token, &sql, &what).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The trigger of the table at `index`, on the one at the top for a leaf; statements of a client do not call it.
+fn trigger_sql(
+    migration: &MigrationId,
+    keys: &KeySet,
+    (index, table): (usize, &MovingTable),
+    our_role: &str,
+) -> String {
+    let (function, moving) = match &table.key {
+        TableKey::Columns(_) => (migration.cascade_function(), table.predicate(keys, "old")),
+        TableKey::Through(_) | TableKey::Reference => {
+            (migration.cascade_through_function(index), "true".to_owned())
+        }
+    };
+    format!(
+        "create or replace trigger {name} before delete or update on {on} \
+         for each row when (pg_catalog.pg_trigger_depth() > 0 and {moving} and {foreign}) \
+         execute function {SCHEMA}.{function}()",
+        name = quote_ident(&migration.trigger("cascade")),
+        on = table.top().sql(),
+        foreign = foreign(our_role),
+    )
+}
+
+/// Lets cascades pass by the rows of a shard that does not own them: told of the flip that took the keys away, or behind
+/// an attempt that the store has released.
+///
+/// Nothing happens where the shard owns them after all, or where the guard of an older agent stands.
+pub(crate) async fn allow(
+    client: &Client,
+    token: &Token,
+    proof: Proof,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: letting cascades pass by moving rows");
+    if left_out(client, &token.migration, &what).await?.is_none() {
+        return Ok(());
+    }
+    let sql = format!(
+        "select pg_catalog.setval('{SCHEMA}.{passes}', 1) from {SCHEMA}.{register} r, {SCHEMA}.move m
+         where r.last_value = {max} and m.migration = {id} and not coalesce(m.owns, m.role = 'source')",
+        passes = quote_ident(&token.migration.passes()),
+        register = quote_ident(&token.migration.register()),
+        max = i64::MAX,
+        id = quote_literal(token.migration.as_str()),
+    );
+    epoch::transact(client, token, proof, &sql, (&what, shard))
+        .await
+        .map(|_| ())
+}
+
+/// Lets no cascade pass any more on the shard that is to gain the keys, within an attempt that has begun there with
+/// `count`, and waits for transactions that may have left rows out. How many rows were, since that was last settled.
+///
+/// # Errors
+/// [`CASCADE`], to be tried again, when such a transaction does not end.
+pub(crate) async fn refuse(
+    client: &Client,
+    token: &Token,
+    count: i64,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let what = format!("shard {shard}: letting no cascade pass by moving rows");
+    if left_out(client, &token.migration, &what).await?.is_none() {
+        return Ok(0);
+    }
+    let passes = quote_ident(&token.migration.passes());
+    let sql = format!("select pg_catalog.setval('{SCHEMA}.{passes}', 0)");
+    let proof = Proof::Count(count);
+    epoch::transact(client, token, proof, &sql, (&what, shard)).await?;
+    let ended = format!(
+        "begin; set local lock_timeout = '{PATIENCE}'; select pg_catalog.pg_advisory_xact_lock({}); commit",
+        lock_key(&token.migration)
+    );
+    let Err(error) = client.batch_execute(&ended).await else {
+        let counted = left_out(client, &token.migration, &what).await?;
+        return Ok(counted.unwrap_or(0));
+    };
+    epoch::rollback(client).await;
+    if error.code() != Some(&SqlState::LOCK_NOT_AVAILABLE) {
+        return Err(error).at(&what);
+    }
+    Err(StepError::not_yet(
+        CASCADE,
+        format!("{what}: a transaction that deleted rows which they refer to has not ended"),
+    ))
+}
+
+/// How many rows cascades have left out on a shard; none where the guard of an older agent stands, which refuses them.
+async fn left_out(
+    client: &Client,
+    migration: &MigrationId,
+    what: &str,
+) -> Result<Option<i64>, StepError> {
+    let name = format!("{SCHEMA}.{}", quote_ident(&migration.left_out()));
+    let there = "select pg_catalog.to_regclass($1) is not null";
+    let row = client.query_one(there, &[&name]).await.at(what)?;
+    if !row.get::<_, bool>(0) {
+        return Ok(None);
+    }
+    let counted = format!("select case when is_called then last_value else 0 end from {name}");
+    let row = client.query_one(&counted, &[]).await.at(what)?;
+    Ok(Some(row.get(0)))
+}

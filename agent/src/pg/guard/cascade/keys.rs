@@ -1,0 +1,90 @@
+//! The foreign keys by which a reference table cascades into moving rows.
+
+use plans::table::{MovingTable, TableKey, TableName};
+use tokio_postgres::Client;
+
+use crate::error::{At, StepError};
+
+/// Of a foreign key between partitioned tables the server keeps one row more for each partition of the table that is
+/// referred to: a row that is in none of it may be in another. Operators of others are not called under our role.
+const FIND: &str = "\
+    select t.place, k.conname::text, n.nspname::text, p.relname::text, pg_catalog.array_agg(f.attname::text),
+           k.convalidated and pg_catalog.bool_and(o.oprnamespace = 'pg_catalog'::pg_catalog.regnamespace)
+             and pg_catalog.has_table_privilege(p.oid, 'select')
+             and pg_catalog.has_table_privilege(p.oid, 'update, delete, truncate')
+             and not pg_catalog.row_security_active(p.oid),
+           pg_catalog.format('%s and not exists (select from %I.%I p where %s)',
+             pg_catalog.string_agg(pg_catalog.format('t.%I is not null', f.attname), ' and '), n.nspname, p.relname,
+             pg_catalog.string_agg(pg_catalog.format('p.%I operator(pg_catalog.%s) t.%I', r.attname, o.oprname, f.attname), ' and '))
+    from pg_catalog.unnest($1::text[]) with ordinality t (name, place)
+    join pg_catalog.pg_constraint k on k.conrelid = pg_catalog.to_regclass(t.name)
+    join pg_catalog.pg_class p on p.oid = k.confrelid
+    join pg_catalog.pg_namespace n on n.oid = p.relnamespace
+    cross join lateral rows from (pg_catalog.unnest(k.conkey), pg_catalog.unnest(k.confkey),
+                                  pg_catalog.unnest(k.conpfeqop)) c (referring, referred, equals)
+    join pg_catalog.pg_attribute f on f.attrelid = k.conrelid and f.attnum = c.referring
+    join pg_catalog.pg_attribute r on r.attrelid = k.confrelid and r.attnum = c.referred
+    join pg_catalog.pg_operator o on o.oid = c.equals
+    where k.contype = 'f' and (k.confdeltype in ('c', 'n') or k.confupdtype in ('c', 'n'))
+      and not exists (
+        select from pg_catalog.pg_constraint whole
+        join pg_catalog.pg_partition_ancestors(k.confrelid) a on a.relid = whole.confrelid
+        where whole.conrelid = k.conrelid and whole.contype = 'f' and whole.conkey = k.conkey and a.relid <> k.confrelid)
+    group by t.place, k.oid, k.conname, k.convalidated, n.nspname, p.oid, p.relname
+    order by 1, 2";
+
+/// A foreign key that writes moving rows when a row of a table that does not move goes or changes.
+#[derive(Debug)]
+pub(super) struct Cascading {
+    /// The place of the table with the moving rows.
+    pub(super) table: usize,
+    pub(super) name: String,
+    pub(super) parent: TableName,
+    /// Whether our role may ask, and each row refers to one that is there while nothing is left out.
+    pub(super) can_be_asked: bool,
+    /// That a row called `t` refers to a row that is not there.
+    pub(super) is_gone: String,
+}
+
+/// Those of all tables whose rows move.
+pub(super) async fn of(
+    client: &Client,
+    tables: &[MovingTable],
+    what: &str,
+) -> Result<Vec<Cascading>, StepError> {
+    let name = |table: &MovingTable| (!table.is_reference()).then(|| table.table.sql());
+    let names: Vec<Option<String>> = tables.iter().map(name).collect();
+    let rows = client.query(FIND, &[&names]).await.at(what)?;
+    let mut found = Vec::new();
+    for row in rows {
+        let table = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or(usize::MAX);
+        let parent = TableName {
+            schema: row.get(2),
+            name: row.get(3),
+        };
+        let moves = |other: &MovingTable| {
+            !other.is_reference() && (other.table == parent || *other.top() == parent)
+        };
+        let parent_moves = tables.iter().any(moves);
+        if parent_moves && go_together(&tables[table].key, &parent, &row.get::<_, Vec<String>>(4)) {
+            continue;
+        }
+        found.push(Cascading {
+            table,
+            name: row.get(1),
+            parent,
+            can_be_asked: !parent_moves && row.get(5),
+            is_gone: row.get(6),
+        });
+    }
+    Ok(found)
+}
+
+/// Whether a row moves with the one that it refers to by these columns: what cascades is refused there then.
+fn go_together(key: &TableKey, parent: &TableName, columns: &[String]) -> bool {
+    match key {
+        TableKey::Columns(key) => key.iter().all(|column| columns.contains(&column.name)),
+        TableKey::Through(through) => through.parent == *parent,
+        TableKey::Reference => true,
+    }
+}
