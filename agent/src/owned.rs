@@ -245,9 +245,9 @@ impl Context {
         self.dispatch.mode == Mode::Online
     }
 
-    /// The predicate of a table's moving rows.
-    pub(crate) fn predicate(&self, table: &plans::table::MovingTable) -> String {
-        table.predicate(&self.dispatch.keys, "")
+    /// The predicate of a table's moving rows over a row called `row`, as [`plans::table::MovingTable::predicate`].
+    pub(crate) fn predicate(&self, table: &plans::table::MovingTable, row: &str) -> String {
+        table.predicate(&self.dispatch.keys, row)
     }
 
     /// Tells the operator what the step is doing or waiting for.

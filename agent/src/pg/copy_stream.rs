@@ -73,7 +73,7 @@ impl Extent {
     }
 }
 
-/// Copies the rows of one extent that match `predicate`; the sessions of both shards are in their transactions.
+/// Copies the rows of one extent that match `predicate` over a row called `t`; the sessions of both shards are in their transactions.
 /// After an error both are over.
 ///
 /// Returns rows and bytes. `moved` is told of rows and bytes that have been sent on, and may take its time.
@@ -109,8 +109,8 @@ pub(crate) async fn copy_rows<F: Future<Output = ()>>(
     })
 }
 
-/// Reads the rows of one extent once for several receivers, those that match a predicate for each; the session is in
-/// its transaction, and after an error over. Receivers are not told yet that these were all.
+/// Reads the rows of one extent once for several receivers, those that match a predicate for each over a row called
+/// `t`; the session is in its transaction, and after an error over. Receivers are not told yet that these were all.
 ///
 /// The server itself says by the predicates which row is whose.
 pub(crate) async fn read_for_all(

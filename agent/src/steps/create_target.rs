@@ -149,7 +149,7 @@ async fn join(context: &Context, session: &Connected, shard: &str) -> Result<(),
         let sql = format!(
             "select exists (select from only {} where {})",
             table.table.sql(),
-            context.predicate(table)
+            context.predicate(table, "")
         );
         let what = format!(
             "shard {shard}: looking for rows of the moving keys in {}",

@@ -102,7 +102,7 @@ pub(super) async fn publish(
         .map(|table| {
             let name = table.table.sql();
             if table.has_key() {
-                format!("only {name} where {}", context.predicate(table))
+                format!("only {name} where {}", context.predicate(table, ""))
             } else {
                 format!("only {name}")
             }

@@ -45,7 +45,7 @@ pub(super) async fn copy(
         epoch::rollback(into).await;
         return Ok(Outcome::Done);
     }
-    let predicate = context.predicate(table);
+    let predicate = context.predicate(table, "t");
     let spent = AtomicU64::new(0);
     let moved = |rows, bytes| {
         shared

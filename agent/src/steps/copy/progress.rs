@@ -60,7 +60,7 @@ impl CopyProgress {
         for (at, table) in context.dispatch.tables.iter().enumerate() {
             let left = todo.iter().filter(|chunk| chunk.table == at).count();
             state.left.push(left);
-            let predicate = context.predicate(table);
+            let predicate = context.predicate(table, "");
             let ppm = catalog::selectivity_ppm(&session, table, &predicate, &source.name).await?;
             let (_, blocks) = units::size(&session, table, &source.name).await?;
             let expected = Estimate::of(table.rows, table.bytes, blocks * BLOCK, ppm);

@@ -356,9 +356,9 @@ pub(crate) async fn empty_unfinished(
         context.say(format!("copying {} again with a new snapshot", table.table));
         let what = format!("shard {shard}: taking back a part of {}", table.table);
         let rows = match &chunk.extent {
-            Extent::Blocks(_) => context.predicate(table),
+            Extent::Blocks(_) => context.predicate(table, ""),
             Extent::Keys(range) => {
-                format!("{} and {}", range.condition(), context.predicate(table))
+                format!("{} and {}", range.condition(), context.predicate(table, ""))
             }
         };
         epoch::begin(&into, &context.token(), shard).await?;

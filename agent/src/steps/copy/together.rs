@@ -71,7 +71,7 @@ pub(super) fn next(
         let called = board.join(own, |wanted| {
             let same = |chunk: &Chunk| piece(&tables[chunk.table], chunk).as_ref() == Some(wanted);
             let chunk = queue.first(open, same)?;
-            let predicate = context.predicate(&tables[chunk.table]);
+            let predicate = context.predicate(&tables[chunk.table], "t");
             Some((chunk, predicate))
         });
         if let Some((chunk, given)) = called {
@@ -106,7 +106,7 @@ pub(super) async fn read(
     reader.sees(same).await?;
     let (sender, given) = mpsc::channel(1);
     let own = Guest {
-        predicate: context.predicate(&context.dispatch.tables[chunk.table]),
+        predicate: context.predicate(&context.dispatch.tables[chunk.table], "t"),
         sender,
     };
     let all = std::iter::once(own).chain(guests).collect();

@@ -194,7 +194,7 @@ async fn key_ranges(
     blocks: i64,
     shard: &str,
 ) -> Result<Vec<Extent>, StepError> {
-    let predicate = context.predicate(table);
+    let predicate = context.predicate(table, "");
     let ppm = catalog::selectivity_ppm(session, table, &predicate, shard).await?;
     let moving = (blocks * ppm / 1_000_000).max(1);
     let count = (moving / chunk_blocks(moving, context.dispatch.options.copy_streams)).max(1);
