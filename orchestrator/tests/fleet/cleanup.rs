@@ -162,3 +162,55 @@ async fn everything_that_a_migration_creates_is_recorded_and_marked_when_gone() 
         })
         .await;
 }
+
+/// Nothing is dropped any more, as where somebody protects his definitions.
+const NO_DROPS: &str = "create function public.no_drops() returns event_trigger language plpgsql as
+        $$ begin raise 'nothing is dropped here'; end $$;
+    create event trigger no_drops on sql_drop execute function public.no_drops()";
+const DROPS: &str = "drop event trigger no_drops; drop function public.no_drops()";
+
+#[tokio::test]
+async fn what_an_abort_left_goes_once_it_can_be_removed() {
+    let stage = Stage::new("aborted").await;
+    let id = stage.ready_to_cut_over().await;
+    for shard in [&stage.a, &stage.b] {
+        sql(shard, "app", NO_DROPS).await;
+    }
+    stage.ok(&format!("abort {id} --yes")).await;
+    stage.until_state(&id, "unwound").await;
+    let shown = stage.json(&["show", &id, "-o", "json"]).await;
+    for shard in ["a", "b"] {
+        let left = shown["leftovers"].as_array().unwrap().iter();
+        assert!(left.clone().any(|left| left["shard"] == shard), "{shown}");
+    }
+    assert!(count(&stage.a, LEFT).await > 0 && count(&stage.b, LEFT).await > 0);
+    write(&stage.a).await.unwrap();
+    assert!(refuses(&stage.b).await);
+
+    let listed = leftovers(&stage, &[]).await;
+    let removed =
+        |left: &&Value| left["verdict"] == "remove" || left["object"] == "schema shardwright";
+    assert!(listed.iter().all(|left| removed(&left)), "{listed:?}");
+    let apply = ["cleanup", "--apply", "--yes", "-o", "json"];
+    let failed = stage.json(&apply).await;
+    let named = |shard: &str| {
+        let failed = failed["failed"].as_array().unwrap().iter();
+        failed.clone().any(|line| {
+            let line = line.as_str().unwrap();
+            line.starts_with(&format!("shard {shard}: "))
+                && line.contains("nothing is dropped here")
+        })
+    };
+    assert!(named("a") && named("b"), "{failed}");
+
+    for shard in [&stage.a, &stage.b] {
+        sql(shard, "app", DROPS).await;
+    }
+    let _ = leftovers(&stage, &["--apply", "--yes"]).await;
+    assert_eq!(count(&stage.a, LEFT).await, 0);
+    assert_eq!(count(&stage.b, LEFT).await, 0);
+    let brought = "select count(*) from pg_class where oid = to_regclass('public.orders')";
+    assert_eq!(count(&stage.b, brought).await, 0);
+    write(&stage.a).await.unwrap();
+    assert_eq!(leftovers(&stage, &[]).await, Vec::<Value>::new());
+}

@@ -39,7 +39,11 @@ pub(super) fn store_older(known: &Known, seen: &[Inventory]) -> Vec<Finding> {
                         row.migration, row.map_version, row.map, map.version
                     ),
                 );
-            } else if let Some(m) = known.known(&row.migration).filter(|m| m.epoch < row.epoch) {
+            } else if let Some(m) = known
+                .known(&row.migration)
+                // A sweep of what an ended one left has raised its epoch, and may have failed (ADR 18).
+                .filter(|m| !m.finished && m.epoch < row.epoch)
+            {
                 add(
                     id,
                     &row.map,

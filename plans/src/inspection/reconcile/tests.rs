@@ -134,6 +134,20 @@ fn a_store_without_the_flip_is_older_and_the_source_is_not_called_open() {
 }
 
 #[test]
+fn an_epoch_that_the_store_does_not_know_proves_it_older_unless_a_sweep_raised_it() {
+    let swept = MoveSeen {
+        epoch: 4,
+        ..row("source", None, 0, true)
+    };
+    let seen = [shard("a", vec![swept]), shard("b", Vec::new())];
+    let mut known = known(Ownership::Aborted, None, BEFORE);
+    let older = (FindingKind::StoreOlder, "a".to_owned());
+    assert!(kinds(&known, &seen).contains(&older));
+    known.moves[0].finished = true;
+    assert!(!kinds(&known, &seen).contains(&older));
+}
+
+#[test]
 fn a_flip_that_only_the_gaining_shard_was_told_of_is_proved_by_it() {
     let seen = [
         shard("a", vec![row("source", None, CLOSED, false)]),
