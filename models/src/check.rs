@@ -165,5 +165,6 @@ mod tests {
         assert_every_run_ends::<crate::control::Control>();
         assert_every_run_ends::<crate::reverse::Reverse>();
         assert_every_run_ends::<crate::lanes::Lanes>();
+        assert_every_run_ends::<crate::cascades::Cascades>();
     }
 }

@@ -1,9 +1,10 @@
-//! The protocol of a move as five small models, explored exhaustively within bounds.
+//! The protocol of a move as six small models, explored exhaustively within bounds.
 //!
 //! Each model states invariants of ARCHITECTURE.md as properties. Each also has mutants: the same
 //! model with one rule bent. A mutant that breaks no property shows that the model is too weak.
 //! README.md has the tables, and says what the models leave out.
 
+mod cascades;
 mod check;
 mod control;
 mod copy;
@@ -26,6 +27,7 @@ pub fn run(size: Size, threads: usize) -> Report {
             check::check::<control::Control>(size, threads),
             check::check::<reverse::Reverse>(size, threads),
             check::check::<lanes::Lanes>(size, threads),
+            check::check::<cascades::Cascades>(size, threads),
         ],
     }
 }
