@@ -4,6 +4,8 @@
 //! name in front (R22). `ANY n` stays a quorum only if all of its names are needed; otherwise n+1 of the others
 //! could make it without us, so it becomes `FIRST n+1` for as long as we are in it.
 
+use plans::table::quote_ident;
+
 /// Every name of ours in the setting begins so.
 pub(crate) const OURS: &str = "shardwright/";
 
@@ -116,7 +118,7 @@ fn written(name: &str) -> String {
     if name == "*" {
         return name.to_owned();
     }
-    format!("\"{}\"", name.replace('"', "\"\""))
+    quote_ident(name)
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

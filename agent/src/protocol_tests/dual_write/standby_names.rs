@@ -5,6 +5,7 @@ use plans::inspection::sweep::{Ground, SweepTask, judge};
 use plans::inspection::{Inspected, Inspection};
 use plans::names::Direction;
 use plans::plan::ShardRef;
+use plans::table::quote_literal;
 use tokio_postgres::Client;
 
 use super::super::bench::{Bench, ITEM, code};
@@ -25,8 +26,8 @@ async fn changing(bench: &Bench) -> connect::Connected {
 }
 
 async fn set(session: &Client, value: &str) {
-    let value = value.replace('\'', "''");
-    let sql = format!("alter system set synchronous_standby_names = '{value}'");
+    let value = quote_literal(value);
+    let sql = format!("alter system set synchronous_standby_names = {value}");
     session.batch_execute(&sql).await.expect("set");
     session
         .batch_execute("select pg_reload_conf()")
