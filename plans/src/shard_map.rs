@@ -1,5 +1,6 @@
 //! The shard map: which shard owns which keys, in numbered versions.
 
+mod cell;
 mod change;
 mod defects;
 mod export;

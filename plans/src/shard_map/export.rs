@@ -1,9 +1,10 @@
 //! A map as CSV, JSON or SQL, for routers and tools that know nothing of Shardwright.
 //!
 //! CSV and JSON are what [`super::import()`] reads. The labels and rules of a map are not in them.
+//! CSV is opened by spreadsheets, which run a cell that begins like a formula: see [`super::cell`].
 
 use super::import::header;
-use super::{Mapping, ShardMap};
+use super::{Mapping, ShardMap, cell};
 use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
 use crate::request::Selection;
@@ -57,10 +58,14 @@ fn csv(map: &ShardMap) -> String {
     let _ = writer.write_record(header(map));
     for Mapping { keys, shard, .. } in &map.mappings {
         for row in cells(keys) {
-            let texts = row
-                .iter()
-                .map(|cell| cell.as_ref().map_or_else(String::new, Key::written));
-            let _ = writer.write_record(texts.chain([shard.to_string()]));
+            let texts = row.iter().map(|key| match key {
+                None => String::new(),
+                Some(key @ Key::Text(_)) => cell::guarded(&key.written()).into_owned(),
+                // Numbers, times and the like: a minus in front of them is no formula.
+                Some(key) => key.written(),
+            });
+            let shard = cell::guarded(shard.as_str()).into_owned();
+            let _ = writer.write_record(texts.chain([shard]));
         }
     }
     let bytes = writer.into_inner().unwrap_or_default();

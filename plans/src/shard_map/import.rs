@@ -22,6 +22,7 @@ pub enum ImportForm {
     /// A header `from,to,shard` (range), `bucket_from,bucket_to,shard` (hash) or `key,shard` (list).
     ///
     /// An empty bound has no bound. A composite key is a JSON array, or has columns `from_1,from_2,to_1,to_2`.
+    /// An apostrophe in front of what a spreadsheet would take for a formula is no part of the key.
     Csv,
     /// A list of `{"keys": …, "shard": …}`; keys are written as in a request.
     Json,

@@ -8,7 +8,7 @@ use super::{Mapping, ShardMap, Strategy};
 use crate::id::ShardName;
 use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
-use crate::table::TableName;
+use crate::table::{TableName, quoted};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -40,6 +40,9 @@ pub enum RouterError {
     /// Nobody said where a shard is.
     #[error("nothing says where shard {0} is")]
     NoPlace(ShardName),
+    /// What would end its line, and begin one of its own.
+    #[error("the name or the place of shard {:?} has control characters", .0.as_str())]
+    Control(ShardName),
     /// pgdog divides by a function of its own.
     #[error("pgdog cannot route by the virtual shards of a hash map")]
     Hash,
@@ -53,7 +56,7 @@ impl RouterError {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NoPlace(_) => "say it: --place 'SHARD=host=… port=… dbname=…'",
+            Self::NoPlace(_) | Self::Control(_) => "say it: --place 'SHARD=host=… port=… dbname=…'",
             Self::Hash | Self::Key(_) => {
                 "route in the application by the client library, or by names of databases: --format pgbouncer"
             }
@@ -76,21 +79,27 @@ pub fn route(
         map.version
     );
     match router {
-        Router::Pgbouncer => named(map, places, |name, place| {
-            let value = |text: &str| format!("'{}'", text.replace('\'', "''"));
-            let (host, dbname) = (value(&place.host), value(&place.dbname));
-            let port = &place.port;
-            format!(
-                "{} = host={host} port={port} dbname={dbname}\n",
-                ini_name(name)
-            )
-        })
-        .map(|lines| format!("; {head}\n[databases]\n{lines}")),
-        Router::Service => named(map, places, |name, place| {
-            let Place { host, port, dbname } = place;
-            format!("[{name}]\nhost={host}\nport={port}\ndbname={dbname}\n")
-        })
-        .map(|lines| format!("# {head}\n{lines}")),
+        Router::Pgbouncer => {
+            let fits = |name: &str| !name.contains(char::is_control);
+            let (lines, left_out) = named(map, places, fits, |name, place| {
+                let (host, dbname) = (quoted(&place.host, '\''), quoted(&place.dbname, '\''));
+                let port = &place.port;
+                format!(
+                    "{} = host={host} port={port} dbname={dbname}\n",
+                    ini_name(name)
+                )
+            })?;
+            Ok(format!("; {head}{left_out}\n[databases]\n{lines}"))
+        }
+        Router::Service => {
+            // libpq takes `[a]b]` for the service `a`.
+            let fits = |name: &str| !name.contains(|c: char| c.is_control() || c == ']');
+            let (lines, left_out) = named(map, places, fits, |name, place| {
+                let Place { host, port, dbname } = place;
+                format!("[{name}]\nhost={host}\nport={port}\ndbname={dbname}\n")
+            })?;
+            Ok(format!("# {head}{left_out}\n{lines}"))
+        }
         Router::Pgdog => pgdog(map, places).map(|lines| format!("# {head}\n{lines}")),
     }
 }
@@ -100,16 +109,24 @@ fn place<'p>(
     shard: &ShardName,
 ) -> Result<&'p Place, RouterError> {
     let place = places.get(shard);
-    place.ok_or_else(|| RouterError::NoPlace(shard.clone()))
+    let place = place.ok_or_else(|| RouterError::NoPlace(shard.clone()))?;
+    let written = [shard.as_str(), &place.host, &place.port, &place.dbname];
+    match written.iter().any(|text| text.contains(char::is_control)) {
+        true => Err(RouterError::Control(shard.clone())),
+        false => Ok(place),
+    }
 }
 
-/// `MAP.shard.SHARD`, then `MAP.BUCKET` or `MAP.KEY`, each in its form.
+/// `MAP.shard.SHARD`, then `MAP.BUCKET` or `MAP.KEY`, each in its form; and what the file's head says of those that no
+/// line of the file can hold, whose keys somebody else may have chosen.
 fn named(
     map: &ShardMap,
     places: &BTreeMap<ShardName, Place>,
+    fits: impl Fn(&str) -> bool,
     line: impl Fn(&str, &Place) -> String,
-) -> Result<String, RouterError> {
+) -> Result<(String, String), RouterError> {
     let mut out = String::new();
+    let mut left_out = 0;
     for shard in map.shards() {
         let name = format!("{}.shard.{shard}", map.name);
         out += &line(&name, place(places, &shard)?);
@@ -117,10 +134,17 @@ fn named(
     for Mapping { keys, shard, .. } in &map.mappings {
         let place = place(places, shard)?;
         for name in names(keys) {
-            out += &line(&format!("{}.{name}", map.name), place);
+            match fits(&name) {
+                true => out += &line(&format!("{}.{name}", map.name), place),
+                false => left_out += 1,
+            }
         }
     }
-    Ok(out)
+    let left_out = match left_out {
+        0 => String::new(),
+        left_out => format!(", without {left_out} key(s) that no name here can hold"),
+    };
+    Ok((out, left_out))
 }
 
 /// What stays the same when keys change hands.
@@ -141,7 +165,7 @@ fn ini_name(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     match name.chars().all(bare) {
         true => name.to_owned(),
-        false => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => quoted(name, '"'),
     }
 }
 

@@ -188,6 +188,38 @@ fn a_pooler_has_a_database_for_each_name_that_stays() {
     assert_eq!(nowhere, Err(RouterError::NoPlace("a".into())));
 }
 
+/// Tenants choose keys: none writes a line of its own, and none stands for another one.
+#[test]
+fn a_key_that_no_name_can_hold_is_left_out_of_a_poolers_file() {
+    let keys = ["a", "b\nm.a = host='evil'", "a]c"].map(|text| Key::Text(text.to_owned()));
+    let mut listed = of_kind(Strategy::List, [(KeySet::list(keys), "b")].into_iter());
+    listed.key = vec![KeyType::Text];
+    for (router, lines, left_out) in [(Router::Pgbouncer, 5, 1), (Router::Service, 9, 2)] {
+        let text = route(&listed, router, &places()).unwrap();
+        assert_eq!(text.lines().count(), lines, "{text}");
+        assert!(!text.contains("evil"), "{text}");
+        let head = format!(", without {left_out} key(s) that no name here can hold");
+        assert!(text.lines().next().unwrap().ends_with(&head), "{text}");
+    }
+}
+
+#[test]
+fn a_shard_or_a_place_that_would_leave_its_line_is_refused() {
+    let place = |host: &str| RouterPlace {
+        host: host.to_owned(),
+        port: "5432".to_owned(),
+        dbname: "app".to_owned(),
+    };
+    for (shard, host) in [("b\n[[databases]]", "h"), ("b", "h\nhost=evil")] {
+        let map = map(&[(None, None, shard)]);
+        let places = [(ShardName::from(shard), place(host))].into();
+        for router in [Router::Pgbouncer, Router::Service, Router::Pgdog] {
+            let refused = route(&map, router, &places);
+            assert!(refused.is_err(), "{refused:?}");
+        }
+    }
+}
+
 #[test]
 fn pgdog_gets_ranges_and_lists_and_no_hash() {
     let mut ranged = map(&[(None, Some(100), "a"), (Some(100), None, "b")]);

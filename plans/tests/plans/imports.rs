@@ -19,7 +19,7 @@ fn key(kind: KeyType) -> BoxedStrategy<Key> {
         // Everything that CSV, JSON and YAML quote; the empty text is no bound in CSV.
         KeyType::Text => prop_oneof![
             "\\PC{1,6}",
-            "[a\"',\\\\\n\r\t #\\[{:-]{1,4}",
+            "[a\"',\\\\\n\r\t #\\[{:=+@-]{1,4}",
             "[0-9]{1,3}|null|~|true"
         ]
         .prop_map(Key::Text)
@@ -145,6 +145,46 @@ proptest! {
             let _ = import(&text, form, &shape(&map));
         }
     }
+}
+
+/// Tenants choose such keys; a spreadsheet would run them.
+#[test]
+fn no_cell_of_a_csv_begins_like_a_formula_and_every_key_comes_back() {
+    let texts = [
+        "=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "＝1", "'", "'=1", "''", "'a",
+        "a=1", "",
+    ];
+    let keys = KeySet::list(texts.map(|text| Key::Text(text.to_owned())));
+    let map = map_of_kind("m", Division::List, &[KeyType::Text], [(keys, "-a")]);
+    let text = export(&map, ExportForm::Csv);
+    let mut rows = csv::Reader::from_reader(text.as_bytes());
+    let cells = rows.records().flat_map(|row| {
+        let row = row.unwrap();
+        row.iter().map(str::to_owned).collect::<Vec<_>>()
+    });
+    let cells: Vec<String> = cells.collect();
+    let runs = |cell: &&String| cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝']);
+    assert_eq!(cells.iter().find(runs), None);
+    assert!(cells.contains(&"a=1".to_owned()), "{cells:?}");
+    let back = import(&text, ImportForm::Csv, &shape(&map));
+    assert_eq!(back.as_ref(), Ok(&map.mappings), "{text}");
+}
+
+/// A number is none, and programs read it.
+#[test]
+fn numbers_below_zero_stay_numbers_in_a_csv() {
+    let below = KeySet::range(Some(Key::Int(-5)), Some(Key::Int(0)));
+    let map = map_of_kind("m", Division::Range, &[KeyType::Bigint], [(below, "a")]);
+    assert_eq!(export(&map, ExportForm::Csv), "from,to,shard\n-5,0,a\n");
+}
+
+/// As people have typed them: only what a spreadsheet would have run has lost its apostrophe.
+#[test]
+fn an_apostrophe_is_part_of_a_key_unless_it_guards_it() {
+    let map = map_of_kind("m", Division::List, &[KeyType::Text], []);
+    let read = import("key,shard\n'a,x\n'=b,x\n", ImportForm::Csv, &map).unwrap();
+    let keys = KeySet::list(["'a", "=b"].map(|text| Key::Text(text.to_owned())));
+    assert_eq!(read[0].keys, keys);
 }
 
 fn problems(text: &str, form: ImportForm, like: &ShardMap) -> Vec<String> {

@@ -4,7 +4,7 @@ use super::{Entry, ImportError, Place};
 use crate::id::ShardName;
 use crate::key::{self, Key, KeyType};
 use crate::key_set::KeySet;
-use crate::shard_map::{ShardMap, Strategy};
+use crate::shard_map::{ShardMap, Strategy, cell};
 
 /// Which column is what.
 struct Layout {
@@ -44,7 +44,9 @@ pub(super) fn read_csv(text: &str, shape: &ShardMap) -> Result<Vec<Entry>, Impor
             // An empty cell is no bound, but it is a key.
             let cell = |index: usize| {
                 let cell = record.get(index);
-                cell.filter(|text| !(bounds && text.is_empty() && index != layout.shard))
+                let cell =
+                    cell.filter(|text| !(bounds && text.is_empty() && index != layout.shard));
+                cell.map(cell::bare)
             };
             entry(&layout, &cell, shape)
         } else {
