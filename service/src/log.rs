@@ -1,6 +1,9 @@
 //! The log: lines for people, or JSON, on stderr.
 
+mod fields;
+
 use clap::ValueEnum;
+use fields::OneLine;
 use std::io::IsTerminal;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -24,7 +27,7 @@ pub fn start(name: &'static str, filter: EnvFilter, format: Format) -> Started {
         .with_ansi(format == Format::Text && std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     let lines = match format {
-        Format::Text => lines.boxed(),
+        Format::Text => lines.fmt_fields(OneLine).boxed(),
         Format::Json => lines.json().boxed(),
     };
     let all = tracing_subscriber::registry().with(filter).with(lines);
