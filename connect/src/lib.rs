@@ -38,7 +38,7 @@ pub use refusal::Refusal;
 pub use resolved::{Certificates, ChannelBinding, Host, Resolved, Roots, SslMode, Target};
 pub use secrets::Secrets;
 pub use session::{Session, connect, connect_plain, connect_to};
-pub use settings::pinned_options;
+pub use settings::{PINNED, pinned_options};
 pub use source::ServiceError;
 pub use tls::TlsError;
 pub use walsender::{StartupError, Walsender};

@@ -1,13 +1,14 @@
 //! What every session of ours has, whatever the role or the database sets by default.
 //!
-//! The same list serves sessions, as statements, and programs that we start, as options of their connection: a setting
-//! that changes the meaning of text there would change what they write down.
+//! The same list serves sessions, as statements, and sessions of the replication protocol, of the control store and of
+//! programs that we start, as options of their connection: a setting that changes the meaning of text there would change
+//! what they write down.
 
 /// Each setting with its value.
 ///
 /// Timeouts are off because each step keeps its own deadline; the formats make text values equal on both sides; what
 /// changes how statements are read, or where objects are put, is as PostgreSQL has it by default.
-const PINNED: [(&str, &str); 28] = [
+pub const PINNED: [(&str, &str); 28] = [
     ("statement_timeout", "0"),
     ("lock_timeout", "0"),
     ("idle_in_transaction_session_timeout", "0"),
@@ -51,7 +52,7 @@ pub(crate) fn statements() -> String {
     format!("{}; {NEWER}", set.join("; "))
 }
 
-/// As options of a connection (`PGOPTIONS`), for a program that we start.
+/// As options of a connection (`PGOPTIONS`).
 #[must_use]
 pub fn pinned_options() -> String {
     let options: Vec<String> = PINNED

@@ -28,7 +28,7 @@ macro_rules! contract {
         mod pg {
             $(#[tokio::test]
             async fn $name() {
-                let database = crate::fixture::Database::new().await;
+                let database = crate::fixture::Database::hostile().await;
                 super::$name(&database.led().await).await;
             })*
         }

@@ -94,7 +94,7 @@ impl ReplicationSession {
     ) -> Result<Self, ReplicationError> {
         const INTENT: &str = "open a replication session";
         const IDENTITY: &str = "open a replication session in the registered database";
-        let walsender = Walsender::open(dsn, application_name, config::SETTINGS).await?;
+        let walsender = Walsender::open(dsn, application_name, &config::settings()).await?;
         let (server, limit) = (walsender.server().to_owned(), walsender.connect_timeout());
         let failed = |source| ReplicationError::from_wire(&server, INTENT, source);
         let door = Door::open(walsender, passage).map_err(|error| failed(error.into()))?;
@@ -142,6 +142,14 @@ impl ReplicationSession {
     /// Process id of the session's walsender, as in `pg_stat_activity`.
     pub fn backend_pid(&self) -> i32 {
         self.backend.pid
+    }
+
+    /// What the session has for a setting.
+    #[cfg(test)]
+    pub(crate) async fn setting(&mut self, name: &str) -> String {
+        let rows = self.client.simple_query(&format!("show {name}")).await;
+        let row = one_row(rows.expect("shown"), &self.server, "show a setting").expect("a row");
+        column(&row, 0).expect("a value").to_owned()
     }
 
     /// Asks the server who it is. Ends the life of an exported snapshot.

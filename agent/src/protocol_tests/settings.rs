@@ -5,6 +5,7 @@ use tokio_postgres::Client;
 use super::bench::Bench;
 use super::shard::Shard;
 use super::verify::case::{AWKWARD, Case, rows};
+use crate::pg::replication::ReplicationSession;
 use crate::schema;
 
 /// What a database is given by default: the first half changes what texts and statements mean, the other what the server
@@ -139,4 +140,21 @@ async fn rows_are_captured_applied_and_compared_whatever_the_databases_set_by_de
     case.drain().await;
     case.verify(1).await.expect("equal");
     assert!(case.bench.assert_equal().await > 50);
+}
+
+#[tokio::test]
+async fn a_session_of_the_replication_protocol_has_the_settings_of_every_session() {
+    let bench = Bench::new("hostile_walsender", "").await;
+    make_hostile(&bench.source).await;
+    let ordinary = bench.ours(&bench.source).await;
+    let opened = ReplicationSession::open(&bench.source.dsn(), "test/settings").await;
+    let mut walsender = opened.expect("opened");
+    for name in connect::PINNED.map(|(name, _)| name) {
+        let wanted = ordinary.query_one(&format!("show {name}"), &[]).await;
+        let wanted: String = wanted.expect(name).get(0);
+        // A path of no name, and one of the empty name, which is no schema's.
+        let wanted = if wanted == "\"\"" { "" } else { &wanted };
+        assert_eq!(walsender.setting(name).await, wanted, "{name}");
+    }
+    assert_eq!(walsender.setting("idle_session_timeout").await, "0");
 }

@@ -22,14 +22,16 @@ const BUFFERED_MESSAGES: usize = 512;
 /// Largest message taken, which is the largest row that can be moved.
 const MESSAGE_LIMIT_BYTES: usize = 512 << 20;
 
-/// Formats as in every other session, no timeout but the server's on us.
+/// As every other session, and no timeout but the server's on us.
 ///
 /// With our own idle reports out of the way (`with_wakeup_interval`), the server pings after half
 /// of `wal_sender_timeout`; so each side notices that the other is gone.
-pub(super) const SETTINGS: &str = "-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC \
-    -c extra_float_digits=3 -c bytea_output=hex -c lc_monetary=C -c statement_timeout=0 -c lock_timeout=0 \
-    -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0 \
-    -c wal_sender_timeout=60000 -c client_connection_check_interval=0 -c search_path=";
+pub(super) fn settings() -> String {
+    let pinned = connect::pinned_options();
+    format!(
+        "{pinned} -c idle_session_timeout=0 -c wal_sender_timeout=60000 -c client_connection_check_interval=0"
+    )
+}
 
 /// For a session that does not stream. Where it leads is said once it is open; it is logged in then.
 pub(super) fn session() -> ReplicationConfig {

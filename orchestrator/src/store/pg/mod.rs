@@ -56,7 +56,7 @@ const TESTED_FOR: Duration = Duration::from_secs(1);
 const SESSION_WAIT: Duration = Duration::from_secs(5);
 /// Another controller leads; raised by the schema.
 const NOT_LEADING: &str = "SC001";
-/// Settings that no role or database default may change; a seal left behind by a lost host ends.
+/// Besides what every session of ours has: a seal left behind by a lost host ends.
 const SETTINGS: [(&str, &str); 6] = [
     ("client_min_messages", "error"),
     ("search_path", "shardwright"),
@@ -106,6 +106,7 @@ impl PgStore {
     async fn connect(options: PgConnectOptions) -> Result<Self, OpenError> {
         let options = options
             .application_name("shardwright/controller")
+            .options(connect::PINNED)
             .options(SETTINGS);
         let pools = PgPoolOptions::new()
             .acquire_timeout(SESSION_WAIT)
