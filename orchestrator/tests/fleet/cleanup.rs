@@ -48,10 +48,13 @@ async fn before_the_flip_nothing_is_left_and_nothing_of_others_is_touched() {
             .filter(|left| left["shard"] == shard && left["verdict"] == verdict);
         own.count()
     };
-    // The target's guard refuses keys: without an owner nobody can say whether it may go.
-    assert!(on("a", "remove") > 5 && on("b", "decide") > 3, "{found:?}");
-    assert!(count(&stage.b, LEFT).await > 5);
+    // The store that ordered it may only be stopped, and this one has no such map: without an owner nothing goes.
+    assert!(on("a", "decide") > 5 && on("b", "decide") > 3, "{found:?}");
+    let before = (count(&stage.a, LEFT).await, count(&stage.b, LEFT).await);
+    assert!(before.0 > 5 && before.1 > 5, "{before:?}");
     let _ = leftovers(&stage, &["--apply", "--yes"]).await;
+    let after = (count(&stage.a, LEFT).await, count(&stage.b, LEFT).await);
+    assert_eq!(after, before);
     write(&stage.a).await.unwrap();
     assert!(refuses(&stage.b).await);
     let _ = leftovers(
@@ -76,15 +79,15 @@ async fn after_the_flip_the_refusal_stays_until_the_owner_is_named() {
     let id = stage.ready_to_cut_over().await;
     stage.cut_over(&id).await;
     lose_everything(&mut stage).await;
+    let slots = "select count(*) from pg_replication_slots where slot_name like 'shardwright%'";
+    let kept = count(&stage.a, slots).await + count(&stage.b, slots).await;
+    assert_ne!(kept, 0);
     let _ = leftovers(&stage, &["--apply", "--yes"]).await;
-    // What keeps two owners apart is still there; the slots are gone.
+    // What keeps two owners apart is still there, and what the other store would need.
     assert!(refuses(&stage.a).await);
     write(&stage.b).await.unwrap();
-    let slots = "select count(*) from pg_replication_slots where slot_name like 'shardwright%'";
-    assert_eq!(
-        count(&stage.a, slots).await + count(&stage.b, slots).await,
-        0
-    );
+    let still = count(&stage.a, slots).await + count(&stage.b, slots).await;
+    assert_eq!(still, kept);
     let refused = stage
         .run(&["cleanup", "--apply", "--yes", "--owner", "m=b"])
         .await;
@@ -213,4 +216,66 @@ async fn what_an_abort_left_goes_once_it_can_be_removed() {
     assert_eq!(count(&stage.b, brought).await, 0);
     write(&stage.a).await.unwrap();
     assert_eq!(leftovers(&stage, &[]).await, Vec::<Value>::new());
+}
+
+const PARCELS: &str =
+    "create table public.parcels (tenant_id bigint, id bigint, primary key (tenant_id, id));
+    insert into public.parcels select 1 + g % 1000, g from generate_series(1, 1000) g";
+const SPLIT_PARCELS: &str = "operation: split\nmap: n\nsource: a\ninto:\n- {shard: a, keys: {to: 500}}\n\
+    - {shard: b, keys: {from: 500}}\ntables: {parcels: tenant_id}\nignore: [orders]\n\
+    options: {cutover: approve, hold: until_finish}\n";
+
+/// What the migration `id` has on a shard.
+fn of(id: &str) -> String {
+    format!(
+        "select (select count(*) from pg_replication_slots where slot_name like 'shardwright_{id}%')
+         + (select count(*) from pg_publication where pubname like 'shardwright_{id}%')
+         + (select count(*) from pg_trigger where tgname like 'shardwright_guard_{id}%')
+         + (select count(*) from shardwright.move where migration = '{id}')"
+    )
+}
+
+#[tokio::test]
+async fn a_sweep_of_one_map_leaves_another_map_of_the_same_shards_alone() {
+    let stage = Stage::new("maps").await;
+    let left = stage.ready_to_cut_over().await;
+    sql(&stage.a, "app", NO_DROPS).await;
+    stage.ok(&format!("abort {left} --yes")).await;
+    stage.until_state(&left, "unwound").await;
+    sql(&stage.a, "app", DROPS).await;
+    sql(&stage.a, "app", PARCELS).await;
+    stage.ok("map create n --range ..=a").await;
+    let id = stage.submit_as(SPLIT_PARCELS).await;
+    stage.until_state(&id, "waiting").await;
+
+    let sweep = ["--apply", "--yes", "--owner", "m=a", "--reason", "tested"];
+    let (here, there) = (
+        count(&stage.a, &of(&id)).await,
+        count(&stage.b, &of(&id)).await,
+    );
+    assert!(here > 5 && there > 3, "{here} {there}");
+    assert!(count(&stage.a, &of(&left)).await > 3);
+    let _ = leftovers(&stage, &sweep).await;
+    assert_eq!(count(&stage.a, &of(&left)).await, 0);
+    assert_eq!(count(&stage.a, &of(&id)).await, here);
+    assert_eq!(count(&stage.b, &of(&id)).await, there);
+
+    stage.cut_over(&id).await;
+    stage.ok(&format!("finish {id} --yes")).await;
+    stage.until_state(&id, "completed").await;
+    let _ = leftovers(&stage, &sweep).await;
+    let session = session(&stage.a, "app").await;
+    let refused = session
+        .execute("insert into public.parcels values (700, 0)", &[])
+        .await;
+    let state = refused
+        .unwrap_err()
+        .code()
+        .map(|state| state.code().to_owned());
+    assert_eq!(state.as_deref(), Some("SM001"));
+    let rows = "select count(*) from public.parcels";
+    assert_eq!(
+        count(&stage.a, rows).await + count(&stage.b, rows).await,
+        1000
+    );
 }

@@ -16,6 +16,8 @@ struct Judged {
     verdict: Verdict,
     why: String,
     guards: Option<Guards>,
+    /// It holds for what refuses no write too: slots, publications, sessions.
+    of_all: bool,
 }
 
 /// Everything of ours on the shards that were seen, with its verdict, and the tasks that carry them out.
@@ -45,17 +47,23 @@ impl Shard<'_> {
 
     /// Everything of a migration that this store does not hold for live.
     fn add_orphan(&mut self, id: &MigrationId, judged: Judged) {
-        let in_use = judged.verdict == Verdict::Keep;
+        let is_here = self.inventory.moves.iter().any(|m| &m.migration == id);
+        let mut goes = judged.guards.is_some();
         let whose = Whose::Migration(id.clone());
         let objects = self.inventory.objects.iter();
         for object in objects.filter(|object| object.whose == whose) {
             match object.kind {
+                // The setting is the server's: a migration of another database of it may need the name.
+                ObjectKind::StandbyName if !is_here => {
+                    self.add(object, Verdict::Decide, NAME_OF_SERVER);
+                }
                 ObjectKind::Slot
                 | ObjectKind::Publication
                 | ObjectKind::StandbyName
                 | ObjectKind::Session
-                    if !in_use =>
+                    if !judged.of_all =>
                 {
+                    goes = true;
                     self.add(object, Verdict::Remove, STREAM);
                 }
                 ObjectKind::Slot
@@ -71,7 +79,7 @@ impl Shard<'_> {
                 | ObjectKind::Schema => self.add(object, judged.verdict, &judged.why),
             }
         }
-        if !in_use {
+        if goes {
             self.sweeps.push(Sweep::Migration {
                 migration: id.clone(),
                 guards: judged.guards,
@@ -112,6 +120,7 @@ fn judge_shard(
     for id in orphans(ground, inventory) {
         let own = inventory.moves.iter().find(|m| &m.migration == id);
         let judged = in_use(ground, inventory, own, id)
+            .or_else(|| unexplained(ground, own))
             .unwrap_or_else(|| judge_move(ground, seen, inventory, own));
         shard.add_orphan(id, judged);
     }
@@ -166,6 +175,7 @@ fn orphans<'a>(ground: &Ground, inventory: &'a Inventory) -> BTreeSet<&'a Migrat
 }
 
 const STREAM: &str = "no live migration reads it, and it refuses no write";
+const NAME_OF_SERVER: &str = "commits on all databases of the server wait for it, and no migration that is known in this one needs it: a sweep of the database of its migration removes it; if that is lost, take the name out of synchronous_standby_names by hand";
 const SHARED: &str = "goes with the last thing that needs it";
 const NO_ROW: &str = "shardwright.away has no row for it: find out which keys it refuses, and drop it by hand if this shard owns them";
 
@@ -202,6 +212,23 @@ fn in_use(
             about.incarnation
         ),
         guards: None,
+        of_all: true,
+    })
+}
+
+/// Another store's migration about a map that this store does not have is not an orphan either, though nobody works for
+/// it right now: its controller may be stopped.
+fn unexplained(ground: &Ground, own: Option<&MoveSeen>) -> Option<Judged> {
+    let own = own?;
+    let about = own.about.as_ref()?;
+    let mut maps = ground.maps.iter();
+    let known = maps.any(|map| map.name == own.map) || ground.owners.contains_key(&own.map);
+    (about.incarnation != ground.incarnation && !known).then(|| Judged {
+        of_all: true,
+        ..Judged::decide(format!(
+            "another control store ({}) ordered it, about map {}, which this one does not know; if that store is lost, say who owns the keys: --owner {}={} or --owner {}={}",
+            about.incarnation, own.map, own.map, about.source, own.map, about.target
+        ))
     })
 }
 
@@ -211,6 +238,7 @@ impl Judged {
             verdict: Verdict::Remove,
             why: why.to_owned(),
             guards: Some(guards),
+            of_all: false,
         }
     }
 
@@ -219,6 +247,7 @@ impl Judged {
             verdict: Verdict::Decide,
             why,
             guards: None,
+            of_all: false,
         }
     }
 }
@@ -280,6 +309,7 @@ fn judge_move(
                 version: own.flipped.unwrap_or(own.map_version),
                 ..Guards::of(own)
             }),
+            of_all: false,
         };
     }
     if !ground.owners.contains_key(&own.map)
@@ -342,6 +372,7 @@ fn judge_open(ground: &Ground, inventory: &Inventory, own: &MoveSeen, plain: Gua
             verdict: Verdict::Remove,
             why: "it refuses no write: the keys are open here".to_owned(),
             guards: Some(plain),
+            of_all: false,
         };
     };
     let elsewhere = about.keys.minus(&here);
@@ -350,6 +381,7 @@ fn judge_open(ground: &Ground, inventory: &Inventory, own: &MoveSeen, plain: Gua
             verdict: Verdict::Remove,
             why: "this shard owns the keys and takes writes for them".to_owned(),
             guards: Some(plain),
+            of_all: false,
         };
     }
     if ground.owners.contains_key(&own.map) {
@@ -363,6 +395,7 @@ fn judge_open(ground: &Ground, inventory: &Inventory, own: &MoveSeen, plain: Gua
                 version,
                 ..plain
             }),
+            of_all: false,
         };
     }
     Judged {
@@ -372,6 +405,7 @@ fn judge_open(ground: &Ground, inventory: &Inventory, own: &MoveSeen, plain: Gua
             own.map
         ),
         guards: None,
+        of_all: false,
     }
 }
 

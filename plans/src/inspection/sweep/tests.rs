@@ -72,6 +72,14 @@ fn map(owner: &str) -> ShardMap {
     }
 }
 
+/// The store that ordered the migrations, without their map.
+fn own_store() -> Ground {
+    Ground {
+        incarnation: "lost".to_owned(),
+        ..Ground::default()
+    }
+}
+
 fn owner(shard: &str) -> Ground {
     Ground {
         owners: BTreeMap::from([(MapName::from("m"), ShardName::from(shard))]),
@@ -92,7 +100,7 @@ fn judged(ground: &Ground, seen: &[Inventory]) -> (Verdict, Verdict, Option<Guar
 #[test]
 fn streams_go_and_a_refusal_waits_for_who_owns_the_keys() {
     let closed = [inventory("a", "source", Some(2), CLOSED)];
-    let (slot, register, guards) = judged(&Ground::default(), &closed);
+    let (slot, register, guards) = judged(&own_store(), &closed);
     assert_eq!((slot, register), (Verdict::Remove, Verdict::Decide));
     assert_eq!(guards, None);
     let (_, register, guards) = judged(&owner("b"), &closed);
@@ -105,7 +113,7 @@ fn streams_go_and_a_refusal_waits_for_who_owns_the_keys() {
 #[test]
 fn an_open_shard_is_closed_where_another_one_is_named() {
     let open = [inventory("b", "target", Some(2), 0)];
-    assert_eq!(judged(&Ground::default(), &open).1, Verdict::Remove);
+    assert_eq!(judged(&own_store(), &open).1, Verdict::Remove);
     let (_, register, guards) = judged(&owner("a"), &open);
     assert_eq!(register, Verdict::Close);
     assert_eq!(guards.unwrap().refuse, Some(keys()));
@@ -204,7 +212,7 @@ fn a_live_migration_and_one_that_somebody_works_for_are_left_alone() {
         sweeps.is_empty() && leftovers.iter().all(|left| left.verdict == Verdict::Keep)
     };
     assert!(keeps(&live, &seen));
-    assert!(!keeps(&Ground::default(), &seen));
+    assert!(!keeps(&own_store(), &seen));
     seen[0].objects.push(Object {
         kind: ObjectKind::Session,
         name: "shardwright/x/apply/1".to_owned(),
@@ -212,4 +220,45 @@ fn a_live_migration_and_one_that_somebody_works_for_are_left_alone() {
         whose: Whose::Migration(MigrationId::from("x")),
     });
     assert!(keeps(&Ground::default(), &seen));
+}
+
+/// Two control stores with shards in one database: neither sweeps what the other one moves.
+#[test]
+fn what_another_store_ordered_about_a_map_of_its_own_is_left_alone() {
+    for (role, flipped, register) in [
+        ("source", None, 0),
+        ("source", Some(2), CLOSED),
+        ("target", None, CLOSED),
+        ("target", Some(2), 0),
+    ] {
+        let seen = [inventory("a", role, flipped, register)];
+        let mut other = Ground {
+            maps: vec![Arc::new(ShardMap {
+                name: MapName::from("other"),
+                ..map("a")
+            })],
+            ..Ground::default()
+        };
+        let (leftovers, sweeps) = judge(&other, &seen).remove(0);
+        assert!(leftovers.iter().all(|left| left.verdict == Verdict::Decide));
+        assert_eq!(sweeps, []);
+        // An operator's word about another map says nothing of this one.
+        let (map, shard) = (MapName::from("other"), ShardName::from("a"));
+        other.owners = BTreeMap::from([(map, shard)]);
+        assert_eq!(judge(&other, &seen).remove(0).1, []);
+        assert_ne!(judge(&owner("a"), &seen).remove(0).1, []);
+    }
+}
+
+/// The setting is the server's: the migration is in another database of it, of this controller's or of another one's.
+#[test]
+fn a_name_that_commits_of_another_database_wait_for_is_left_alone() {
+    let mut seen = [inventory("a", "source", None, 0)];
+    seen[0].moves.clear();
+    for object in &mut seen[0].objects {
+        object.kind = ObjectKind::StandbyName;
+    }
+    let (leftovers, sweeps) = judge(&own_store(), &seen).remove(0);
+    assert!(leftovers.iter().all(|left| left.verdict == Verdict::Decide));
+    assert_eq!(sweeps, []);
 }
