@@ -9,6 +9,7 @@ use std::time::Duration;
 use plans::id::{Epoch, MapVersion, MigrationId, StepId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::About;
+use plans::key_set::KeySet;
 use plans::names::Direction;
 use plans::request::Mode;
 use plans::step::StepKind;
@@ -238,6 +239,17 @@ impl Context {
         let tables = self.dispatch.tables.iter();
         let first = direction == Direction::Forward && !self.is_done(StepKind::Cutover);
         tables.filter(move |table| first || !table.is_reference())
+    }
+
+    /// The keys and the tables.
+    pub(crate) fn about(&self) -> (&KeySet, &[MovingTable]) {
+        (&self.dispatch.keys, &self.dispatch.tables)
+    }
+
+    /// Whether cascades may pass by the moving rows of a shard that does not own them, as the target's preparation found.
+    pub(crate) fn cascades(&self) -> bool {
+        let created = self.output::<TargetCreated>(StepKind::CreateTarget);
+        created.is_ok_and(|created| created.cascades)
     }
 
     /// True while the application goes on writing to the moving keys.

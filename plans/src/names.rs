@@ -112,12 +112,6 @@ impl MigrationId {
         format!("guard_cascade_{self}")
     }
 
-    /// The same for a table without the key, by its place among the tables.
-    #[must_use]
-    pub fn cascade_through_function(&self, table: usize) -> String {
-        format!("guard_cascade_{self}_{table}")
-    }
-
     /// The sequence in [`SCHEMA`] that says whether cascades pass by this migration's rows.
     #[must_use]
     pub fn passes(&self) -> String {

@@ -15,7 +15,7 @@ pub use progress::{
     TableProgress,
 };
 pub use secret::{SECRET_HEADER, WireSecret};
-pub use versions::{OLDEST_PROTOCOL, PROTOCOL, Protocols, SECRETS};
+pub use versions::{CASCADES, OLDEST_PROTOCOL, PROTOCOL, Protocols, SECRETS};
 
 use crate::failure::Failure;
 use crate::id::{AgentName, Epoch, InstanceId, MapName, MapVersion, MigrationId, StepId};

@@ -34,17 +34,16 @@ const LOCK_TRIES_OF_ABORT: u32 = 15;
 /// Pause between two tries, so that writers queued behind ours are served.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
-/// Creates the register, if it is not there, with `value`: closed for a shard that is yet to gain the keys.
+/// Creates the register, if it is not there, with `value`.
 pub(crate) async fn create_register(
     client: &Client,
     migration: &MigrationId,
     value: i64,
 ) -> Result<(), tokio_postgres::Error> {
     let register = quote_ident(&migration.register());
-    let passes = cascade::passes_sql(migration, value == i64::MAX);
     client
         .batch_execute(&format!(
-            "create sequence if not exists {SCHEMA}.{register} as bigint minvalue 0 maxvalue {max} start {value} cache 1; {passes}",
+            "create sequence if not exists {SCHEMA}.{register} as bigint minvalue 0 maxvalue {max} start {value} cache 1",
             max = i64::MAX
         ))
         .await
@@ -159,7 +158,7 @@ pub(crate) async fn put(
         let what = format!("shard {shard}: putting the guard on {}", table.table);
         with_short_locks(client, token, &sql, &what).await?;
     }
-    cascade::put(client, token, (keys, tables), shard).await
+    Ok(())
 }
 
 /// The role that our sessions log in as.
@@ -260,9 +259,7 @@ async fn drop_within(
              where n.nspname = $1 and p.proname ~ $2",
             &[
                 &SCHEMA,
-                &format!(
-                    "^guard_((truncate_|foreign_)?{migration}|(cascade_)?{migration}(_[0-9]+)?)$"
-                ),
+                &format!("^guard_((truncate_|foreign_|cascade_)?{migration}|{migration}_[0-9]+)$"),
             ],
         )
         .await

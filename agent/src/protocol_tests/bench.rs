@@ -161,6 +161,10 @@ impl Bench {
             .await
             .expect("a register");
         self.put_guard(&session).await;
+        let about = (&self.keys, self.tables.as_slice());
+        guard::cascade::put(&session, &self.token, about, value == i64::MAX, "s")
+            .await
+            .expect("put");
     }
 
     /// Puts the guard on the tables.

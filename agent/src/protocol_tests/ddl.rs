@@ -26,6 +26,7 @@ pub(super) async fn dispatched(bench: &Bench, step: StepKind) -> Context {
     let live = TargetCreated {
         created: false,
         objects: 0,
+        cascades: false,
     };
     dispatch.outputs.insert(
         StepKind::CreateTarget.name().into(),

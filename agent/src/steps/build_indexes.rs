@@ -81,10 +81,13 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
 
 /// The target's foreign keys are there now.
 async fn guard_cascades(context: &Context) -> Result<(), StepError> {
+    if !context.cascades() {
+        return Ok(());
+    }
     let target = context.target()?;
     let session = target.session("build").await?;
-    let about = (&context.dispatch.keys, context.dispatch.tables.as_slice());
-    cascade::put(&session, &context.token(), about, &target.name).await
+    let (token, about) = (context.token(), context.about());
+    cascade::put(&session, &token, about, true, &target.name).await
 }
 
 /// Compares the whole schema of a target that the migration created.

@@ -22,6 +22,7 @@ use crate::owned::Context;
 use crate::pg::away::Away;
 use crate::pg::brought::Brought;
 use crate::pg::delete::Closed;
+use crate::pg::guard::cascade;
 use crate::pg::schema::{Schema, Section};
 use crate::pg::user_code::Kept;
 use crate::pg::{catalog, created, epoch, guard, home, others};
@@ -43,11 +44,17 @@ pub(crate) async fn prepare(context: &Context) -> Result<TargetCreated, StepErro
     others::keep_their_tables(&session, &context.token(), &target.name).await?;
     undo(context, &session, &target.name).await?;
     refuse_leftovers(context, &session, &target.name).await?;
+    let cascades = context.online() && cascades(context).await?;
     if is_live(context, &session, &target.name).await? {
         join(context, &session, &target.name).await?;
+        if cascades {
+            let (token, about) = (context.token(), context.about());
+            cascade::put(&session, &token, about, true, &target.name).await?;
+        }
         return Ok(TargetCreated {
             created: false,
             objects: 0,
+            cascades,
         });
     }
     if context.dispatch.options.schema == Existing {
@@ -64,7 +71,15 @@ pub(crate) async fn prepare(context: &Context) -> Result<TargetCreated, StepErro
     Ok(TargetCreated {
         created: true,
         objects,
+        cascades,
     })
+}
+
+/// Whether rows of reference tables cascade into the moving rows, as the source says.
+async fn cascades(context: &Context) -> Result<bool, StepError> {
+    let source = context.source()?;
+    let session = source.session("create").await?;
+    cascade::reach(&session, &context.dispatch.tables, &source.name).await
 }
 
 /// Refuses a target on which another migration is about the same keys: none that is live is.

@@ -31,6 +31,7 @@ use crate::pg::catalog;
 use crate::pg::epoch::{self, Proof, Token};
 use crate::pg::guard::{self, cascade};
 use crate::pg::register::{self, Opening, Setting};
+use crate::pg::shard::Shard;
 
 /// Pause between two tries to reach the controller.
 const CONTROLLER_PAUSE: Duration = Duration::from_millis(100);
@@ -41,6 +42,8 @@ pub(super) struct Parties {
     pub(super) sides: Sides,
     /// The map version while the attempt is under way.
     pub(super) version: MapVersion,
+    /// Cascades pass by the copy of whoever does not own the keys.
+    cascades: bool,
 }
 
 impl Parties {
@@ -53,7 +56,22 @@ impl Parties {
             direction,
             sides: Sides::of(context, direction)?,
             version,
+            cascades: context.cascades(),
         })
+    }
+
+    /// Lets cascades pass again, or for the first time, on the shard that does not own the keys and has this `count`.
+    async fn allow_cascades(
+        &self,
+        shard: &Shard,
+        session: &Client,
+        count: i64,
+    ) -> Result<(), StepError> {
+        if !self.cascades {
+            return Ok(());
+        }
+        let proof = Proof::Count(count);
+        cascade::allow(session, &self.sides.token, proof, &shard.name).await
     }
 
     /// The proof for work after this cutover's flip.
@@ -317,7 +335,7 @@ async fn reopen(parties: &Parties, attempt: i64) -> Result<(), StepError> {
     let count = register::witness(&gaining, token, attempt, version, shard).await?;
     let losing = origin.session("register").await?;
     register::begin_and_set(&losing, token, attempt, Setting::Open, &origin.name).await?;
-    cascade::allow(&gaining, token, Proof::Count(count), shard).await
+    parties.allow_cascades(destination, &gaining, count).await
 }
 
 /// The target testifies for an abort that it is closed, and was told of no flip (I4); the newest attempt, of which
@@ -412,7 +430,8 @@ pub(super) async fn tell_former(
     let token = &parties.sides.token;
     let shard = parties.sides.origin.name.as_str();
     let told = register::tell_flipped(losing, token, attempt.0, version.0, shard).await?;
-    cascade::allow(losing, token, Proof::Count(told), shard).await
+    let former = &parties.sides.origin;
+    parties.allow_cascades(former, losing, told).await
 }
 
 /// C11: the stream in the other direction runs; after a roll back the forward one, for another cutover.

@@ -15,6 +15,7 @@ use super::create_target::guards;
 use crate::controller::CleanupRecord;
 use crate::error::{At, StepError};
 use crate::owned::Context;
+use crate::pg::guard::cascade;
 use crate::pg::lsn::Lsn;
 use crate::pg::progress::{self, Progress};
 use crate::pg::replication::{CreatedSlot, ReplicationSession, SlotOptions};
@@ -33,6 +34,9 @@ pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
     context.enrol(&session, "source", &source.name).await?;
     context.say("putting guards on the source's tables");
     guards(context, &session, 0, &source.name).await?;
+    if context.cascades() {
+        cascade::put(&session, &token, context.about(), false, &source.name).await?;
+    }
     context.owned.stop_stream().await;
     drop_slot(&session, context, Direction::Forward, &source.name).await?;
     // What was captured by an earlier slot belongs to an earlier copy.

@@ -14,6 +14,7 @@ use crate::controller::CleanupRecord;
 use crate::error::StepError;
 use crate::owned::Context;
 use crate::pg::ddl::{self, Side};
+use crate::pg::guard::cascade;
 use crate::pg::{catalog, ddl_guard, epoch, guard};
 
 /// Both shards, with a session on each.
@@ -165,6 +166,9 @@ async fn put_guards_back(context: &Context, both: &Both<'_>) -> Result<(), StepE
         context.say(format!("shard {shard}: putting guards back"));
         let about = (&dispatch.keys, dispatch.tables.as_slice());
         guard::put(session, &token, &dispatch.map, about, shard).await?;
+        if context.cascades() {
+            cascade::put(session, &token, about, false, shard).await?;
+        }
     }
     Ok(())
 }

@@ -15,7 +15,8 @@ use plans::plan::ShardRef;
 use plans::state::cutover::Ownership;
 use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
-use plans::wire::{Claim, Dispatch, Protocols, SECRETS, WireSecret, Work};
+use plans::step::create_target::TargetCreated;
+use plans::wire::{CASCADES, Claim, Dispatch, Protocols, SECRETS, WireSecret, Work};
 use serde_json::json;
 use std::collections::BTreeSet;
 use tokio::time::Instant;
@@ -240,6 +241,10 @@ pub(super) fn shard_ref(
 /// What this agent may take: nothing while another process is the live owner.
 fn offered(snapshot: &Snapshot, claim: &Claim, token: &Token) -> Option<Option<StepId>> {
     let now = clock();
+    // An older agent would not ask what cascades have left out.
+    if claim.protocols().newest < CASCADES && leaves_out(snapshot) {
+        return None;
+    }
     let owner = snapshot.live_owner(now);
     if owner.is_some_and(|owner| !is_process(owner, claim, token)) {
         return None;
@@ -253,6 +258,15 @@ fn offered(snapshot: &Snapshot, claim: &Claim, token: &Token) -> Option<Option<S
                 None
             }
         })
+}
+
+/// Whether cascades may pass by the migration's rows.
+fn leaves_out(snapshot: &Snapshot) -> bool {
+    let mut steps = snapshot.steps.iter();
+    let created = steps.find(|step| step.kind == StepKind::CreateTarget);
+    let output = created.and_then(|step| step.output.clone());
+    let created = output.and_then(|output| serde_json::from_value::<TargetCreated>(output).ok());
+    created.is_some_and(|created| created.cascades)
 }
 
 fn is_in_reach(reach: &Reach, snapshot: &Snapshot) -> bool {

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::post;
-use plans::wire::{OLDEST_PROTOCOL, PROTOCOL};
+use plans::wire::{CASCADES, OLDEST_PROTOCOL, Outcome, PROTOCOL};
 use reqwest::Response;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -45,6 +45,28 @@ async fn agents_with_a_protocol_in_common_are_given_work() {
     let version = server.json("/version").await;
     assert_eq!(version["protocol"], PROTOCOL);
     assert_eq!(version["oldest_protocol"], OLDEST_PROTOCOL);
+}
+
+/// It would hand over rows that cascades have left out, without asking what became of them.
+#[tokio::test]
+async fn a_migration_whose_cascades_pass_goes_on_with_agents_that_know_it() {
+    for (cascades, first) in [(true, 204), (false, 200)] {
+        let server = Server::start().await;
+        let agent = server.agent("x", "x1");
+        server.apply(&agent, "cutover: automatic").await;
+        let create = agent.run_to("create_target").await;
+        let output = json!({"created": true, "objects": 1, "cascades": cascades});
+        let reported = agent.report(&create, Outcome::Done { output }).await;
+        assert_eq!(reported, StatusCode::OK);
+        // The process has ended, and another version of it is started there.
+        let mut claim = json!({"protocol": CASCADES - 1, "agent": "x", "instance": "x2", "holding": [],
+                               "key": "key of x2", "outlived": ["key of x1"]});
+        let given = server.post("/api/v1/agents/claim", &claim).await;
+        assert_eq!(given.status(), first);
+        claim["protocol"] = json!(CASCADES);
+        let given = server.post("/api/v1/agents/claim", &claim).await;
+        assert_eq!(given.status(), 200);
+    }
 }
 
 #[tokio::test]

@@ -9,6 +9,9 @@ use std::fmt;
 /// The first version whose dispatches carry a secret (ADR 48).
 pub const SECRETS: u32 = 4;
 
+/// The first version whose agents know that cascades leave rows out (ADR 55).
+pub const CASCADES: u32 = 4;
+
 /// The newest version of the messages that this program speaks.
 pub const PROTOCOL: u32 = 4;
 

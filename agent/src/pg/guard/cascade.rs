@@ -7,6 +7,8 @@
 //! Whether it may is in a sequence beside the register, `passes`: 1 only while the shard owns none of the keys, and no
 //! attempt is under way that could give them to it. What is left out is counted, and before each fence the shard that
 //! gains the keys is asked what became of it: see [`refuse`] and [`settle`].
+//!
+//! Only where rows move while the application writes: an owner that is read-only could not follow.
 
 mod keys;
 mod settle;
@@ -16,7 +18,7 @@ pub(crate) use settle::{CASCADE, settle, unsettled};
 use plans::id::MigrationId;
 use plans::key_set::KeySet;
 use plans::names::SCHEMA;
-use plans::table::{MovingTable, TableKey, quote_ident, quote_literal};
+use plans::table::{MovingTable, quote_ident, quote_literal};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -27,41 +29,23 @@ use crate::pg::epoch::{self, Proof, Token};
 /// How long an attempt waits for transactions that may leave rows out.
 const PATIENCE: &str = "1s";
 
-/// The sequence that says whether cascades pass, if it is not there; a shard that is yet to gain the keys lets them.
-pub(super) fn passes_sql(migration: &MigrationId, passes: bool) -> String {
+/// The function, and the sequences: whether cascades pass, if that is not said yet, and how many rows did.
+fn functions_sql(migration: &MigrationId, passes: bool) -> String {
     format!(
-        "create sequence if not exists {SCHEMA}.{} as bigint minvalue 0 maxvalue 1 start {}",
+        "create sequence if not exists {SCHEMA}.{} as bigint minvalue 0 maxvalue 1 start {}; \
+         create sequence if not exists {SCHEMA}.{} as bigint; {}",
         quote_ident(&migration.passes()),
-        u8::from(passes)
-    )
-}
-
-/// The functions, one for all tables with the key and one for each without it, and the sequence that counts.
-pub(super) fn functions_sql(
-    migration: &MigrationId,
-    keys: &KeySet,
-    tables: &[MovingTable],
-) -> String {
-    let mut sql = format!(
-        "{}; create sequence if not exists {SCHEMA}.{} as bigint; {}",
-        passes_sql(migration, false),
+        u8::from(passes),
         quote_ident(&migration.left_out()),
-        function(migration, &migration.cascade_function(), "true")
-    );
-    for (index, table) in tables.iter().enumerate() {
-        if matches!(table.key, TableKey::Through(_)) {
-            let name = migration.cascade_through_function(index);
-            sql.push_str(&function(migration, &name, &table.predicate(keys, "old")));
-        }
-    }
-    sql
+        function(migration)
+    )
 }
 
 /// The lock comes first and is kept: who reads "pass" behind it is waited for before the keys can come.
 ///
 /// Only a statement of the server's own foreign keys is left out, by its text, which it has in no other place; a text of
 /// a server that writes another one is refused. Not one for SET DEFAULT: the server asks afterwards whether it was done.
-fn function(migration: &MigrationId, name: &str, moving: &str) -> String {
+fn function(migration: &MigrationId) -> String {
     format!(
         "create or replace function {SCHEMA}.{name}() returns trigger
          language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
@@ -70,7 +54,7 @@ fn function(migration: &MigrationId, name: &str, moving: &str) -> String {
          begin
            perform pg_advisory_xact_lock_shared({lock});
            if (select last_value from {SCHEMA}.{register}) = {max}
-              and (select last_value from {SCHEMA}.{passes}) = 1 and {moving} then
+              and (select last_value from {SCHEMA}.{passes}) = 1 then
              get diagnostics stack = pg_context;
              if exists (
                select from (select tg_relid as relid union select relid from pg_partition_ancestors(tg_relid)) t
@@ -93,6 +77,7 @@ fn function(migration: &MigrationId, name: &str, moving: &str) -> String {
            end if;
            return new;
          end $guard$; ",
+        name = migration.cascade_function(),
         lock = lock_key(migration),
         register = quote_ident(&migration.register()),
         passes = quote_ident(&migration.passes()),
@@ -106,8 +91,18 @@ fn lock_key(migration: &MigrationId) -> String {
     format!("pg_catalog.hashtextextended('shardwright:{migration}:left_out', 0)")
 }
 
+/// Whether a foreign key of a reference table cascades into moving rows.
+pub(crate) async fn reach(
+    client: &Client,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<bool, StepError> {
+    let what = format!("shard {shard}: asking for foreign keys that cascade");
+    Ok(!keys::of(client, tables, &what).await?.is_empty())
+}
+
 /// Puts the trigger on each table into which a foreign key of a reference table cascades, where [`settle`] may ask what
-/// was left out; elsewhere such a cascade is refused.
+/// was left out; elsewhere such a cascade is refused. `passes`: the shard is yet to gain the keys.
 ///
 /// To be called when foreign keys are there; a table without them does without the trigger, which costs each of its
 /// updates a lock on the row.
@@ -115,10 +110,17 @@ pub(crate) async fn put(
     client: &Client,
     token: &Token,
     (keys, tables): (&KeySet, &[MovingTable]),
+    passes: bool,
     shard: &str,
 ) -> Result<(), StepError> {
-    let what = format!("shard {shard}: asking for foreign keys that cascade");
+    let what = format!("shard {shard}: putting a guard on foreign keys that cascade");
     let found = keys::of(client, tables, &what).await?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let functions = functions_sql(&token.migration, passes);
+    let made = epoch::execute(client, token, &functions).await;
+    made.at(&what)?;
     let role = session_user(client).await.at(&what)?;
     for (index, table) in tables.iter().enumerate() {
         let into = |key: &&keys::Cascading| tables[key.table].top() == table.top();
@@ -127,34 +129,29 @@ pub(crate) async fn put(
             continue;
         }
         if into.all(|key| key.can_be_asked) {
-            let sql = trigger_sql(&token.migration, keys, (index, table), &role);
-            let what = format!("shard {shard}: putting the guard on {}", table.table);
+            let sql = trigger_sql(&token.migration, keys, table, &role);
             with_short_locks(client, token, &sql, &what).await?;
         }
     }
     Ok(())
 }
 
-/// The trigger of the table at `index`, on the one at the top for a leaf; statements of a client do not call it.
+/// The trigger of a table, on the one at the top for a leaf; statements of a client do not call it.
 fn trigger_sql(
     migration: &MigrationId,
     keys: &KeySet,
-    (index, table): (usize, &MovingTable),
+    table: &MovingTable,
     our_role: &str,
 ) -> String {
-    let (function, moving) = match &table.key {
-        TableKey::Columns(_) => (migration.cascade_function(), table.predicate(keys, "old")),
-        TableKey::Through(_) | TableKey::Reference => {
-            (migration.cascade_through_function(index), "true".to_owned())
-        }
-    };
     format!(
         "create or replace trigger {name} before delete or update on {on} \
          for each row when (pg_catalog.pg_trigger_depth() > 0 and {moving} and {foreign}) \
          execute function {SCHEMA}.{function}()",
         name = quote_ident(&migration.trigger("cascade")),
         on = table.top().sql(),
+        moving = table.predicate(keys, "old"),
         foreign = foreign(our_role),
+        function = migration.cascade_function(),
     )
 }
 

@@ -11,7 +11,7 @@ use plans::names::{
 use plans::table::{MovingTable, TableKey, quote_ident, quote_literal};
 use tokio_postgres::Client;
 
-use super::{cascade, session_user};
+use super::session_user;
 use crate::error::{At, StepError};
 use crate::pg::epoch::{self, Token};
 
@@ -45,7 +45,6 @@ pub(crate) fn functions_sql(
     }
     sql.push_str(&truncate_function(migration));
     sql.push_str(&foreign_function(migration, our_role));
-    sql.push_str(&cascade::functions_sql(migration, keys, tables));
     sql
 }
 

@@ -1,10 +1,6 @@
 //! Forms of foreign keys, and of statements about the tables that they refer to.
 
-use std::sync::Arc;
-
-use plans::table::{TableKey, TableName, Through};
-
-use super::{DDL, DELETE, LEFT, ROWS, bench, give, rows};
+use super::{DDL, LEFT, ROWS, bench, give, rows};
 use crate::protocol_tests::bench::{Bench, state};
 
 async fn triggers(bench: &Bench) -> Vec<String> {
@@ -75,34 +71,6 @@ async fn a_cascade_that_a_trigger_began_passes() {
     .await
     .expect("about keys that stay");
     assert_eq!(rows(&app, "public.item").await, LEFT);
-}
-
-/// A table whose rows belong to those of another one: the function asks whose they are.
-#[tokio::test]
-async fn rows_without_the_key_are_left_out_with_those_that_they_belong_to() {
-    let ddl = "\
-        create table public.country (id int primary key);
-        create table public.item (tenant_id bigint, id bigint primary key);
-        create table public.line (id bigint primary key, item bigint references public.item on delete cascade,
-                                  country int references public.country on delete cascade)";
-    let rows_of = "\
-        insert into public.country values (1);
-        insert into public.item values (1, 1), (150, 2);
-        insert into public.line values (1, 1, 1), (2, 2, 1)";
-    let mut bench = bench("cascade_through", ddl, rows_of).await;
-    let item = bench.tables[0].clone();
-    let mut line = item.clone();
-    line.table = TableName::parse("line");
-    line.key = TableKey::Through(Box::new(Through {
-        parent: item.table.clone(),
-        columns: vec![("item".to_owned(), "id".to_owned())],
-        key: item.key.clone(),
-    }));
-    bench.tables = Arc::new(vec![item, line]);
-    give(&bench).await;
-    let app = bench.source.session().await;
-    app.batch_execute(DELETE).await.expect("passes");
-    assert_eq!(rows(&app, "public.line").await, ["(2,2,1)"]);
 }
 
 /// Where it could not be asked afterwards what is left, nothing is left out.

@@ -169,8 +169,7 @@ pub(super) async fn witness(
     }
     context.say("looking for rows that cascades have left out");
     let session = shard.session("cascades").await?;
-    let about = (&context.dispatch.keys, context.dispatch.tables.as_slice());
-    cascade::settle(&session, (token, count), about, &shard.name).await?;
+    cascade::settle(&session, (token, count), context.about(), &shard.name).await?;
     Ok(count)
 }
 
@@ -180,9 +179,8 @@ async fn unsettled(
     parties: &Parties,
     gaining: &Connected,
 ) -> Result<Option<String>, StepError> {
-    let about = (&context.dispatch.keys, context.dispatch.tables.as_slice());
     let shard = parties.sides.destination.name.as_str();
-    cascade::unsettled(gaining, &parties.sides.token, about, shard).await
+    cascade::unsettled(gaining, &parties.sides.token, context.about(), shard).await
 }
 
 /// The losing shard's rows are those that were compared, or for a way back those that it had when it gained the keys:

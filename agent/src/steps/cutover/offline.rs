@@ -21,8 +21,6 @@ use super::{
 };
 use crate::error::StepError;
 use crate::owned::Context;
-use crate::pg::epoch::Proof;
-use crate::pg::guard::cascade;
 use crate::pg::register::{self, Setting};
 use crate::pg::wait_out;
 
@@ -55,7 +53,8 @@ async fn attempt(
     let token = &parties.sides.token;
     let budget = Duration::from_millis(context.dispatch.options.write_stop_budget_ms.into());
     let (started, deadline) = (Instant::now(), Instant::now() + budget);
-    gate::witness(context, parties, &gaining, number).await?;
+    let version = parties.version.0;
+    register::witness(&gaining, token, number.0, version, &destination.name).await?;
     register::begin_and_set(&losing, token, number.0, Setting::Closed, &origin.name).await?;
     fail_point::hit("cutover.fenced").await?;
     wait_out::wait_out(&losing, &context.keyed(), deadline, &origin.name).await?;
@@ -127,20 +126,8 @@ async fn give_up(
         reason: error.to_string(),
     };
     match ask_until_answered(context, &ask).await {
-        Ok(CutoverAnswer::Released) => allow_cascades(parties, attempt)
-            .await
-            .err()
-            .unwrap_or(error),
+        Ok(CutoverAnswer::Released) => error,
         Ok(answer) => refused("release the attempt", &answer),
         Err(second) => second,
     }
-}
-
-/// The target does not own the keys, and cascades pass by its copy again.
-async fn allow_cascades(parties: &Parties, attempt: AttemptNo) -> Result<(), StepError> {
-    let (shard, token) = (&parties.sides.destination, &parties.sides.token);
-    let gaining = shard.session("register").await?;
-    let version = parties.version.0;
-    let count = register::witness(&gaining, token, attempt.0, version, &shard.name).await?;
-    cascade::allow(&gaining, token, Proof::Count(count), &shard.name).await
 }

@@ -1,6 +1,6 @@
 //! The foreign keys by which a reference table cascades into moving rows.
 
-use plans::table::{MovingTable, TableKey, TableName};
+use plans::table::{MovingTable, TableName};
 use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
@@ -46,13 +46,13 @@ pub(super) struct Cascading {
     pub(super) is_gone: String,
 }
 
-/// Those of all tables whose rows move.
+/// Those of all tables with the key.
 pub(super) async fn of(
     client: &Client,
     tables: &[MovingTable],
     what: &str,
 ) -> Result<Vec<Cascading>, StepError> {
-    let name = |table: &MovingTable| (!table.is_reference()).then(|| table.table.sql());
+    let name = |table: &MovingTable| table.has_key().then(|| table.table.sql());
     let names: Vec<Option<String>> = tables.iter().map(name).collect();
     let rows = client.query(FIND, &[&names]).await.at(what)?;
     let mut found = Vec::new();
@@ -63,10 +63,13 @@ pub(super) async fn of(
             name: row.get(3),
         };
         let moves = |other: &MovingTable| {
-            !other.is_reference() && (other.table == parent || *other.top() == parent)
+            other.has_key() && (other.table == parent || *other.top() == parent)
         };
         let parent_moves = tables.iter().any(moves);
-        if parent_moves && go_together(&tables[table].key, &parent, &row.get::<_, Vec<String>>(4)) {
+        let columns: Vec<&str> = row.get(4);
+        let mut key = tables[table].key_names().into_iter();
+        // A row moves with the one that it refers to, and what cascades is refused there.
+        if parent_moves && key.all(|column| columns.contains(&column)) {
             continue;
         }
         found.push(Cascading {
@@ -78,13 +81,4 @@ pub(super) async fn of(
         });
     }
     Ok(found)
-}
-
-/// Whether a row moves with the one that it refers to by these columns: what cascades is refused there then.
-fn go_together(key: &TableKey, parent: &TableName, columns: &[String]) -> bool {
-    match key {
-        TableKey::Columns(key) => key.iter().all(|column| columns.contains(&column.name)),
-        TableKey::Through(through) => through.parent == *parent,
-        TableKey::Reference => true,
-    }
 }
