@@ -117,6 +117,24 @@ impl Kept {
         Ok(Self { session })
     }
 
+    /// Other tables instead, in the session of `before` where there is one: the server has planned the look there.
+    ///
+    /// # Errors
+    /// As [`prove`].
+    pub(crate) async fn instead(
+        before: Option<Self>,
+        shard: &Shard,
+        tables: &[MovingTable],
+    ) -> Result<Self, StepError> {
+        let Some(kept) = before else {
+            return Self::open(shard, tables).await;
+        };
+        let begun = kept.session.batch_execute("rollback; begin").await;
+        begun.at(format_args!("shard {}", shard.name))?;
+        prove(&kept.session, tables, &shard.name).await?;
+        Ok(kept)
+    }
+
     /// Lets others change the tables again, at once.
     pub(crate) async fn end(self) {
         self.session.close().await;

@@ -55,6 +55,22 @@ impl Sides {
         Kept::both((&self.origin, &self.destination), tables).await
     }
 
+    /// As [`Sides::keep`], in the sessions that kept other tables `before`.
+    ///
+    /// # Errors
+    /// As [`Sides::keep`].
+    async fn keep_instead(
+        &self,
+        before: Option<(Kept, Kept)>,
+        tables: &[MovingTable],
+    ) -> Result<(Kept, Kept), StepError> {
+        let (here, there) = before.unzip();
+        tokio::try_join!(
+            Kept::instead(here, &self.origin, tables),
+            Kept::instead(there, &self.destination, tables)
+        )
+    }
+
     pub(crate) fn of(context: &Context, direction: Direction) -> Result<Self, StepError> {
         Ok(match direction {
             Direction::Forward => Self {
@@ -204,13 +220,14 @@ impl Comparison<'_> {
 
     async fn cut(&self, point: &Point) -> Result<(), StepError> {
         let known = self.records().chunks().await?;
+        let mut kept = None;
         for moving in self.tables() {
             let name = moving.table.table.to_string();
             if known.iter().any(|chunk| chunk.relation == name) {
                 continue;
             }
             let table = std::slice::from_ref(moving.table);
-            let _kept = Kept::open(&self.sides.origin, table).await?;
+            kept = Some(Kept::instead(kept.take(), &self.sides.origin, table).await?);
             let parts = compare::cut(point.origin.side(), &moving, self.rows_each).await?;
             self.records().plan(&name, &parts).await?;
         }
@@ -226,13 +243,15 @@ impl Comparison<'_> {
         let mut left = Left::begin(self.context, &chunks, self.session, shard).await?;
         let pace = &self.context.owned.pace;
         let turn = pace.turn();
+        let mut kept = None;
         for moving in self.tables() {
             let name = moving.table.table.to_string();
             let mine = |chunk: &Chunk| chunk.relation == name && chunk.at.is_none();
             if !chunks.iter().any(mine) {
                 continue;
             }
-            let _kept = self.sides.keep(std::slice::from_ref(moving.table)).await?;
+            let table = std::slice::from_ref(moving.table);
+            kept = Some(self.sides.keep_instead(kept.take(), table).await?);
             let mine = |chunk: &&mut Chunk| mine(chunk);
             for chunk in chunks.iter_mut().filter(mine) {
                 if started.elapsed() > age || pace.closed().is_some() {
