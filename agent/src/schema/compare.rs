@@ -8,9 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plans::step::build_indexes::SchemaCompared;
 use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
 
 use super::major;
 use crate::error::{At, StepError};
+use crate::pg::sequences::STRIDE;
 
 const DEFINITIONS: &str = include_str!("sql/definitions.sql");
 const LEFT_OUT: &str = include_str!("sql/left_out.sql");
@@ -72,7 +74,8 @@ async fn definitions(
     same_words: bool,
     maintain: bool,
 ) -> Result<BTreeMap<Name, Definition>, StepError> {
-    let rows = client.query(DEFINITIONS, &[&same_words, &maintain]).await;
+    let parameters: [&(dyn ToSql + Sync); 3] = [&same_words, &maintain, &STRIDE];
+    let rows = client.query(DEFINITIONS, &parameters).await;
     let rows = rows.at(format_args!("shard {shard}: reading the whole schema"))?;
     let definitions = rows.iter().map(|row| {
         let definition = Definition {
