@@ -7,7 +7,7 @@ mod assignment;
 mod foreign;
 mod process;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,6 +57,8 @@ pub struct Worker {
     spools: PathBuf,
     files: DeletedRows,
     owned: Mutex<HashMap<MigrationId, Assignment>>,
+    /// The inspections under way, by their ids.
+    inspecting: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Worker {
@@ -76,6 +78,7 @@ impl Worker {
             spools,
             files,
             owned: Mutex::new(HashMap::new()),
+            inspecting: Arc::default(),
         })
     }
 
@@ -103,6 +106,7 @@ impl Worker {
                 agent: self.name.clone(),
                 instance: self.process.instance.clone(),
                 holding: self.holding().await,
+                inspecting: Some(self.inspecting.lock().await.iter().cloned().collect()),
                 host: Some(self.process.host.clone()),
                 key: Some(self.process.key.clone()),
                 outlived: self.process.outlived.clone(),
@@ -184,12 +188,15 @@ impl Worker {
         match work {
             Work::Inspect(task) => {
                 let (controller, files) = (self.controller.clone(), self.files.clone());
+                let inspecting = self.inspecting.clone();
+                inspecting.lock().await.insert(task.id.clone());
                 tokio::spawn(async move {
                     let report = Report::Inspected {
                         id: task.id.clone(),
                         result: inspect::run(&task.inspection, &files.folder).await,
                     };
                     report_until_heard(&controller, &report).await;
+                    inspecting.lock().await.remove(&task.id);
                 });
             }
             Work::Step(dispatch) => {

@@ -1,12 +1,16 @@
 //! What agents look at for a map: load, checks and their mending, directory tables.
 
-use crate::fixture::{Agent, Server, refused, said, told};
+use crate::fixture::{Agent, Server, refused, request, said, surveyed, told, until};
 use orchestrator::controller::{MapCheck, MapLoad};
 use plans::failure::{Failure, RetryClass};
 use plans::id::ShardName;
 use plans::inspection::check::{Checked, KeyRows, Look, RowsSeen, Seen};
-use plans::inspection::{Directory, Inspected, Inspection, ItemLoad, KeyLoad, Load};
+use plans::inspection::{
+    Directory, Inspected, Inspection, InspectionTask, ItemLoad, KeyLoad, Load,
+};
 use plans::key::Key;
+use plans::plan::TargetState;
+use plans::wire::Work;
 use serde_json::{Value, json};
 
 /// Map `m`: below 100 on `a`, the rest on `b`, with a table.
@@ -39,6 +43,39 @@ pub(crate) async fn seen_by<T>(
         answer = request => answer,
         () = look => unreachable!("looks for ever"),
     }
+}
+
+/// The inspection that an agent is given which works on none.
+async fn inspection(agent: &Agent) -> InspectionTask {
+    until("asked to look", || async {
+        match agent.claim_beside(&[]).await {
+            Some(Work::Inspect(task)) => Some(*task),
+            _ => None,
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn an_inspection_whose_way_to_the_agent_was_lost_is_given_again() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    let url = format!("{}/api/v1/plans", server.url);
+    let asking = server.http.post(url).body(request("")).send();
+    let looking = async {
+        let lost = inspection(&agent).await;
+        let task = inspection(&agent).await;
+        assert_eq!(task, lost);
+        assert!(
+            agent.claim_beside(&[&task]).await.is_none(),
+            "it works on it"
+        );
+        agent
+            .answer(&task, Ok(surveyed("f1", TargetState::New)))
+            .await;
+    };
+    let (answer, ()) = tokio::join!(asking, looking);
+    assert_eq!(answer.unwrap().status(), 200);
 }
 
 #[tokio::test]

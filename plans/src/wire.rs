@@ -47,6 +47,9 @@ pub struct Claim {
     pub instance: InstanceId,
     /// What this process was given and has heard of: anything else was lost on the way and is given again.
     pub holding: Vec<Held>,
+    /// The inspections that it works on; others that it was given were lost on the way. `None`: it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inspecting: Option<Vec<String>>,
     /// The host that it runs on, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,

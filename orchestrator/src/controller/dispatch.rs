@@ -38,6 +38,11 @@ impl Controller {
         }
         self.register(&process_of(claim)).await?;
         self.take_back_unheard(claim, token).await?;
+        if let Some(heard) = &claim.inspecting {
+            self.inner
+                .inspections
+                .take_back_unheard(&claim.instance, heard);
+        }
         let deadline = Instant::now() + self.inner.settings.claim_wait;
         let mut changes = self.inner.changes.subscribe();
         loop {
@@ -46,7 +51,7 @@ impl Controller {
                 // Its successor has the name by now.
                 return Ok(None);
             }
-            if let Some(task) = self.inner.inspections.take(reach, token) {
+            if let Some(task) = self.inner.inspections.take(reach, token, &claim.instance) {
                 return Ok(Some(Work::Inspect(Box::new(task))));
             }
             let mut wait = deadline.saturating_duration_since(Instant::now());

@@ -2,7 +2,7 @@
 
 use super::{ControlError, Controller, Reach, Token};
 use plans::failure::Failure;
-use plans::id::ShardName;
+use plans::id::{InstanceId, ShardName};
 use plans::inspection::{Inspected, Inspection, InspectionTask};
 use plans::plan::ShardRef;
 use plans::wire::WireSecret;
@@ -18,10 +18,18 @@ struct Waiting {
     queue: VecDeque<InspectionTask>,
     taken: BTreeMap<String, oneshot::Sender<()>>,
     answers: BTreeMap<String, oneshot::Sender<Reply>>,
-    /// The token that was given each.
-    takers: BTreeMap<String, Token>,
+    /// Who was given each.
+    takers: BTreeMap<String, Taker>,
     /// The shards that each is about, until it is answered or given up.
     about: BTreeMap<String, Vec<ShardName>>,
+}
+
+/// A process that was given an inspection, and what it was given.
+#[derive(Debug)]
+struct Taker {
+    token: Token,
+    instance: InstanceId,
+    task: InspectionTask,
 }
 
 /// Inspections under way.
@@ -51,7 +59,12 @@ impl Inspections {
     }
 
     /// The oldest inspection in reach that no agent has taken.
-    pub(super) fn take(&self, reach: &Reach, token: &Token) -> Option<InspectionTask> {
+    pub(super) fn take(
+        &self,
+        reach: &Reach,
+        token: &Token,
+        instance: &InstanceId,
+    ) -> Option<InspectionTask> {
         let mut waiting = self.waiting();
         let is_in_reach = |task: &InspectionTask| {
             let reached =
@@ -64,8 +77,32 @@ impl Inspections {
             // The asker may be gone; then nobody waits for the answer either.
             let _ = taken.send(());
         }
-        waiting.takers.insert(task.id.clone(), token.clone());
+        let taker = Taker {
+            token: token.clone(),
+            instance: instance.clone(),
+            task: task.clone(),
+        };
+        waiting.takers.insert(task.id.clone(), taker);
         Some(task)
+    }
+
+    /// Takes back what this process was given in an answer that it never got: it works on `heard` alone.
+    pub(super) fn take_back_unheard(&self, instance: &InstanceId, heard: &[String]) {
+        let mut waiting = self.waiting();
+        let Waiting {
+            queue,
+            takers,
+            answers,
+            ..
+        } = &mut *waiting;
+        takers.retain(|id, taker| {
+            let unheard =
+                taker.instance == *instance && !heard.contains(id) && answers.contains_key(id);
+            if unheard {
+                queue.push_front(taker.task.clone());
+            }
+            !unheard
+        });
     }
 
     /// Gives up all of them: agents speak to another process from now on.
@@ -85,7 +122,7 @@ impl Inspections {
     fn is_of_another(&self, id: &str, token: &Token) -> bool {
         let waiting = self.waiting();
         let asked = waiting.answers.contains_key(id);
-        asked && waiting.takers.get(id) != Some(token)
+        asked && waiting.takers.get(id).map(|taker| &taker.token) != Some(token)
     }
 
     /// Hands an answer to whoever asked.

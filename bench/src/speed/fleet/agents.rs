@@ -176,6 +176,7 @@ impl Agent {
             agent: self.name.as_str().into(),
             instance: self.instance.clone(),
             holding: lock(&self.held).iter().map(held).collect(),
+            inspecting: None,
             host: None,
             key: None,
             outlived: Vec::new(),
