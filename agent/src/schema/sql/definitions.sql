@@ -1,6 +1,6 @@
 -- Every object of the users' schemas with its definition: kind, name, what it lies on (or nothing), definition.
--- $1: both servers print definitions in the same words; $2: both know the privilege MAINTAIN; $3: the increment of a
--- sequence that a cutover has shared out on one of them, which stands for the one that it had (ADR 12).
+-- $1: both servers print definitions in the same words; $2: both know the privilege MAINTAIN; $3: the stride of a
+-- sequence that a cutover or a repair has shared out on one of them, which is compared as it counted before (ADR 12).
 -- Not here: our own schema, guards and event triggers, members of extensions, publications, subscriptions, default
 -- privileges, and what one server makes by itself of an object that is here.
 with recursive member (class, oid) as (
@@ -57,7 +57,7 @@ select case r.relkind when 'v' then 'view' when 'm' then 'materialized view' whe
          case when r.relispartition then 'partition ' || pg_catalog.pg_get_expr(r.relpartbound, r.oid) end,
          case when r.reloftype <> 0 then 'of ' || r.reloftype::regtype::text end,
          case when $1 and r.relkind in ('v', 'm') then 'as ' || pg_catalog.pg_get_viewdef(r.oid) end,
-         (select format('%s start %s by %s from %s to %s cache %s cycle %s', q.seqtypid::regtype, q.seqstart, case q.seqincrement when $3 then 1 else q.seqincrement end, q.seqmin, q.seqmax, q.seqcache, q.seqcycle)
+         (select format('%s start %s by %s from %s to %s cache %s cycle %s', q.seqtypid::regtype, q.seqstart, case abs(q.seqincrement) when $3 then q.seqincrement / $3 else q.seqincrement end, q.seqmin, q.seqmax, q.seqcache, q.seqcycle)
           from pg_catalog.pg_sequence q where q.seqrelid = r.oid),
          (select format('owned by %s.%I (%s)', d.refobjid::regclass, a.attname, d.deptype)
           from pg_catalog.pg_depend d join pg_catalog.pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
