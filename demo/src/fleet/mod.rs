@@ -9,6 +9,7 @@ mod child;
 mod clock;
 mod disk;
 mod doors;
+mod folder;
 mod ground;
 mod servers;
 
@@ -23,6 +24,7 @@ use cluster::Cluster;
 use connect::Dsn;
 pub(crate) use disk::Disk;
 pub(crate) use doors::Doors;
+use folder::Folder;
 pub(crate) use ground::{Ground, Outfit};
 use plans::id::ShardName;
 use rand::Rng;
@@ -30,7 +32,7 @@ use servers::{launch, places, settings};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use tokio::sync::Mutex;
 
 /// The shard that is split.
@@ -75,13 +77,6 @@ struct Home {
     /// Its place among the servers.
     server: usize,
     database: String,
-}
-
-/// The run's own files.
-#[derive(Debug)]
-struct Folder {
-    path: PathBuf,
-    keep: AtomicBool,
 }
 
 impl Fleet {
@@ -458,33 +453,6 @@ fn make_secret(path: &Path) -> std::io::Result<String> {
     let mut file = file.open(path)?;
     std::io::Write::write_all(&mut file, secret.as_bytes())?;
     Ok(secret)
-}
-
-impl Folder {
-    fn create(name: &str, keep: bool) -> Result<Self, DemoError> {
-        let name = format!(
-            "shardwright-{name}-{}-{:04x}",
-            std::process::id(),
-            rand::random::<u16>()
-        );
-        let path = std::env::temp_dir().join(name);
-        let failed = || DemoError::io(format!("create {}", path.display()));
-        std::fs::create_dir(&path).map_err(failed())?;
-        std::fs::create_dir(path.join("tmp")).map_err(failed())?;
-        let keep = AtomicBool::new(keep);
-        Ok(Self { path, keep })
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if self.keep.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Err(error) = std::fs::remove_dir_all(&self.path) {
-            tracing::warn!(path = %self.path.display(), %error, "folder not removed");
-        }
-    }
 }
 
 fn programs(given: Option<&PathBuf>) -> Result<PathBuf, DemoError> {
