@@ -9,9 +9,7 @@ use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::names::Direction;
 use plans::plan::ShardRef;
-use plans::table::{
-    CopyBy, CopyFormat, Format, KeyColumn, Majors, MovingTable, TableKey, TableName, copy_format,
-};
+use plans::table::{CopyFormat, KeyColumn, Majors, MovingTable, TableKey, copy_format};
 use tokio_postgres::Client;
 
 use super::shard::{LIMIT, Shard as Database, until};
@@ -336,22 +334,11 @@ pub(crate) async fn tables(session: &Client) -> Vec<MovingTable> {
             kind: KeyType::Bigint,
         }]);
         let mut table = MovingTable {
-            table: TableName {
-                schema: name.schema,
-                name: name.name,
-            },
             partition_of: found.partition_of.clone(),
             identity: found.identity(&key),
             lookup_columns: found.lookup_columns(&key),
-            key,
             columns: columns.into_iter().map(|found| found.column).collect(),
-            rows: 0,
-            bytes: 0,
-            order: None,
-            copy_by: CopyBy::Blocks,
-            copy_why: String::new(),
-            format: Format::Text,
-            format_why: String::new(),
+            ..MovingTable::bare(name, key)
         };
         (table.format, table.format_why) = copy_format(&table, Majors::default(), CopyFormat::Auto);
         tables.push(table);

@@ -103,24 +103,11 @@ mod tests {
     use serde_json::json;
 
     fn table(name: &str) -> MovingTable {
-        MovingTable {
-            table: TableName {
-                schema: "public".to_owned(),
-                name: name.to_owned(),
-            },
-            partition_of: None,
-            key: TableKey::Columns(Vec::new()),
-            identity: Vec::new(),
-            lookup_columns: None,
-            columns: Vec::new(),
-            rows: 0,
-            bytes: 0,
-            order: None,
-            copy_by: Default::default(),
-            copy_why: String::new(),
-            format: Default::default(),
-            format_why: String::new(),
-        }
+        let table = TableName {
+            schema: "public".to_owned(),
+            name: name.to_owned(),
+        };
+        MovingTable::bare(table, TableKey::Columns(Vec::new()))
     }
 
     fn compared(name: &str, rows: i64) -> TableVerified {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use plans::key::KeyType;
 use plans::table::{
-    BinaryForm, Column as Planned, CopyBy, Format, KeyColumn, MovingTable, TableKey, TableName,
+    BinaryForm, Column as Planned, Format, KeyColumn, MovingTable, TableKey, TableName,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -32,23 +32,14 @@ pub(in crate::pg::apply) fn target(has_fixed: bool) -> Arc<Target> {
         type_oid: 25,
         typmod: -1,
     });
+    let key = TableKey::Columns(vec![KeyColumn {
+        name: "k".to_owned(),
+        kind: KeyType::Text,
+    }]);
     let plan = MovingTable {
-        table: TableName::parse("item"),
-        partition_of: None,
-        key: TableKey::Columns(vec![KeyColumn {
-            name: "k".to_owned(),
-            kind: KeyType::Text,
-        }]),
         identity: vec!["k".to_owned()],
-        lookup_columns: None,
         columns: planned.to_vec(),
-        rows: 0,
-        bytes: 0,
-        order: None,
-        copy_by: CopyBy::Blocks,
-        copy_why: String::new(),
-        format: Format::Text,
-        format_why: String::new(),
+        ..MovingTable::bare(TableName::parse("item"), key)
     };
     let relation = Relation {
         id: 1,
