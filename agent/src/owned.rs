@@ -246,7 +246,7 @@ impl Context {
         (&self.dispatch.keys, &self.dispatch.tables)
     }
 
-    /// Whether cascades may pass by the moving rows of a shard that does not own them, as the target's preparation found.
+    /// Whether cascades may skip the moving rows of a shard that does not own them, as the target's preparation found.
     pub(crate) fn cascades(&self) -> bool {
         let created = self.output::<TargetCreated>(StepKind::CreateTarget);
         created.is_ok_and(|created| created.cascades)

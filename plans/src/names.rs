@@ -112,16 +112,16 @@ impl MigrationId {
         format!("guard_cascade_{self}")
     }
 
-    /// The sequence in [`SCHEMA`] that says whether cascades pass by this migration's rows.
+    /// The sequence in [`SCHEMA`] that tells whether cascades skip this migration's rows.
     #[must_use]
-    pub fn passes(&self) -> String {
-        format!("passes_{self}")
+    pub fn skips(&self) -> String {
+        format!("skips_{self}")
     }
 
-    /// The sequence in [`SCHEMA`] that counts the rows that cascades have left out.
+    /// The sequence in [`SCHEMA`] that counts the rows that cascades have skipped.
     #[must_use]
-    pub fn left_out(&self) -> String {
-        format!("left_out_{self}")
+    pub fn skipped(&self) -> String {
+        format!("skipped_{self}")
     }
 
     /// The event trigger that refuses changes of the moving tables, and its function in [`SCHEMA`]; `event` = end or drop.

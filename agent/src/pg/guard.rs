@@ -269,8 +269,8 @@ async fn drop_within(
         "drop sequence if exists {SCHEMA}.{}, {SCHEMA}.{}, {SCHEMA}.{}, {SCHEMA}.{}",
         quote_ident(&migration.register()),
         quote_ident(&migration.refusals()),
-        quote_ident(&migration.passes()),
-        quote_ident(&migration.left_out())
+        quote_ident(&migration.skips()),
+        quote_ident(&migration.skipped())
     ));
     epoch::execute(client, token, &sql.join("; "))
         .await

@@ -1,5 +1,5 @@
 //! Whoever deletes a row of a reference table is not refused because of copies that this shard does not own: the
-//! cascade leaves them out, and the shard does not gain them before their owner has followed (ADR 55).
+//! cascade skips them, and the shard does not gain them before their owner has followed (ADR 55).
 
 mod keys;
 mod refused;
@@ -95,7 +95,7 @@ async fn rows(client: &Client, what: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_cascade_leaves_the_rows_that_were_given_away_as_they_are_and_passes() {
+async fn a_cascade_skips_the_rows_that_were_released() {
     let (_bench, app) = gave("cascade_hold").await;
     app.batch_execute(DELETE)
         .await
@@ -179,7 +179,7 @@ async fn an_old_snapshot_leaves_nothing_out_of_what_the_shard_owns_again() {
 }
 
 #[tokio::test]
-async fn after_an_attempt_that_failed_cascades_pass_again() {
+async fn after_a_failed_attempt_cascades_skip_rows_again() {
     let bench = bench("cascade_released", DDL, ROWS).await;
     bench.guard(&bench.target, CLOSED).await;
     let (ours, app) = (
@@ -255,7 +255,7 @@ async fn an_attempt_waits_for_who_leaves_rows_out_and_gives_up_for_now() {
     let (bench, mut app) = gave("cascade_races").await;
     let ours = bench.ours(&bench.source).await;
     let deleting = app.transaction().await.expect("begun");
-    deleting.batch_execute(DELETE).await.expect("left out");
+    deleting.batch_execute(DELETE).await.expect("skipped");
     let count = begun(&bench, &ours, 2).await;
     assert_eq!(
         code(settled(&bench, &ours, count).await),
@@ -278,7 +278,7 @@ async fn an_attempt_waits_for_who_leaves_rows_out_and_gives_up_for_now() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_what_lets_cascades_pass() {
+async fn nothing_is_left_of_what_lets_cascades_skip_rows() {
     let (bench, _app) = gave("cascade_dropped").await;
     let ours = bench.ours(&bench.source).await;
     guard::drop_all(&ours, &bench.token, "source")
@@ -301,8 +301,8 @@ async fn an_older_guard_refuses_as_it_did() {
     ours.batch_execute(&format!(
         "drop function shardwright.{} cascade; drop sequence shardwright.{}, shardwright.{}",
         id.cascade_function(),
-        id.passes(),
-        id.left_out()
+        id.skips(),
+        id.skipped()
     ))
     .await
     .expect("never there");

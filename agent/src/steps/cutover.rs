@@ -42,7 +42,7 @@ pub(super) struct Parties {
     pub(super) sides: Sides,
     /// The map version while the attempt is under way.
     pub(super) version: MapVersion,
-    /// Cascades pass by the copy of whoever does not own the keys.
+    /// Cascades skip the copy on the shard that does not own the keys.
     cascades: bool,
 }
 
@@ -60,7 +60,7 @@ impl Parties {
         })
     }
 
-    /// Lets cascades pass again, or for the first time, on the shard that does not own the keys and has this `count`.
+    /// Lets cascades skip rows, again or for the first time, on the shard that does not own the keys and has this `count`.
     async fn allow_cascades(
         &self,
         shard: &Shard,
@@ -419,8 +419,8 @@ pub(super) async fn open(
     Ok(())
 }
 
-/// Tells the former owner the new version, which its guard then names to clients (R15); cascades pass by its copy from
-/// then on.
+/// Tells the former owner the new version, which its guard then names to clients (R15); cascades skip its copy from then
+/// on.
 pub(super) async fn tell_former(
     parties: &Parties,
     attempt: AttemptNo,

@@ -1,5 +1,5 @@
 //! M6: cascades. A row of a reference table is deleted on both shards, and each foreign key cascades from it into one
-//! moving row, which each shard has; who does not own it may leave it out (ADR 55).
+//! moving row, which each shard has; who does not own it may skip it (ADR 55).
 //!
 //! Absent: the fence, which refuses as a seal does here, and how a wait-out, a drain and a flip are made safe (M2, M3): a
 //! seal waits for the owner's writer, a flip for the stream. A process that dies is followed by one that goes on where
@@ -85,7 +85,7 @@ impl Protocol for Cascades {
             ),
             mutant(
                 Rule::NobodyIsWaitedFor,
-                "nobody is waited for who may have left rows out",
+                "nobody is waited for who may have skipped rows",
                 WHOLE,
             ),
             mutant(
@@ -120,11 +120,11 @@ impl Model for Cascades {
         let shard = |owns: bool| Shard {
             open: owns,
             owns,
-            passes: !owns,
+            skips: !owns,
             count: 0,
             parent: true,
             row: true,
-            left_out: false,
+            skipped: false,
             writer: Writer::Idle,
         };
         vec![State {
@@ -154,9 +154,9 @@ impl Model for Cascades {
             Property::always(OPEN_AGAIN, |m: &Self, s: &State| {
                 s.shard(s.owner).open || !m.possible_actions(s).is_empty()
             }),
-            Property::sometimes("a copy that was left out has followed", |_, s: &State| {
+            Property::sometimes("a copy that was skipped has followed", |_, s: &State| {
                 let owner = s.shard(s.owner);
-                owner.left_out && !owner.row && owner.open
+                owner.skipped && !owner.row && owner.open
             }),
             Property::sometimes(
                 "an attempt meets a row that has not followed",

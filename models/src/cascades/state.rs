@@ -41,16 +41,16 @@ pub(crate) struct Shard {
     pub(super) open: bool,
     /// It was opened last, and not told of a flip since.
     pub(super) owns: bool,
-    /// Cascades pass by the moving row.
-    pub(super) passes: bool,
+    /// A cascade skips the moving row.
+    pub(super) skips: bool,
     /// The newest attempt that has begun here.
     pub(super) count: u8,
     /// The row of the reference table is there.
     pub(super) parent: bool,
     /// The moving row, which refers to it, is there.
     pub(super) row: bool,
-    /// The count of what was left out is not zero.
-    pub(super) left_out: bool,
+    /// The count of what was skipped is not zero.
+    pub(super) skipped: bool,
     pub(super) writer: Writer,
 }
 
@@ -75,7 +75,7 @@ pub(crate) enum Stage {
     Opened,
 }
 
-/// A release that nobody waits for any more: the attempt and where it lets cascades pass again.
+/// A release that nobody waits for any more: the attempt and where it lets cascades skip rows again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Hung {
     pub(super) side: Side,

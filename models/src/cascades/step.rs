@@ -75,7 +75,7 @@ impl Cascades {
                     || !self.has_the_lock(gaining.writer)
             }
             Stage::Waited => {
-                self.is(Rule::NothingIsAsked) || !gaining.left_out || gaining.is_whole()
+                self.is(Rule::NothingIsAsked) || !gaining.skipped || gaining.is_whole()
             }
             Stage::Settled => {
                 losing.writer != Writer::Cascaded
@@ -97,7 +97,7 @@ impl Cascades {
     pub(super) fn perform(&self, state: &mut State, action: Action) {
         match action {
             Action::Begin(side) => {
-                let saw = state.shard(side).passes;
+                let saw = state.shard(side).skips;
                 state.shard_mut(side).writer = Writer::Begun { saw };
             }
             Action::Lock(side) => {
@@ -105,7 +105,7 @@ impl Cascades {
                 let read = if self.is(Rule::ReadBySnapshot) {
                     shard.writer == Writer::Begun { saw: true }
                 } else {
-                    self.is(Rule::LockBehindTheLook) && shard.passes
+                    self.is(Rule::LockBehindTheLook) && shard.skips
                 };
                 shard.writer = Writer::Locked { read };
             }
@@ -136,15 +136,15 @@ impl Cascades {
     fn cascade(&self, state: &mut State, side: Side) {
         let has_read = self.is(Rule::ReadBySnapshot) || self.is(Rule::LockBehindTheLook);
         let shard = state.shard_mut(side);
-        let passes = if has_read {
+        let skips = if has_read {
             shard.writer == Writer::Locked { read: true }
         } else {
-            shard.passes
+            shard.skips
         };
         shard.writer = if shard.open || !shard.row {
             Writer::Cascaded
-        } else if passes {
-            shard.left_out = true;
+        } else if skips {
+            shard.skipped = true;
             Writer::LeftOut
         } else {
             Writer::Done
@@ -162,7 +162,7 @@ impl Cascades {
             }
             Stage::Begun => {
                 if !self.is(Rule::NotCleared) {
-                    state.shard_mut(gaining).passes = false;
+                    state.shard_mut(gaining).skips = false;
                 }
                 Stage::Cleared
             }
@@ -186,18 +186,18 @@ impl Cascades {
                 let former = state.shard_mut(losing);
                 former.count = attempt;
                 former.owns = false;
-                former.passes = true;
+                former.skips = true;
                 Stage::Idle
             }
         };
     }
 
-    /// Cascades pass again where an attempt was released, unless it is not the newest there.
+    /// Cascades skip rows again where an attempt was released, unless it is not the newest there.
     fn allow(&self, state: &mut State, Hung { side, attempt }: Hung) {
         let late = self.is(Rule::LateRelease);
         let shard = state.shard_mut(side);
         if !shard.open && !shard.owns && (late || shard.count == attempt) {
-            shard.passes = true;
+            shard.skips = true;
         }
     }
 
@@ -205,7 +205,7 @@ impl Cascades {
         state.deaths += 1;
         let (_, gaining) = state.parties();
         if self.is(Rule::HeldByTheProcess) {
-            state.shard_mut(gaining).passes = true;
+            state.shard_mut(gaining).skips = true;
         }
         if !matches!(state.stage, Stage::Flipped | Stage::Opened) {
             reopen(state);

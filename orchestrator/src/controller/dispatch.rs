@@ -246,8 +246,8 @@ pub(super) fn shard_ref(
 /// What this agent may take: nothing while another process is the live owner.
 fn offered(snapshot: &Snapshot, claim: &Claim, token: &Token) -> Option<Option<StepId>> {
     let now = clock();
-    // An older agent would not ask what cascades have left out.
-    if claim.protocols().newest < CASCADES && leaves_out(snapshot) {
+    // An older agent would not ask what cascades have skipped.
+    if claim.protocols().newest < CASCADES && skips_rows(snapshot) {
         return None;
     }
     let owner = snapshot.live_owner(now);
@@ -265,8 +265,8 @@ fn offered(snapshot: &Snapshot, claim: &Claim, token: &Token) -> Option<Option<S
         })
 }
 
-/// Whether cascades may pass by the migration's rows.
-fn leaves_out(snapshot: &Snapshot) -> bool {
+/// Whether cascades may skip the migration's rows.
+fn skips_rows(snapshot: &Snapshot) -> bool {
     let mut steps = snapshot.steps.iter();
     let created = steps.find(|step| step.kind == StepKind::CreateTarget);
     let output = created.and_then(|step| step.output.clone());

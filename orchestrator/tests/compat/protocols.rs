@@ -47,9 +47,9 @@ async fn agents_with_a_protocol_in_common_are_given_work() {
     assert_eq!(version["oldest_protocol"], OLDEST_PROTOCOL);
 }
 
-/// It would hand over rows that cascades have left out, without asking what became of them.
+/// It would hand over rows that cascades have skipped, without asking what became of them.
 #[tokio::test]
-async fn a_migration_whose_cascades_pass_goes_on_with_agents_that_know_it() {
+async fn a_migration_whose_cascades_skip_rows_goes_on_with_agents_that_know_it() {
     for (cascades, first) in [(true, 204), (false, 200)] {
         let server = Server::start().await;
         let agent = server.agent("x", "x1");

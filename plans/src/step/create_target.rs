@@ -11,8 +11,8 @@ pub struct TargetCreated {
     pub created: bool,
     /// Objects of the source's schema that were read.
     pub objects: usize,
-    /// Foreign keys of reference tables cascade into moving rows, and may pass by them where a shard does not own these:
-    /// only agents of protocol [`crate::wire::CASCADES`] go on with the migration, which ask what was left out.
+    /// Foreign keys of reference tables cascade into moving rows, and may skip them where a shard does not own these:
+    /// only agents of protocol [`crate::wire::CASCADES`] go on with the migration, which ask what was skipped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cascades: bool,
 }

@@ -9,7 +9,7 @@ use std::fmt;
 /// The first version whose dispatches carry a secret (ADR 48).
 pub const SECRETS: u32 = 4;
 
-/// The first version whose agents know that cascades leave rows out (ADR 55).
+/// The first version whose agents know that cascades skip rows (ADR 55).
 pub const CASCADES: u32 = 4;
 
 /// The newest version of the messages that this program speaks.

@@ -229,7 +229,7 @@ async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres
             "guard_",
             DDL_PREFIX,
         ];
-        let beside = ["refused_", "left_out_", "passes_"];
+        let beside = ["refused_", "skipped_", "skips_"];
         let beside = beside.iter().find_map(|prefix| name.strip_prefix(prefix));
         let guard = guard.iter().find_map(|prefix| name.strip_prefix(prefix));
         let (kind, whose) = match what.as_str() {

@@ -4,8 +4,8 @@
 //! rows that it owns; the other shard's copy of moving rows follows by the stream. So where the shard does not own the
 //! keys a cascade leaves such a copy as it is, instead of refusing the statement, which is about other rows.
 //!
-//! Whether it may is in a sequence beside the register, `passes`: 1 only while the shard owns none of the keys, and no
-//! attempt is under way that could give them to it. What is left out is counted, and before each fence the shard that
+//! Whether it may is in a sequence beside the register, `skips`: 1 only while the shard owns none of the keys, and no
+//! attempt is under way that could give them to it. What is skipped is counted, and before each fence the shard that
 //! gains the keys is asked what became of it: see [`refuse`] and [`settle`].
 //!
 //! Only where rows move while the application writes: an owner that is read-only could not follow.
@@ -26,24 +26,24 @@ use super::{foreign, has_them_from_the_top, session_user, with_short_locks};
 use crate::error::{At, StepError};
 use crate::pg::epoch::{self, Proof, Token};
 
-/// How long an attempt waits for transactions that may leave rows out.
+/// How long an attempt waits for transactions that may skip rows.
 const PATIENCE: &str = "1s";
 
-/// The function, and the sequences: whether cascades pass, if that is not said yet, and how many rows did.
-fn functions_sql(migration: &MigrationId, passes: bool) -> String {
+/// The function, and the sequences: whether cascades skip rows, which an earlier run may have set, and how many they skipped.
+fn functions_sql(migration: &MigrationId, skips: bool) -> String {
     format!(
         "create sequence if not exists {SCHEMA}.{} as bigint minvalue 0 maxvalue 1 start {}; \
          create sequence if not exists {SCHEMA}.{} as bigint; {}",
-        quote_ident(&migration.passes()),
-        u8::from(passes),
-        quote_ident(&migration.left_out()),
+        quote_ident(&migration.skips()),
+        u8::from(skips),
+        quote_ident(&migration.skipped()),
         function(migration)
     )
 }
 
-/// The lock comes first and is kept: who reads "pass" behind it is waited for before the keys can come.
+/// The lock comes first and is kept: a transaction that reads 1 behind it is waited for before the keys can come.
 ///
-/// Only a statement of the server's own foreign keys is left out, by its text, which it has in no other place; a text of
+/// Only a statement of the server's own foreign keys is skipped, by its text, which it has in no other place; a text of
 /// a server that writes another one is refused. Not one for SET DEFAULT: the server asks afterwards whether it was done.
 fn function(migration: &MigrationId) -> String {
     format!(
@@ -54,7 +54,7 @@ fn function(migration: &MigrationId) -> String {
          begin
            perform pg_advisory_xact_lock_shared({lock});
            if (select last_value from {SCHEMA}.{register}) = {max}
-              and (select last_value from {SCHEMA}.{passes}) = 1 then
+              and (select last_value from {SCHEMA}.{skips}) = 1 then
              get diagnostics stack = pg_context;
              if exists (
                select from (select tg_relid as relid union select relid from pg_partition_ancestors(tg_relid)) t
@@ -68,7 +68,7 @@ fn function(migration: &MigrationId) -> String {
                where strpos(s.statement, s.beginning) between 2 and 40
                  and s.statement ~ ' WHERE \\$\\d+(::\\S+)? OPERATOR\\('
                  and s.statement !~ '\" = DEFAULT(, \"| WHERE )') then
-               perform nextval('{SCHEMA}.{left_out}');
+               perform nextval('{SCHEMA}.{skipped}');
                return null;
              end if;
            end if;
@@ -80,15 +80,15 @@ fn function(migration: &MigrationId) -> String {
         name = migration.cascade_function(),
         lock = lock_key(migration),
         register = quote_ident(&migration.register()),
-        passes = quote_ident(&migration.passes()),
+        skips = quote_ident(&migration.skips()),
         max = i64::MAX,
-        left_out = quote_ident(&migration.left_out()),
+        skipped = quote_ident(&migration.skipped()),
     )
 }
 
-/// The key of the advisory lock that a transaction holds, shared, from before it leaves a row out to its end.
+/// The key of the advisory lock that a transaction holds, shared, from before it skips a row to its end.
 fn lock_key(migration: &MigrationId) -> String {
-    format!("pg_catalog.hashtextextended('shardwright:{migration}:left_out', 0)")
+    format!("pg_catalog.hashtextextended('shardwright:{migration}:skipped', 0)")
 }
 
 /// Whether a foreign key of a reference table cascades into moving rows.
@@ -102,7 +102,7 @@ pub(crate) async fn reach(
 }
 
 /// Puts the trigger on each table into which a foreign key of a reference table cascades, where [`settle`] may ask what
-/// was left out; elsewhere such a cascade is refused. `passes`: the shard is yet to gain the keys.
+/// was skipped; elsewhere such a cascade is refused. `skips`: the shard is yet to gain the keys.
 ///
 /// To be called when foreign keys are there; a table without them does without the trigger, which costs each of its
 /// updates a lock on the row.
@@ -110,7 +110,7 @@ pub(crate) async fn put(
     client: &Client,
     token: &Token,
     (keys, tables): (&KeySet, &[MovingTable]),
-    passes: bool,
+    skips: bool,
     shard: &str,
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: putting a guard on foreign keys that cascade");
@@ -118,7 +118,7 @@ pub(crate) async fn put(
     if found.is_empty() {
         return Ok(());
     }
-    let functions = functions_sql(&token.migration, passes);
+    let functions = functions_sql(&token.migration, skips);
     let made = epoch::execute(client, token, &functions).await;
     made.at(&what)?;
     let role = session_user(client).await.at(&what)?;
@@ -155,7 +155,7 @@ fn trigger_sql(
     )
 }
 
-/// Lets cascades pass by the rows of a shard that does not own them: told of the flip that took the keys away, or behind
+/// Lets cascades skip the rows of a shard that does not own them: told of the flip that took the keys away, or behind
 /// an attempt that the store has released.
 ///
 /// Nothing happens where the shard owns them after all, or where the guard of an older agent stands.
@@ -165,14 +165,14 @@ pub(crate) async fn allow(
     proof: Proof,
     shard: &str,
 ) -> Result<(), StepError> {
-    let what = format!("shard {shard}: letting cascades pass by moving rows");
-    if left_out(client, &token.migration, &what).await?.is_none() {
+    let what = format!("shard {shard}: letting cascades skip moving rows");
+    if skipped(client, &token.migration, &what).await?.is_none() {
         return Ok(());
     }
     let sql = format!(
-        "select pg_catalog.setval('{SCHEMA}.{passes}', 1) from {SCHEMA}.{register} r, {SCHEMA}.move m
+        "select pg_catalog.setval('{SCHEMA}.{skips}', 1) from {SCHEMA}.{register} r, {SCHEMA}.move m
          where r.last_value = {max} and m.migration = {id} and not coalesce(m.owns, m.role = 'source')",
-        passes = quote_ident(&token.migration.passes()),
+        skips = quote_ident(&token.migration.skips()),
         register = quote_ident(&token.migration.register()),
         max = i64::MAX,
         id = quote_literal(token.migration.as_str()),
@@ -182,8 +182,8 @@ pub(crate) async fn allow(
         .map(|_| ())
 }
 
-/// Lets no cascade pass any more on the shard that is to gain the keys, within an attempt that has begun there with
-/// `count`, and waits for transactions that may have left rows out. How many rows were, since that was last settled.
+/// Lets no cascade skip rows any more on the shard that is to gain the keys, within an attempt that has begun there with
+/// `count`, and waits for transactions that may have skipped rows. How many rows were, since that was last settled.
 ///
 /// # Errors
 /// [`CASCADE`], to be tried again, when such a transaction does not end.
@@ -193,12 +193,12 @@ pub(crate) async fn refuse(
     count: i64,
     shard: &str,
 ) -> Result<i64, StepError> {
-    let what = format!("shard {shard}: letting no cascade pass by moving rows");
-    if left_out(client, &token.migration, &what).await?.is_none() {
+    let what = format!("shard {shard}: letting no cascade skip moving rows");
+    if skipped(client, &token.migration, &what).await?.is_none() {
         return Ok(0);
     }
-    let passes = quote_ident(&token.migration.passes());
-    let sql = format!("select pg_catalog.setval('{SCHEMA}.{passes}', 0)");
+    let skips = quote_ident(&token.migration.skips());
+    let sql = format!("select pg_catalog.setval('{SCHEMA}.{skips}', 0)");
     let proof = Proof::Count(count);
     epoch::transact(client, token, proof, &sql, (&what, shard)).await?;
     let ended = format!(
@@ -206,7 +206,7 @@ pub(crate) async fn refuse(
         lock_key(&token.migration)
     );
     let Err(error) = client.batch_execute(&ended).await else {
-        let counted = left_out(client, &token.migration, &what).await?;
+        let counted = skipped(client, &token.migration, &what).await?;
         return Ok(counted.unwrap_or(0));
     };
     epoch::rollback(client).await;
@@ -219,13 +219,13 @@ pub(crate) async fn refuse(
     ))
 }
 
-/// How many rows cascades have left out on a shard; none where the guard of an older agent stands, which refuses them.
-async fn left_out(
+/// How many rows cascades have skipped on a shard; none where the guard of an older agent stands, which refuses them.
+async fn skipped(
     client: &Client,
     migration: &MigrationId,
     what: &str,
 ) -> Result<Option<i64>, StepError> {
-    let name = format!("{SCHEMA}.{}", quote_ident(&migration.left_out()));
+    let name = format!("{SCHEMA}.{}", quote_ident(&migration.skipped()));
     let there = "select pg_catalog.to_regclass($1) is not null";
     let row = client.query_one(there, &[&name]).await.at(what)?;
     if !row.get::<_, bool>(0) {

@@ -73,7 +73,7 @@ async fn a_cascade_that_a_trigger_began_passes() {
     assert_eq!(rows(&app, "public.item").await, LEFT);
 }
 
-/// Where it could not be asked afterwards what is left, nothing is left out.
+/// Where it could not be asked afterwards what is left, nothing is skipped.
 #[tokio::test]
 async fn a_foreign_key_that_cannot_be_asked_refuses_as_ever() {
     let ddl = "\

@@ -154,7 +154,7 @@ fn records<'a>(parties: &'a Parties, gaining: &'a Connected, token: &'a Token) -
 }
 
 /// Begins the attempt on the shard that is to gain the keys, before anything is refused on the other one: it testifies
-/// (I4), from here on no cascade leaves out a row there, and what was left out so far has followed. Its count.
+/// (I4), from here on no cascade skips a row there, and what was skipped so far has followed. Its count.
 pub(super) async fn witness(
     context: &Context,
     parties: &Parties,
@@ -167,7 +167,7 @@ pub(super) async fn witness(
     if cascade::refuse(gaining, token, count, &shard.name).await? == 0 {
         return Ok(count);
     }
-    context.say("looking for rows that cascades have left out");
+    context.say("looking for rows that cascades have skipped");
     let session = shard.session("cascades").await?;
     cascade::settle(&session, (token, count), context.about(), &shard.name).await?;
     Ok(count)

@@ -40,7 +40,7 @@ pub(super) struct Cascading {
     pub(super) table: usize,
     pub(super) name: String,
     pub(super) parent: TableName,
-    /// Whether our role may ask, and each row refers to one that is there while nothing is left out.
+    /// Whether our role may ask, and each row refers to one that is there while nothing is skipped.
     pub(super) can_be_asked: bool,
     /// That a row called `t` refers to a row that is not there.
     pub(super) is_gone: String,

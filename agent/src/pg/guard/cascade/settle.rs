@@ -1,16 +1,16 @@
-//! Whether what cascades have left out has followed from the owner of the keys.
+//! Whether what cascades have skipped has followed from the owner of the keys.
 
 use connect::Connected;
 use plans::key_set::KeySet;
 use plans::names::SCHEMA;
 use plans::table::{MovingTable, TableKey, quote_ident};
 
-use super::{keys, left_out};
+use super::{keys, skipped};
 use crate::error::{At, StepError};
 use crate::pg::epoch::{self, Proof, Token};
 use crate::pg::user_code;
 
-/// A cutover waits for what cascades have left out.
+/// A cutover waits for what cascades have skipped.
 pub(crate) const CASCADE: &str = "cutover.cascade";
 
 /// What the shard that is to gain the keys lacks, as far as its committed rows tell now; `None`: nothing.
@@ -21,13 +21,13 @@ pub(crate) async fn unsettled(
     shard: &str,
 ) -> Result<Option<String>, StepError> {
     let what = format!("shard {shard}: looking for rows that refer to nothing");
-    match left_out(client, &token.migration, &what).await? {
+    match skipped(client, &token.migration, &what).await? {
         None | Some(0) => Ok(None),
         Some(_) => dangling(client, about, shard, &what).await,
     }
 }
 
-/// Refuses a cutover while rows that the shard gains refer to rows that are gone there: cascades have left them out, and
+/// Refuses a cutover while rows that the shard gains refer to rows that are gone there: cascades have skipped them, and
 /// the stream has not brought what happens to them on their owner. Behind [`super::refuse`], which counted them.
 ///
 /// # Errors
@@ -42,7 +42,7 @@ pub(crate) async fn settle(
     if let Some(found) = dangling(client, about, shard, &what).await? {
         return Err(StepError::not_yet(CASCADE, found));
     }
-    let counter = quote_ident(&token.migration.left_out());
+    let counter = quote_ident(&token.migration.skipped());
     let sql = format!("select pg_catalog.setval('{SCHEMA}.{counter}', 1, false)");
     epoch::transact(client, token, Proof::Count(count), &sql, (&what, shard))
         .await
