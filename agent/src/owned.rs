@@ -33,6 +33,7 @@ use crate::pg::home;
 use crate::pg::replication::SystemIdentity;
 use crate::pg::shard::Shard;
 use crate::pg::snapshot::Holders;
+use crate::pg::user_code::Prover;
 use crate::spool::Place;
 use crate::steps::Coming;
 use crate::stream::{Stream, StreamSpec};
@@ -48,6 +49,8 @@ pub(crate) struct Owned {
     pub(crate) stream: tokio::sync::Mutex<Option<Stream>>,
     /// Sessions that keep the copy's snapshot.
     pub(crate) holders: tokio::sync::Mutex<Option<Holders>>,
+    /// Who prove what tables run, by shard.
+    provers: tokio::sync::Mutex<BTreeMap<String, Arc<Prover>>>,
     /// How fast heavy work may go.
     pub(crate) pace: Pace,
     /// Moves of its operation wait for its copy to begin.
@@ -73,11 +76,27 @@ impl Owned {
             taken: AtomicBool::new(false),
             stream: tokio::sync::Mutex::new(None),
             holders: tokio::sync::Mutex::new(None),
+            provers: tokio::sync::Mutex::default(),
             end_hold: Notify::new(),
             progress: Mutex::new(Progress::default()),
             ends: Mutex::new(None),
             status: Mutex::new(None),
         }
+    }
+
+    /// Who proves what tables of the shard run: the same session from step to step, which has planned the look.
+    ///
+    /// # Errors
+    /// As [`Prover::open`].
+    pub(crate) async fn prover(&self, shard: &Shard) -> Result<Arc<Prover>, StepError> {
+        let mut provers = self.provers.lock().await;
+        let known = provers.get(&shard.name).filter(|known| !known.is_over());
+        if let Some(prover) = known {
+            return Ok(prover.clone());
+        }
+        let prover = Arc::new(Prover::open(shard).await?);
+        provers.insert(shard.name.clone(), prover.clone());
+        Ok(prover)
     }
 
     /// The figures of the running step, as of now.

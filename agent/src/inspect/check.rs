@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Row};
 
 use super::{count, keys, reference};
 use crate::error::{At, StepError};
-use crate::pg::user_code::Kept;
+use crate::pg::user_code::Prover;
 use crate::pg::{away_check, catalog, sequences};
 
 /// Looks at one part.
@@ -30,12 +30,13 @@ pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
             .at(format_args!("shard {shard}"))?;
     }
     let tables = tied(&client, task).await?;
-    let _kept = match &task.look {
+    match &task.look {
         Look::Rows { .. } | Look::Reference | Look::Present { .. } => {
-            Some(keep(&task.shard, &tables, &task.settings.reference).await?)
+            let tables = (tables.as_slice(), task.settings.reference.as_slice());
+            begin_reading(&client, &task.shard, tables).await?;
         }
-        Look::Schema | Look::Guards | Look::Sequences => None,
-    };
+        Look::Schema | Look::Guards | Look::Sequences => {}
+    }
     let seen = match &task.look {
         Look::Rows { table } => Seen::Rows(rows(&client, task, &tables, table).await?),
         Look::Schema => Seen::Schema {
@@ -60,20 +61,20 @@ pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
     })
 }
 
-/// Reading rows of these tables, and of reference tables, as far as they are there, runs no code that is not trusted while this is kept.
-pub(super) async fn keep(
+/// Begins a transaction in which rows of these tables, and of reference tables, can be read, as far as they are there:
+/// that runs no code that is not trusted.
+async fn begin_reading(
+    client: &Client,
     shard: &ShardRef,
-    tables: &[MovingTable],
-    references: &[String],
-) -> Result<Kept, StepError> {
+    (tables, references): (&[MovingTable], &[String]),
+) -> Result<(), StepError> {
     let shard = super::shard(shard)?;
-    let client = shard.session("check").await?;
-    let there = catalog::tables(&client, &shard.name).await?;
+    let there = catalog::tables(client, &shard.name).await?;
     let references = references.iter().map(|name| TableName::parse(name));
     let references = references.map(|name| MovingTable::bare(name, TableKey::Reference));
     let tables = tables.iter().cloned().chain(references);
     let tables: Vec<MovingTable> = tables.filter(|t| there.contains_key(&t.table)).collect();
-    Kept::open(&shard, &tables).await
+    Prover::open(&shard).await?.begin(client, &tables).await
 }
 
 /// The map's tables that are on the shard, parents before children.

@@ -16,8 +16,9 @@ use plans::request::Measure;
 use plans::table::{KeyColumn, MovingTable, TableKey, TableName};
 use tokio_postgres::Row;
 
-use super::check::keep;
 use crate::error::StepError;
+use crate::pg::epoch;
+use crate::pg::user_code::Prover;
 use tally::Tally;
 
 /// Drops publications whose maker is gone.
@@ -69,12 +70,14 @@ pub(super) async fn run(task: &LoadTask) -> Result<Load, StepError> {
         MovingTable::bare(table.table.clone(), TableKey::Columns(table.key.clone()))
     };
     let bare: Vec<_> = tables.iter().map(bare).collect();
-    let kept = keep(&task.shard, &bare, &[]).await?;
+    let prover = Prover::open(&super::shard(&task.shard)?).await?;
+    prover.begin(&client, &bare).await?;
     let sampled = sample::run(&client, task, &tables, &mut tally).await?;
+    epoch::rollback(&client).await;
     if let Measure::Query(query) = &task.by {
-        sample::weigh(&client, task, query, &mut tally).await?;
+        let reads = (&prover, bare.as_slice());
+        sample::weigh(&client, task, (query, reads), &mut tally).await?;
     }
-    kept.end().await;
     let mut load = Load {
         shard: task.shard.name.clone(),
         items: Vec::new(),

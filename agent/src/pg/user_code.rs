@@ -5,14 +5,16 @@
 //! table beside which PostgreSQL would run code of somebody who is not trusted: each transaction locks the table
 //! against a change of its definition, and then proves that there is none.
 
+mod prover;
+
 use connect::Connected;
 use futures::future::try_join;
 use plans::table::{MovingTable, TableName};
 use serde::Deserialize;
 use tokio_postgres::Client;
 
-use super::shard::Shard;
 use crate::error::{At, StepError};
+pub(crate) use prover::Prover;
 
 /// See the file.
 const FIND: &str = include_str!("user_code.sql");
@@ -47,8 +49,8 @@ pub(crate) async fn find(
 
 /// Proves, in the caller's transaction, that no untrusted code is beside the tables, and keeps that so until it ends.
 ///
-/// One round trip once the session knows the statement. The transaction reads committed rows, or else [`lock`] goes
-/// before it and another session asks [`check`].
+/// One round trip once the session knows the statement. The transaction reads committed rows; for others, and for sessions
+/// that do not write again and again, there is a [`Prover`].
 ///
 /// # Errors
 /// `code.untrusted`; what the server says.
@@ -84,67 +86,10 @@ pub(crate) async fn check(
     answer(client, tables, shard).await?.accept(shard)
 }
 
-/// Tables that are proved and stay so while this is kept: for sessions whose own transactions are many, or see an older
-/// catalog.
-///
-/// Its transaction has no snapshot and no writes; a change of a table's definition waits for it.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    session: Connected,
-}
-
-impl Kept {
-    /// As [`Kept::open`], on both shards of a stream.
-    ///
-    /// # Errors
-    /// As [`prove`].
-    pub(crate) async fn both(
-        shards: (&Shard, &Shard),
-        tables: &[MovingTable],
-    ) -> Result<(Self, Self), StepError> {
-        tokio::try_join!(Self::open(shards.0, tables), Self::open(shards.1, tables))
-    }
-
-    /// Opens the session on `shard`.
-    ///
-    /// # Errors
-    /// As [`prove`].
-    pub(crate) async fn open(shard: &Shard, tables: &[MovingTable]) -> Result<Self, StepError> {
-        let session = shard.session("code").await?;
-        let begun = session.batch_execute("begin").await;
-        begun.at(format_args!("shard {}", shard.name))?;
-        prove(&session, tables, &shard.name).await?;
-        Ok(Self { session })
-    }
-
-    /// Other tables instead, in the session of `before` where there is one: the server has planned the look there.
-    ///
-    /// # Errors
-    /// As [`prove`].
-    pub(crate) async fn instead(
-        before: Option<Self>,
-        shard: &Shard,
-        tables: &[MovingTable],
-    ) -> Result<Self, StepError> {
-        let Some(kept) = before else {
-            return Self::open(shard, tables).await;
-        };
-        let begun = kept.session.batch_execute("rollback; begin").await;
-        begun.at(format_args!("shard {}", shard.name))?;
-        prove(&kept.session, tables, &shard.name).await?;
-        Ok(kept)
-    }
-
-    /// Lets others change the tables again, at once.
-    pub(crate) async fn end(self) {
-        self.session.close().await;
-    }
-}
-
 /// What a session that writes again and again has proved: only changed definitions are read anew.
 #[derive(Debug, Default)]
 pub(crate) struct Proved {
-    /// Of the catalog's rows. `None`: a domain is part of a type there, whose constraints are not among them.
+    /// Of the catalog's rows; `None` where they do not tell all.
     versions: Option<String>,
 }
 
@@ -159,25 +104,31 @@ impl Proved {
         tables: &[MovingTable],
         shard: &str,
     ) -> Result<(), StepError> {
-        if self.versions.is_none() {
-            locked(client, tables, shard).await?;
-        }
-        let versions = versions(client, tables, shard);
-        let versions = match &self.versions {
-            Some(known) => {
-                let ((), now) = try_join(locked(client, tables, shard), versions).await?;
-                if now.as_ref() == Some(known) {
-                    return Ok(());
-                }
-                now
-            }
-            None => versions.await?,
-        };
-        self.versions = None;
-        let answer = answer(client, tables, shard).await?;
-        self.versions = versions.filter(|_| !answer.hidden_domains);
-        answer.accept(shard)
+        let looked = look(client, tables, shard, self.versions.as_ref());
+        // In this order: what follows a statement that fails only says that the transaction is over.
+        let ((), versions) = try_join(locked(client, tables, shard), looked).await?;
+        self.versions = versions;
+        Ok(())
     }
+}
+
+/// Proves tables that are locked: definitions are read where their versions are not those that are `known` to be trusted.
+/// The versions that are, as far as versions tell all.
+async fn look(
+    client: &Connected,
+    tables: &[MovingTable],
+    shard: &str,
+    known: Option<&String>,
+) -> Result<Option<String>, StepError> {
+    let now = versions(client, tables, shard).await?;
+    if now.is_some() && now.as_ref() == known {
+        return Ok(now);
+    }
+    // After the versions: what changes in between is read again the next time.
+    let answer = answer(client, tables, shard).await?;
+    let lasts = now.filter(|_| !answer.hidden_domains);
+    answer.accept(shard)?;
+    Ok(lasts)
 }
 
 /// Equal texts say that nothing that [`FIND`] reads of tables was written between the two.

@@ -10,16 +10,24 @@ with recursive named as (
     join pg_catalog.pg_namespace n on n.nspname = g.schema
     join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = g.name
 ),
--- With a partitioned table its partitions.
+-- With a partitioned table its partitions. Not by pg_partition_tree, which locks them: who asks may do so for a session
+-- that others wait for.
+partition (oid) as (
+    select i.inhrelid
+    from named
+    join pg_catalog.pg_inherits i on i.inhparent = named.oid
+    join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relispartition
+    union
+    select i.inhrelid from partition join pg_catalog.pg_inherits i on i.inhparent = partition.oid
+),
 given as (
     select oid, columns, schema, name from named
     union all
-    select p.relid, null, n.nspname::pg_catalog.text, c.relname::pg_catalog.text
-    from named
-    cross join lateral pg_catalog.pg_partition_tree(named.oid) p
-    join pg_catalog.pg_class c on c.oid = p.relid
+    select p.oid, null, n.nspname::pg_catalog.text, c.relname::pg_catalog.text
+    from partition p
+    join pg_catalog.pg_class c on c.oid = p.oid
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where p.relid not in (select oid from named)
+    where p.oid not in (select oid from named)
 ),
 -- 'e' is an expression, 'c' the type of a column, 't' another type, 'f' a function, 'o' an operator.
 node (relation, place, kind, id, tree) as (

@@ -1,6 +1,8 @@
 -- The transactions that wrote what user_code.sql reads of tables ($1), but for domains inside of other types, and what
--- is only called. A scalar subquery for each catalog, so that rows are found by an index whatever the planner expects.
-select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws('|', t.oid,
+-- is only called; null where a table has partitions, which are not among them. A scalar subquery for each catalog, so that
+-- rows are found by an index whatever the planner expects.
+select case when pg_catalog.bool_or((select c.relkind = 'p' from pg_catalog.pg_class c where c.oid = t.oid)) then null else
+    pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws('|', t.oid,
     (select pg_catalog.string_agg(r.xmin::text, ',' order by r.oid) from pg_catalog.pg_constraint r where r.conrelid = t.oid),
     (select pg_catalog.string_agg(r.xmin::text, ',' order by r.oid) from pg_catalog.pg_attrdef r where r.adrelid = t.oid),
     (select pg_catalog.string_agg(r.xmin::text, ',' order by r.indexrelid) from pg_catalog.pg_index r where r.indrelid = t.oid),
@@ -11,6 +13,8 @@ select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws('|', t.oid,
          (select pg_catalog.string_agg(k.xmin::text, '.' order by k.oid) from pg_catalog.pg_constraint k where k.contypid = r.atttypid),
          (select pg_catalog.string_agg(k.xmin::text, '.' order by k.oid) from pg_catalog.pg_cast k
           where k.castsource = r.atttypid or k.casttarget = r.atttypid)), ',' order by r.attnum)
-     from pg_catalog.pg_attribute r where r.attrelid = t.oid and r.attnum > 0 and r.atttypid >= 16384)
-    ), ';' order by t.oid))
+     from pg_catalog.pg_attribute r where r.attrelid = t.oid and r.attnum > 0 and r.atttypid >= 16384),
+    (select pg_catalog.string_agg(r.xmin::text, ',' order by r.inhrelid)
+     from pg_catalog.pg_partition_ancestors(t.oid) a join pg_catalog.pg_inherits r on r.inhrelid = a.relid)
+    ), ';' order by t.oid)) end
 from (select pg_catalog.to_regclass(name)::pg_catalog.oid as oid from pg_catalog.unnest($1::pg_catalog.text[]) name) t

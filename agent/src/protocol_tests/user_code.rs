@@ -4,6 +4,7 @@
 
 mod paths;
 mod places;
+mod waiting;
 
 use tokio_postgres::Client;
 

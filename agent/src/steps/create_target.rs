@@ -24,7 +24,6 @@ use crate::pg::brought::Brought;
 use crate::pg::delete::Closed;
 use crate::pg::guard::cascade;
 use crate::pg::schema::{Schema, Section};
-use crate::pg::user_code::Kept;
 use crate::pg::{catalog, created, epoch, guard, home, others};
 use crate::schema;
 
@@ -159,7 +158,8 @@ async fn join(context: &Context, session: &Connected, shard: &str) -> Result<(),
     let (token, tables) = (context.token(), context.keyed());
     guards(context, session, i64::MAX, shard).await?;
     away(context, &token, &tables, shard).take(session).await?;
-    let _kept = Kept::open(&context.target()?, &tables).await?;
+    let prover = context.owned.prover(&context.target()?).await?;
+    prover.begin(session, &tables).await?;
     for table in &tables {
         let sql = format!(
             "select exists (select from only {} where {})",
@@ -182,6 +182,7 @@ async fn join(context: &Context, session: &Connected, shard: &str) -> Result<(),
             ));
         }
     }
+    epoch::rollback(session).await;
     // From here on rows of the moving keys can only be ours: the guards refuse everybody else's.
     let sql = format!(
         "update shardwright.move set loaded = true where migration = {}",

@@ -33,14 +33,18 @@ const FAR_BEHIND: i64 = 16 << 20;
 
 /// The sessions of a comparison.
 pub(crate) struct Both<'a> {
+    /// Reads the owner's rows ([`Sides::begin_reading`]).
     pub(crate) origin: &'a Connected,
-    pub(crate) destination: &'a Connected,
+    /// Reads the copy's.
+    pub(crate) copy: &'a Connected,
+    /// Beside the copy: has the log of keys, and forgets in transactions of its own.
+    pub(crate) log: &'a Connected,
 }
 
 impl<'a> Both<'a> {
-    fn destination(&self, sides: &'a Sides) -> Side<'a> {
+    fn log(&self, sides: &'a Sides) -> Side<'a> {
         Side {
-            client: self.destination,
+            client: self.log,
             shard: &sides.destination.name,
         }
     }
@@ -119,7 +123,7 @@ async fn compare_all(
     while !cursors.is_empty() {
         let pages = next_pages(sides, both, &mut cursors).await?;
         if forgetting {
-            forget(both.destination, sides, &pages).await?;
+            forget(both.log, sides, &pages).await?;
         }
         for page in pages {
             different += page.different.len();
@@ -148,7 +152,7 @@ async fn dirty_tables<'a>(
     both: &Both<'_>,
 ) -> Result<Vec<Cursor<'a>>, StepError> {
     let shard = sides.destination.name.as_str();
-    let dirty = compare::dirty_relations(both.destination, &sides.token, shard).await?;
+    let dirty = compare::dirty_relations(both.log, &sides.token, shard).await?;
     let cursor = |(relation, last): (String, i64)| {
         let mut tables = context.dispatch.tables.iter();
         let table = tables.find(|table| table.table.to_string() == relation)?;
@@ -166,19 +170,23 @@ async fn compare<'a>(
     both: &Both<'_>,
     cursor: Cursor<'a>,
 ) -> Result<Compared<'a>, StepError> {
-    let destination = both.destination(sides);
     let origin = Side {
         client: both.origin,
         shard: &sides.origin.name,
     };
+    let copy = Side {
+        client: both.copy,
+        shard: &sides.destination.name,
+    };
     let (relation, moving) = (cursor.relation(), &cursor.moving);
     let token = &sides.token;
-    let page = compare::dirty_page(destination, token, &relation, cursor.between, KEYS_AT_ONCE);
+    let log = both.log(sides);
+    let page = compare::dirty_page(log, token, &relation, cursor.between, KEYS_AT_ONCE);
     let page = page.await?;
     let keys: Vec<String> = page.keys.iter().cloned().collect();
     let (here, there) = tokio::try_join!(
         compare::keyed_rows(origin, moving, &keys),
-        compare::keyed_rows(destination, moving, &keys)
+        compare::keyed_rows(copy, moving, &keys)
     )?;
     let differs = |key: &String| here.get(key) != there.get(key);
     Ok(Compared {
@@ -263,18 +271,21 @@ async fn sweep_for_ever(context: &Context, direction: Direction) -> Result<(), S
     tokio::time::sleep(PAUSE).await;
     let sides = Sides::of(context, direction)?;
     let origin = sides.origin.lookup_session("sweep").await?;
-    let destination = sides.destination.lookup_session("sweep").await?;
+    let copy = sides.destination.lookup_session("sweep").await?;
+    let log = sides.destination.session("sweep").await?;
     let both = Both {
         origin: &origin,
-        destination: &destination,
+        copy: &copy,
+        log: &log,
     };
     loop {
         // Until the take-over is complete a shard may still know the older epoch alone.
         let taken = context.owned.taken.load(Ordering::Acquire);
         let status = context.owned.stream_status();
         if taken && status.is_none_or(|status| status.lag_bytes <= FAR_BEHIND) {
-            let _kept = sides.keep(&context.dispatch.tables).await?;
+            sides.begin_reading(context, (&origin, &copy)).await?;
             let (left, _) = recheck(context, &sides, &both).await?;
+            tokio::join!(epoch::rollback(&origin), epoch::rollback(&copy));
             tracing::debug!(left, "changed keys were compared");
         }
         tokio::time::sleep(PAUSE).await;

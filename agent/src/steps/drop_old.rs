@@ -20,7 +20,7 @@ use crate::owned::Context;
 use crate::pg::delete::{Closed, Deletion};
 use crate::pg::dual_write::Proof;
 use crate::pg::shard::Shard;
-use crate::pg::user_code::{self, Kept};
+use crate::pg::user_code;
 use crate::pg::{catalog, epoch, guard, home, register};
 
 pub(crate) async fn run(context: &Context) -> Result<Dropped, StepError> {
@@ -97,7 +97,7 @@ async fn empty_whole(
 ) -> Result<Option<Dropped>, StepError> {
     let shard = deletion.shard.name.as_str();
     let what = format!("shard {shard}: emptying the moved tables");
-    let Some(counts) = counted(deletion, session, tables).await? else {
+    let Some(counts) = counted(context, deletion, session, tables).await? else {
         return Ok(None);
     };
     // A partitioned table as a whole, with partitions that have come since.
@@ -156,11 +156,13 @@ async fn empty_whole(
 
 /// Moved rows of each table, and its bytes; `None` when one holds other rows.
 async fn counted(
+    context: &Context,
     deletion: &Deletion<'_>,
     session: &Connected,
     tables: &[MovingTable],
 ) -> Result<Option<Vec<(i64, i64)>>, StepError> {
-    let kept = Kept::open(deletion.shard, tables).await?;
+    let prover = context.owned.prover(deletion.shard).await?;
+    prover.begin(session, tables).await?;
     let mut counts = Vec::new();
     for table in tables {
         // Counted before the lock is taken, and looked at once more behind it.
@@ -177,11 +179,12 @@ async fn counted(
             .at(deletion.what(table))?;
         let (moved, others, bytes): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
         if others > 0 {
+            epoch::rollback(session).await;
             return Ok(None);
         }
         counts.push((moved, bytes));
     }
-    kept.end().await;
+    epoch::rollback(session).await;
     Ok(Some(counts))
 }
 

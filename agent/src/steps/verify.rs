@@ -14,12 +14,14 @@ mod left;
 mod point;
 mod repair;
 
+use std::sync::Arc;
+
 use connect::Connected;
 use plans::failure::{Failure, RetryClass};
 use plans::names::Direction;
 use plans::step::verify::{ROWS_NAMED, ROWS_REPAIRED, Verified, VerifyRun};
-use plans::table::MovingTable;
 use tokio::time::{Duration, Instant};
+use tokio_postgres::Client;
 
 use crate::error::StepError;
 use crate::owned::Context;
@@ -27,7 +29,7 @@ use crate::pg::catalog;
 use crate::pg::compare::{self, Chunk, Digest, Found, Moving, Records, Storage, Sums};
 use crate::pg::epoch::Token;
 use crate::pg::shard::Shard;
-use crate::pg::user_code::Kept;
+use crate::pg::user_code::Prover;
 use crate::stream::Stream;
 use left::Left;
 use point::Point;
@@ -47,28 +49,24 @@ pub(crate) struct Sides {
 }
 
 impl Sides {
-    /// Both copies can be read while this is kept: neither side's tables have code that is not trusted, nor get any.
+    /// Begins a transaction of each of two sessions, on origin and destination, in which the moving tables can be read:
+    /// none has code that is not trusted, nor gets any.
     ///
     /// # Errors
     /// `code.untrusted`; what the servers say.
-    pub(crate) async fn keep(&self, tables: &[MovingTable]) -> Result<(Kept, Kept), StepError> {
-        Kept::both((&self.origin, &self.destination), tables).await
+    pub(crate) async fn begin_reading(
+        &self,
+        context: &Context,
+        (origin, destination): (&Client, &Client),
+    ) -> Result<(), StepError> {
+        let tables = &context.dispatch.tables;
+        let (here, there) = self.provers(context).await?;
+        tokio::try_join!(here.begin(origin, tables), there.begin(destination, tables)).map(drop)
     }
 
-    /// As [`Sides::keep`], in the sessions that kept other tables `before`.
-    ///
-    /// # Errors
-    /// As [`Sides::keep`].
-    async fn keep_instead(
-        &self,
-        before: Option<(Kept, Kept)>,
-        tables: &[MovingTable],
-    ) -> Result<(Kept, Kept), StepError> {
-        let (here, there) = before.unzip();
-        tokio::try_join!(
-            Kept::instead(here, &self.origin, tables),
-            Kept::instead(there, &self.destination, tables)
-        )
+    async fn provers(&self, context: &Context) -> Result<(Arc<Prover>, Arc<Prover>), StepError> {
+        let owned = &context.owned;
+        tokio::try_join!(owned.prover(&self.origin), owned.prover(&self.destination))
     }
 
     pub(crate) fn of(context: &Context, direction: Direction) -> Result<Self, StepError> {
@@ -220,14 +218,13 @@ impl Comparison<'_> {
 
     async fn cut(&self, point: &Point) -> Result<(), StepError> {
         let known = self.records().chunks().await?;
-        let mut kept = None;
         for moving in self.tables() {
             let name = moving.table.table.to_string();
             if known.iter().any(|chunk| chunk.relation == name) {
                 continue;
             }
             let table = std::slice::from_ref(moving.table);
-            kept = Some(Kept::instead(kept.take(), &self.sides.origin, table).await?);
+            point.origin.prove(table).await?;
             let parts = compare::cut(point.origin.side(), &moving, self.rows_each).await?;
             self.records().plan(&name, &parts).await?;
         }
@@ -243,7 +240,6 @@ impl Comparison<'_> {
         let mut left = Left::begin(self.context, &chunks, self.session, shard).await?;
         let pace = &self.context.owned.pace;
         let turn = pace.turn();
-        let mut kept = None;
         for moving in self.tables() {
             let name = moving.table.table.to_string();
             let mine = |chunk: &Chunk| chunk.relation == name && chunk.at.is_none();
@@ -251,7 +247,7 @@ impl Comparison<'_> {
                 continue;
             }
             let table = std::slice::from_ref(moving.table);
-            kept = Some(self.sides.keep_instead(kept.take(), table).await?);
+            tokio::try_join!(point.origin.prove(table), point.destination.prove(table))?;
             let mine = |chunk: &&mut Chunk| mine(chunk);
             for chunk in chunks.iter_mut().filter(mine) {
                 if started.elapsed() > age || pace.closed().is_some() {

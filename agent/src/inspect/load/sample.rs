@@ -4,11 +4,13 @@ use std::pin::pin;
 
 use futures::TryStreamExt;
 use plans::inspection::LoadTask;
+use plans::table::MovingTable;
 use tokio_postgres::Client;
 
 use super::tally::{Cost, Tally};
 use super::{Sharded, key_of};
 use crate::error::{At, StepError};
+use crate::pg::user_code::Prover;
 
 /// Blocks that are read of all tables together; more are sampled.
 const BLOCKS: f64 = 4096.0;
@@ -138,7 +140,7 @@ async fn statement(
 pub(super) async fn weigh(
     client: &Client,
     task: &LoadTask,
-    query: &str,
+    (query, (prover, tables)): (&str, (&Prover, &[MovingTable])),
     tally: &mut Tally,
 ) -> Result<(), StepError> {
     let what = format!("shard {}: running the weight query", task.shard.name);
@@ -148,6 +150,7 @@ pub(super) async fn weigh(
         ))
         .await
         .at(&what)?;
+    prover.prove(client, tables).await?;
     let weighed = stream(client, task, query, tally, &what).await;
     let _ = client.batch_execute("rollback").await;
     weighed

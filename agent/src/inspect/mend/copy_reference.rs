@@ -9,12 +9,12 @@ use plans::plan::ShardRef;
 use plans::table::{MovingTable, TableKey, TableName, quote_ident};
 use tokio_postgres::Client;
 
-use super::super::check::keep;
 use super::super::reference::digest;
 use super::changed;
 use crate::error::{At, StepError};
+use crate::pg::catalog;
 use crate::pg::identity::{self, Timeline};
-use crate::pg::{catalog, user_code};
+use crate::pg::user_code::{self, Prover};
 
 /// The right rows, for the time of the transaction.
 const ROWS: &str = "pg_temp.shardwright_rows";
@@ -34,7 +34,6 @@ pub(super) async fn run(
     );
     let name = table.sql();
     let bare = [MovingTable::bare(table.clone(), TableKey::Reference)];
-    let _kept = keep(from, &bare, &[]).await?;
     source
         .batch_execute("begin isolation level repeatable read read only")
         .await
@@ -46,6 +45,8 @@ pub(super) async fn run(
         ))
         .await
         .at(&what)?;
+    let prover = Prover::open(&super::super::shard(from)?).await?;
+    prover.prove(&source, &bare).await?;
     user_code::prove(&target, &bare, to.name.as_str()).await?;
     let right = digest(&source, table, from.name.as_str()).await?;
     let wrong = digest(&target, table, to.name.as_str()).await?;

@@ -12,13 +12,14 @@ use plans::plan::ShardRef;
 use plans::table::{MovingTable, quote_ident};
 use tokio_postgres::Client;
 
-use super::super::check::{exactly, keep};
+use super::super::check::exactly;
 use super::super::sorted::Sorted;
 use super::kept_rows::KeptRows;
 use super::{changed, tables};
 use crate::error::{At, StepError};
 use crate::pg::catalog;
 use crate::pg::identity::{self, Timeline};
+use crate::pg::user_code::Prover;
 
 pub(super) async fn run(
     task: &MendTask,
@@ -31,10 +32,6 @@ pub(super) async fn run(
     let here = here.replica_session("mend").await?;
     let there = super::super::session_to_change(owner, "mend").await?;
     let tables = tables(&here, task, shard.name.as_str()).await?;
-    let _kept = (
-        keep(shard, &tables, &[]).await?,
-        keep(owner, &tables, &[]).await?,
-    );
     let set = exactly(keys);
     let what = format!(
         "shard {}: deleting rows that are shard {}'s",
@@ -46,8 +43,11 @@ pub(super) async fn run(
     ))
     .await
     .at(&what)?;
+    let prover = Prover::open(&super::super::shard(shard)?).await?;
+    prover.prove(&here, &tables).await?;
     // The owner keeps the rows that are compared until they are deleted here.
-    there.batch_execute("begin").await.at(&what)?;
+    let prover = Prover::open(&super::super::shard(owner)?).await?;
+    prover.begin(&there, &tables).await?;
     let mut rows = 0;
     let mut kept = KeptRows::create(files, &shard.name)?;
     for table in tables.iter().rev() {

@@ -20,6 +20,9 @@ const CONSTANT: &str = "create index i on public.item ((id + evil.same(1)))";
 /// Fires in sessions of replication.
 const TRIGGER: &str = "create trigger t before insert or update or delete on public.item for each row execute function evil.fired(); \
     alter table public.item enable always trigger t";
+/// Evaluated for each row that is written into the partition itself.
+const ATTACHED: &str = "create table public.whole (like public.item) partition by list (evil.same(id)); \
+    alter table public.whole attach partition public.item for values in (1, 2, 3, 4, 5, 6, 7, 8, 9, 20, 21)";
 /// No table is locked for it.
 const DOMAIN: &str = "alter domain evil.mail add check (evil.act()) not valid";
 
@@ -79,6 +82,24 @@ async fn changes_run_no_code_that_came_while_they_are_applied() {
         let refused = bench.drain(&stream).await;
         assert_refused(&bench, refused, attack).await;
     }
+}
+
+/// A partition's bounds are evaluated for rows that are written into it; no catalog row of the table itself says so.
+#[tokio::test]
+async fn changes_run_no_code_of_a_partitioned_table_that_their_table_came_to() {
+    let ddl = format!(
+        "{OWNED} alter table public.item drop column mail, drop column pair, drop column mood"
+    );
+    let bench = Bench::new("code_attached", &ddl).await;
+    bench.capture(Direction::Forward).await;
+    let stream = bench.stream(Direction::Forward).await;
+    let app = bench.source.session().await;
+    as_owner(&app, "insert into public.item values (100, 20, 'v')").await;
+    bench.drain(&stream).await.expect("applied");
+    as_owner(&*bench.target.session().await, ATTACHED).await;
+    as_owner(&app, "insert into public.item values (100, 21, 'v')").await;
+    let refused = bench.drain(&stream).await;
+    assert_refused(&bench, refused, ATTACHED).await;
 }
 
 #[tokio::test]

@@ -20,14 +20,12 @@ async fn different(case: &Case) -> (usize, usize) {
 
 pub(super) async fn judge(case: &Case, context: &Context, direction: Direction) -> (usize, usize) {
     let sides = Sides::of(context, direction).expect("two sides");
-    let (origin, destination) = match direction {
+    let (origin, copy) = match direction {
         Direction::Forward => (&case.source, &case.target),
         Direction::Reverse => (&case.target, &case.source),
     };
-    let both = Both {
-        origin,
-        destination,
-    };
+    let log = copy;
+    let both = Both { origin, copy, log };
     differences(context, &sides, &both).await.expect("compared")
 }
 
@@ -36,7 +34,8 @@ async fn left(case: &Case) -> usize {
     let sides = Sides::of(&case.context, Direction::Forward).expect("two sides");
     let both = Both {
         origin: &case.source,
-        destination: &case.target,
+        copy: &case.target,
+        log: &case.target,
     };
     let (left, _) = recheck(&case.context, &sides, &both)
         .await

@@ -67,7 +67,8 @@ async fn keys_that_changed_since_the_oldest_point_stay_dirty() {
     let sides = Sides::of(&case.context, Direction::Forward).expect("two sides");
     let both = Both {
         origin: &case.source,
-        destination: &case.target,
+        copy: &case.target,
+        log: &case.target,
     };
     let found = differences(&case.context, &sides, &both).await;
     assert_eq!(found.expect("compared").0, 1, "the cutover would refuse");

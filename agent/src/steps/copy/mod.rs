@@ -20,7 +20,6 @@ mod work;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use connect::Connected;
 use plans::failure::{Failure, RetryClass};
 use plans::step::StepKind;
 use plans::step::copy::Copied;
@@ -33,6 +32,7 @@ use super::build_indexes;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::snapshot;
+use crate::pg::user_code::Prover;
 use calls::Membership;
 use chunk::Outcome;
 use progress::CopyProgress;
@@ -49,8 +49,8 @@ use units::Chunk;
 /// What all streams share.
 struct Shared<'a> {
     context: &'a Context,
-    /// On the source: proves that nothing that is read runs code.
-    prover: Arc<Connected>,
+    /// On the source and on the target: nothing that is read or written runs code that is not trusted.
+    provers: (Arc<Prover>, Arc<Prover>),
     queue: Mutex<Queue>,
     progress: CopyProgress,
     total: usize,
@@ -163,9 +163,10 @@ async fn with_one_snapshot(
     let number = current.as_ref().map(|current| current.number);
     let snapshot = current.map(|current| current.text);
     let meeting = company.zip(snapshot.as_ref());
+    let (from, to) = (context.source()?, context.target()?);
     let shared = Arc::new(Shared {
         context,
-        prover: Arc::new(context.source()?.session("copy").await?),
+        provers: tokio::try_join!(context.owned.prover(&from), context.owned.prover(&to))?,
         total,
         progress,
         membership: meeting.map(|(siblings, text)| {
@@ -205,8 +206,10 @@ async fn copy_while_allowed(
     let source = shared.context.source()?;
     let target = shared.context.target()?;
     let session = source.session("copy").await?;
-    let mut reader = Reader::new(session, shared.prover.clone(), &source.name);
+    let (prover, beside) = &shared.provers;
+    let mut reader = Reader::new(session, prover.clone(), &source.name);
     let mut into = target.replica_session("copy").await?;
+    beside.meet(&into, "").await?;
     while own < pace.streams() {
         if shared.context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);

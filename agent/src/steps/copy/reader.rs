@@ -15,7 +15,8 @@ use super::units::Chunk;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::copy_stream::Extent;
-use crate::pg::{snapshot, user_code};
+use crate::pg::snapshot;
+use crate::pg::user_code::Prover;
 
 /// No chunk begins in a transaction that is older.
 const LASTS: Duration = Duration::from_secs(1);
@@ -23,7 +24,7 @@ const LASTS: Duration = Duration::from_secs(1);
 pub(super) struct Reader {
     pub(super) session: Connected,
     /// Sees the catalog as it is now, not as it was at the snapshot.
-    prover: Arc<Connected>,
+    prover: Arc<Prover>,
     shard: String,
     open: Option<Open>,
 }
@@ -37,7 +38,7 @@ struct Open {
 }
 
 impl Reader {
-    pub(super) fn new(session: Connected, prover: Arc<Connected>, shard: &str) -> Self {
+    pub(super) fn new(session: Connected, prover: Arc<Prover>, shard: &str) -> Self {
         Self {
             session,
             prover,
@@ -70,10 +71,8 @@ impl Reader {
         if open.proved.contains(&table) {
             return Ok(());
         }
-        let (shard, tables) = (&self.shard, &context.dispatch.tables[table..=table]);
-        let locked = self.session.batch_execute(&user_code::lock(tables)).await;
-        locked.at(format_args!("shard {shard}: beginning a chunk"))?;
-        user_code::check(&self.prover, tables, shard).await?;
+        let tables = &context.dispatch.tables[table..=table];
+        self.prover.prove(&self.session, tables).await?;
         open.proved.insert(table);
         Ok(())
     }

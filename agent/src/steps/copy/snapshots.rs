@@ -23,7 +23,6 @@ use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::shard::Shard;
 use crate::pg::snapshot::{self, Holders};
-use crate::pg::user_code;
 use crate::pg::visibility::TxSnapshot;
 
 /// How long chunks that are on their way may take to end.
@@ -347,6 +346,7 @@ pub(crate) async fn empty_unfinished(
         return Ok(());
     }
     let left = units::left(context, target, shard).await?;
+    let prover = context.owned.prover(&context.target()?).await?;
     let into = context.target()?.replica_session("copy").await?;
     for unit in begun {
         let Some(chunk) = left.iter().find(|chunk| chunk.unit == unit) else {
@@ -362,7 +362,7 @@ pub(crate) async fn empty_unfinished(
             }
         };
         epoch::begin(&into, &context.token(), shard).await?;
-        user_code::prove(&into, std::slice::from_ref(table), shard).await?;
+        prover.prove(&into, std::slice::from_ref(table)).await?;
         let sql = format!("delete from only {} where {rows}", table.table.sql());
         into.execute(&sql, &[]).await.at(&what)?;
         into.execute(

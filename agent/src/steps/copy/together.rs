@@ -151,7 +151,7 @@ pub(super) async fn write(
 ) -> Result<Outcome, StepError> {
     let context = shared.context;
     let table = &context.dispatch.tables[chunk.table];
-    if !chunk::begin_writing(context, chunk, target).await? {
+    if !chunk::begin_writing(shared, chunk, target).await? {
         epoch::rollback(target).await;
         return Ok(Outcome::Done);
     }

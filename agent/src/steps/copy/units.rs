@@ -11,7 +11,6 @@ use crate::owned::Context;
 use crate::pg::catalog;
 use crate::pg::copy_stream::{BlockRange, Extent, KeyRange};
 use crate::pg::epoch;
-use crate::pg::user_code::Kept;
 
 /// Chunks are no larger than this, 8 KiB blocks: 256 MiB.
 const LARGEST_CHUNK: i64 = 32_768;
@@ -81,7 +80,8 @@ pub(super) async fn plan(
     }
     let source = context.source()?;
     let session = source.session("copy").await?;
-    let _kept = Kept::open(&source, &context.dispatch.tables).await?;
+    let prover = context.owned.prover(&source).await?;
+    prover.begin(&session, &context.dispatch.tables).await?;
     let mut sized = Vec::new();
     for (at, table) in context.dispatch.tables.iter().enumerate() {
         let measured = size(&session, table, &source.name).await?;

@@ -15,7 +15,6 @@ use crate::owned::Context;
 use crate::pg::behind::{self, Behind, Who};
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
-use crate::pg::user_code::Kept;
 use crate::pg::{sequences, wait_out};
 use crate::steps::dirty::{self, Both};
 use crate::steps::verify::Sides;
@@ -32,24 +31,24 @@ const RECHECKS: usize = 8;
 pub(super) struct Sessions {
     pub(super) losing: Connected,
     pub(super) gaining: Connected,
-    /// The losing shard's again: what is compared there does not wait for the seal, nor the seal for it.
-    comparing: Connected,
-    /// What is compared runs no code that is not trusted, and nobody gives the tables any.
-    _kept: (Kept, Kept),
+    /// Both again: what is compared does not wait for the seal, nor the seal for it.
+    comparing: (Connected, Connected),
 }
 
 impl Sessions {
     /// A statement is planned once: inside the window it is only run.
     pub(super) async fn open(context: &Context, sides: &Sides) -> Result<Self, StepError> {
-        let (losing, gaining, comparing) = tokio::try_join!(
+        let (losing, gaining, here, there) = tokio::try_join!(
             sides.origin.session("cutover"),
-            sides.destination.lookup_session("cutover"),
-            sides.origin.lookup_session("cutover")
+            sides.destination.session("cutover"),
+            sides.origin.lookup_session("cutover"),
+            sides.destination.lookup_session("cutover")
         )?;
         for (session, shard) in [
             (&losing, &sides.origin),
             (&gaining, &sides.destination),
-            (&comparing, &sides.origin),
+            (&here, &sides.origin),
+            (&there, &sides.destination),
         ] {
             let set = session.batch_execute("set plan_cache_mode = force_generic_plan");
             let what = format!("shard {}: setting up the session", shard.name);
@@ -58,11 +57,11 @@ impl Sessions {
         let (dispatch, shard) = (&context.dispatch, &sides.origin.name);
         let about = (&dispatch.keys, dispatch.tables.as_slice());
         behind::prepare(&losing, &sides.token, &dispatch.map, about, shard).await?;
+        sides.begin_reading(context, (&here, &there)).await?;
         Ok(Self {
             losing,
             gaining,
-            comparing,
-            _kept: sides.keep(&context.dispatch.tables).await?,
+            comparing: (here, there),
         })
     }
 
@@ -77,8 +76,9 @@ impl Sessions {
 
     pub(super) fn both(&self) -> Both<'_> {
         Both {
-            origin: &self.comparing,
-            destination: &self.gaining,
+            origin: &self.comparing.0,
+            copy: &self.comparing.1,
+            log: &self.gaining,
         }
     }
 }

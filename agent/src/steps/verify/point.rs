@@ -1,8 +1,11 @@
 //! Both copies at one exact point.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use connect::Connected;
 use plans::names::REPLICATION_PREFIX;
+use plans::table::MovingTable;
 
 use super::Sides;
 use crate::error::{At, StepError};
@@ -13,10 +16,14 @@ use crate::pg::marker::{Kind, Marker};
 use crate::pg::replication::{CreatedSlot, ReplicationSession, SlotOptions};
 use crate::pg::shard::Shard;
 use crate::pg::snapshot;
+use crate::pg::user_code::Prover;
 use crate::stream::{Held, ParkAt};
 
 /// Creating a slot waits for every transaction that runs; one that never ends must not stop us for ever.
 const SLOT_PATIENCE: Duration = Duration::from_secs(120);
+
+/// Before any table was locked.
+const SAVEPOINT: &str = "savepoint tables";
 
 /// Both copies at one point.
 pub(super) struct Point {
@@ -28,7 +35,8 @@ pub(super) struct Point {
 
 /// A session in a transaction on a snapshot.
 pub(super) struct Snapshot {
-    session: connect::Connected,
+    session: Connected,
+    prover: Arc<Prover>,
     shard: String,
 }
 
@@ -39,12 +47,32 @@ impl Snapshot {
             shard: &self.shard,
         }
     }
+
+    /// Proves that reading these tables, and no others, runs no code that is not trusted, and keeps that so until others are
+    /// proved: the locks of those before go.
+    ///
+    /// # Errors
+    /// `code.untrusted`; what the server says.
+    pub(super) async fn prove(&self, tables: &[MovingTable]) -> Result<(), StepError> {
+        let before = "rollback to savepoint tables; ";
+        self.prover.run(&self.session, before, tables).await
+    }
+
+    /// Opens the transaction on a snapshot of its own.
+    async fn open(&self) -> Result<(), StepError> {
+        let begin = "begin isolation level repeatable read read only; select pg_catalog.pg_current_snapshot()";
+        let sql = format!("{begin}; {SAVEPOINT}");
+        self.session.batch_execute(&sql).await.at(format_args!(
+            "shard {}: opening a snapshot to compare",
+            self.shard
+        ))
+    }
 }
 
 /// Opens a snapshot on each side that sees exactly what committed before one point.
 pub(super) async fn find(context: &Context, sides: &Sides) -> Result<Point, StepError> {
     if !context.online() {
-        return at_rest(sides).await;
+        return at_rest(context, sides).await;
     }
     let stream = context.owned.stream.lock().await;
     let stream = stream
@@ -56,11 +84,11 @@ pub(super) async fn find(context: &Context, sides: &Sides) -> Result<Point, Step
 }
 
 /// Offline neither side changes: any two snapshots are at the same point.
-pub(super) async fn at_rest(sides: &Sides) -> Result<Point, StepError> {
-    let origin = session(&sides.origin).await?;
-    open_snapshot(&origin).await?;
-    let destination = session(&sides.destination).await?;
-    open_snapshot(&destination).await?;
+pub(super) async fn at_rest(context: &Context, sides: &Sides) -> Result<Point, StepError> {
+    let origin = session(context, &sides.origin).await?;
+    origin.open().await?;
+    let destination = session(context, &sides.destination).await?;
+    destination.open().await?;
     Ok(Point {
         at: Lsn::default(),
         origin,
@@ -81,16 +109,17 @@ pub(super) async fn park(
         .at(&what)?;
     let created = create_slot(context, &mut slot, &what).await?;
     let exported = created.snapshot.unwrap_or_default();
-    let origin = session(&sides.origin).await?;
+    let origin = session(context, &sides.origin).await?;
     snapshot::begin_with(&origin.session, &exported, "read only")
         .await
         .at(&what)?;
+    origin.session.batch_execute(SAVEPOINT).await.at(&what)?;
     let before = created.consistent_point;
     let at = ParkAt {
         before,
         snapshot: exported,
     };
-    let destination = parked_snapshot(held, sides, at).await?;
+    let destination = parked_snapshot(context, held, sides, at).await?;
     Ok(Point {
         at: before,
         origin,
@@ -128,33 +157,28 @@ async fn create_slot(
 
 /// The destination as it is when exactly what committed before the point is applied.
 async fn parked_snapshot(
+    context: &Context,
     held: &Held<'_>,
     sides: &Sides,
     at: ParkAt,
 ) -> Result<Snapshot, StepError> {
-    let destination = session(&sides.destination).await?;
+    let destination = session(context, &sides.destination).await?;
     let parked = held.park(at);
     let marker = Marker::new(&sides.token, 0, Kind::Park);
     let origin = sides.origin.session("marker").await?;
     // The marker commits after the point, so the stream is sure to reach it.
     let marked = marker.emit(&origin, &sides.token, &sides.origin.name);
     tokio::try_join!(marked, parked)?;
-    open_snapshot(&destination).await?;
+    destination.open().await?;
     Ok(destination)
 }
 
-async fn session(shard: &Shard) -> Result<Snapshot, StepError> {
+async fn session(context: &Context, shard: &Shard) -> Result<Snapshot, StepError> {
+    let prover = context.owned.prover(shard).await?;
     let session = shard.lookup_session("compare").await?;
     Ok(Snapshot {
         session,
+        prover,
         shard: shard.name.clone(),
     })
-}
-
-async fn open_snapshot(snapshot: &Snapshot) -> Result<(), StepError> {
-    snapshot
-        .session
-        .batch_execute("begin isolation level repeatable read read only; select pg_catalog.pg_current_snapshot()")
-        .await
-        .at(format_args!("shard {}: opening a snapshot to compare", snapshot.shard))
 }

@@ -10,7 +10,7 @@ use super::Comparison;
 use super::point::{self, Point};
 use crate::error::StepError;
 use crate::pg::compare::{self, Moving, Side};
-use crate::pg::user_code::{self, Kept};
+use crate::pg::user_code;
 use crate::pg::{epoch, progress};
 
 /// Keys of one statement.
@@ -29,7 +29,7 @@ pub(super) async fn run(comparison: &Comparison<'_>, different: i64) -> Result<i
     }
     let (context, sides) = (comparison.context, comparison.sides);
     if !context.online() {
-        let point = point::at_rest(sides).await?;
+        let point = point::at_rest(context, sides).await?;
         return write(comparison, &point).await;
     }
     let stream = context.owned.stream.lock().await;
@@ -54,7 +54,7 @@ async fn write(comparison: &Comparison<'_>, point: &Point) -> Result<i64, StepEr
         shard,
     };
     let tables = &comparison.context.dispatch.tables;
-    let _kept = Kept::open(&sides.origin, tables).await?;
+    point.origin.prove(tables).await?;
     epoch::begin(&session, &sides.token, shard).await?;
     user_code::prove(&session, tables, shard).await?;
     let mut written = 0;

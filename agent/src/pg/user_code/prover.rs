@@ -1,0 +1,146 @@
+//! A session that reads what tables run, for others.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use connect::Connected;
+use plans::table::MovingTable;
+use tokio_postgres::{Client, SimpleQueryMessage};
+
+use super::super::shard::Shard;
+use super::{described, lock, look};
+use crate::error::{At, StepError};
+
+/// Says which start of which server a session is in: no two have the same moment.
+const SERVER: &str = "select pg_catalog.pg_postmaster_start_time()::pg_catalog.text";
+
+/// A session that reads what tables run for sessions that have locked them, whose own catalog is as old as their snapshot,
+/// or who would have to plan the look first.
+///
+/// The lock is always of the session that reads or writes the tables: a third one that kept it would make whoever waits
+/// for it wait for us, and us for him, unseen by the server. For the same reason this one takes no lock on a table.
+#[derive(Debug)]
+pub(crate) struct Prover {
+    session: Connected,
+    shard: String,
+    /// Where the session is.
+    server: Option<String>,
+    /// Others were on another server: a standby was promoted.
+    elsewhere: AtomicBool,
+    /// By table list: the versions of what was read and found to be trusted.
+    known: Mutex<HashMap<String, String>>,
+}
+
+impl Prover {
+    /// Opens the session on `shard`.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub(crate) async fn open(shard: &Shard) -> Result<Self, StepError> {
+        let session = shard.session("code").await?;
+        let set = format!("set plan_cache_mode = force_generic_plan; {SERVER}");
+        let server = session.simple_query(&set).await;
+        let server = server.at(format_args!("shard {}", shard.name))?;
+        Ok(Self {
+            session,
+            shard: shard.name.clone(),
+            server: value(&server),
+            elsewhere: AtomicBool::new(false),
+            known: Mutex::default(),
+        })
+    }
+
+    /// Whether another one is needed: the session has ended, or is not where others are.
+    pub(crate) fn is_over(&self) -> bool {
+        self.session.is_closed() || self.elsewhere.load(Ordering::Acquire)
+    }
+
+    /// As [`prove`](super::prove), in a transaction of `client` whose snapshot may be of any age.
+    ///
+    /// # Errors
+    /// As [`prove`](super::prove); `code.server` where the two sessions are on two servers.
+    pub(crate) async fn prove(
+        &self,
+        client: &Client,
+        tables: &[MovingTable],
+    ) -> Result<(), StepError> {
+        self.run(client, "", tables).await
+    }
+
+    /// Begins a transaction of `client` and proves the tables in it.
+    ///
+    /// # Errors
+    /// As [`Prover::prove`].
+    pub(crate) async fn begin(
+        &self,
+        client: &Client,
+        tables: &[MovingTable],
+    ) -> Result<(), StepError> {
+        self.run(client, "begin; ", tables).await
+    }
+
+    /// As [`Prover::prove`], after some other statement.
+    ///
+    /// # Errors
+    /// As [`Prover::prove`].
+    pub(crate) async fn run(
+        &self,
+        client: &Client,
+        before: &str,
+        tables: &[MovingTable],
+    ) -> Result<(), StepError> {
+        let lock = match tables {
+            [] => String::new(),
+            tables => format!("{};", lock(tables)),
+        };
+        self.meet(client, &format!("{before}{lock}")).await?;
+        self.look(tables).await
+    }
+
+    /// Proves that `client`, whose tables are looked at later on, is on the same server.
+    ///
+    /// # Errors
+    /// `code.server`; what the server says.
+    pub(crate) async fn meet(&self, client: &Client, before: &str) -> Result<(), StepError> {
+        let what = format!("shard {}: locking the tables' definitions", self.shard);
+        let answered = client.simple_query(&format!("{before}{SERVER}")).await;
+        if value(&answered.at(&what)?) == self.server {
+            return Ok(());
+        }
+        self.elsewhere.store(true, Ordering::Release);
+        Err(StepError::passing(
+            "code.server",
+            format!("{what}: the session that reads them is on another server"),
+        ))
+    }
+
+    /// As [`prove`](super::prove), for tables that another session, which was met, has locked.
+    ///
+    /// # Errors
+    /// As [`prove`](super::prove).
+    pub(crate) async fn look(&self, tables: &[MovingTable]) -> Result<(), StepError> {
+        if tables.is_empty() {
+            return Ok(());
+        }
+        let list = described(tables);
+        let known = self.known().get(&list).cloned();
+        let versions = look(&self.session, tables, &self.shard, known.as_ref()).await?;
+        if let Some(versions) = versions {
+            self.known().insert(list, versions);
+        }
+        Ok(())
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The first value that a statement returned.
+fn value(messages: &[SimpleQueryMessage]) -> Option<String> {
+    messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),
+        _ => None,
+    })
+}
