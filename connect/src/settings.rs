@@ -8,10 +8,11 @@
 ///
 /// Timeouts are off because each step keeps its own deadline; the formats make text values equal on both sides; what
 /// changes how statements are read, or where objects are put, is as PostgreSQL has it by default.
-pub const PINNED: [(&str, &str); 28] = [
+pub const PINNED: [(&str, &str); 29] = [
     ("statement_timeout", "0"),
     ("lock_timeout", "0"),
     ("idle_in_transaction_session_timeout", "0"),
+    ("idle_session_timeout", "0"),
     ("synchronous_commit", "on"),
     ("client_encoding", "UTF8"),
     ("standard_conforming_strings", "on"),
@@ -39,9 +40,9 @@ pub const PINNED: [(&str, &str); 28] = [
     ("default_transaction_deferrable", "off"),
 ];
 
-/// Timeouts that not every version knows.
-const NEWER: &str = "select set_config(name, '0', false) from pg_catalog.pg_settings \
-    where name in ('idle_session_timeout', 'transaction_timeout')";
+/// A timeout that not every version knows.
+const NEWER: &str = "select case when pg_catalog.current_setting('server_version_num')::int >= 170000 \
+    then pg_catalog.set_config('transaction_timeout', '0', false) end";
 
 /// As statements of a session.
 pub(crate) fn statements() -> String {

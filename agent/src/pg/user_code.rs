@@ -7,6 +7,9 @@
 
 mod prover;
 
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use connect::Connected;
 use futures::future::try_join;
 use plans::table::{MovingTable, TableName};
@@ -83,66 +86,98 @@ pub(crate) async fn check(
     tables: &[MovingTable],
     shard: &str,
 ) -> Result<(), StepError> {
-    answer(client, tables, shard).await?.accept(shard)
+    let answer = answer(client, &described(tables), shard).await?;
+    answer.accept(shard)
 }
 
-/// What a session that writes again and again has proved: only changed definitions are read anew.
+/// What was proved of tables: only changed definitions are read anew.
 #[derive(Debug, Default)]
 pub(crate) struct Proved {
-    /// Of the catalog's rows; `None` where they do not tell all.
-    versions: Option<String>,
+    /// By table and columns that are written: the versions of the catalog's rows, where they tell all.
+    versions: Mutex<HashMap<String, String>>,
 }
 
 impl Proved {
-    /// As [`prove`].
+    /// As [`prove`](prove()), for a session that does so again and again.
     ///
     /// # Errors
-    /// As [`prove`].
+    /// As [`prove`](prove()).
     pub(crate) async fn prove(
-        &mut self,
+        &self,
         client: &Connected,
         tables: &[MovingTable],
         shard: &str,
     ) -> Result<(), StepError> {
-        let looked = look(client, tables, shard, self.versions.as_ref());
+        let locked = locked(client, tables, shard);
         // In this order: what follows a statement that fails only says that the transaction is over.
-        let ((), versions) = try_join(locked(client, tables, shard), looked).await?;
-        self.versions = versions;
+        try_join(locked, self.look(client, tables, shard))
+            .await
+            .map(drop)
+    }
+
+    /// Proves tables that are locked by then.
+    async fn look(
+        &self,
+        client: &Connected,
+        tables: &[MovingTable],
+        shard: &str,
+    ) -> Result<(), StepError> {
+        let now = versions(client, tables, shard).await?;
+        let unknown = self.unknown(tables, now);
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        // After the versions: what changes in between is read again the next time.
+        let described = described(unknown.iter().map(|(table, _)| *table));
+        let answer = answer(client, &described, shard).await?;
+        let hidden_domains = answer.hidden_domains;
+        answer.accept(shard)?;
+        if !hidden_domains {
+            let proved = unknown
+                .into_iter()
+                .filter_map(|(table, now)| Some((written(table), now?)));
+            self.versions().extend(proved);
+        }
         Ok(())
     }
-}
 
-/// Proves tables that are locked: definitions are read where their versions are not those that are `known` to be trusted.
-/// The versions that are, as far as versions tell all.
-async fn look(
-    client: &Connected,
-    tables: &[MovingTable],
-    shard: &str,
-    known: Option<&String>,
-) -> Result<Option<String>, StepError> {
-    let now = versions(client, tables, shard).await?;
-    if now.is_some() && now.as_ref() == known {
-        return Ok(now);
+    /// Tables whose versions are not those that were proved.
+    fn unknown<'a>(
+        &self,
+        tables: &'a [MovingTable],
+        now: Vec<Option<String>>,
+    ) -> Vec<(&'a MovingTable, Option<String>)> {
+        let known = self.versions();
+        let mut unknown: Vec<_> = tables.iter().zip(now).collect();
+        unknown.retain(|(table, now)| now.is_none() || known.get(&written(table)) != now.as_ref());
+        unknown
     }
-    // After the versions: what changes in between is read again the next time.
-    let answer = answer(client, tables, shard).await?;
-    let lasts = now.filter(|_| !answer.hidden_domains);
-    answer.accept(shard)?;
-    Ok(lasts)
+
+    fn versions(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// Equal texts say that nothing that [`FIND`] reads of tables was written between the two.
+/// The table and its columns that are written.
+fn written(table: &MovingTable) -> String {
+    let columns = table.columns.iter().map(|column| column.name.as_str());
+    let names: Vec<&str> = columns.collect();
+    format!("{} {names:?}", table.table)
+}
+
+/// For each table, a text: while it is equal, nothing that [`FIND`] reads of the table was written. `None` where none tells
+/// all.
 async fn versions(
     client: &Connected,
     tables: &[MovingTable],
     shard: &str,
-) -> Result<Option<String>, StepError> {
+) -> Result<Vec<Option<String>>, StepError> {
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let rows = client.query_prepared(VERSIONS, &[&names]).await;
     let rows = rows.at(format_args!(
         "shard {shard}: reading versions of the tables"
     ))?;
-    Ok(rows[0].get(0))
+    Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
 async fn locked(client: &Client, tables: &[MovingTable], shard: &str) -> Result<(), StepError> {
@@ -155,18 +190,14 @@ async fn locked(client: &Client, tables: &[MovingTable], shard: &str) -> Result<
     ))
 }
 
-async fn answer(
-    client: &Connected,
-    tables: &[MovingTable],
-    shard: &str,
-) -> Result<Answer, StepError> {
-    let rows = client.query_prepared(FIND, &[&described(tables)]).await;
+async fn answer(client: &Connected, described: &str, shard: &str) -> Result<Answer, StepError> {
+    let rows = client.query_prepared(FIND, &[&described]).await;
     Answer::read(rows.map(|mut rows| rows.remove(0)), shard)
 }
 
 /// The statement's parameter.
-fn described(tables: &[MovingTable]) -> String {
-    let tables = tables.iter().map(|table| {
+fn described<'a>(tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
+    let tables = tables.into_iter().map(|table| {
         // Without its columns nothing is known of those that are left out.
         let columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
         serde_json::json!({

@@ -17,7 +17,7 @@ use tokio_postgres::error::SqlState;
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::guard::cascade;
-use crate::pg::{created, epoch, home, user_code};
+use crate::pg::{created, epoch, home};
 use crate::schema::compare::compare;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
 
@@ -265,7 +265,9 @@ async fn build_one(
         epoch::begin(session, &context.token(), shard).await?;
         // A foreign key reads both of its tables; indexes are built with the rights of their table's owner.
         if entry.kind().is_some() {
-            user_code::check(session, &context.dispatch.tables, shard).await?;
+            let prover = context.owned.prover(&context.target()?).await?;
+            prover.meet(session, "").await?;
+            prover.look(&context.dispatch.tables).await?;
         }
         match session.batch_execute(&statement).await {
             Ok(()) => break,

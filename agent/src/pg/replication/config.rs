@@ -28,9 +28,7 @@ const MESSAGE_LIMIT_BYTES: usize = 512 << 20;
 /// of `wal_sender_timeout`; so each side notices that the other is gone.
 pub(super) fn settings() -> String {
     let pinned = connect::pinned_options();
-    format!(
-        "{pinned} -c idle_session_timeout=0 -c wal_sender_timeout=60000 -c client_connection_check_interval=0"
-    )
+    format!("{pinned} -c wal_sender_timeout=60000 -c client_connection_check_interval=0")
 }
 
 /// For a session that does not stream. Where it leads is said once it is open; it is logged in then.

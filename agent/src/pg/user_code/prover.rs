@@ -1,15 +1,13 @@
 //! A session that reads what tables run, for others.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use connect::Connected;
 use plans::table::MovingTable;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::super::shard::Shard;
-use super::{described, lock, look};
+use super::{Proved, lock};
 use crate::error::{At, StepError};
 
 /// Says which start of which server a session is in: no two have the same moment.
@@ -28,8 +26,7 @@ pub(crate) struct Prover {
     server: Option<String>,
     /// Others were on another server: a standby was promoted.
     elsewhere: AtomicBool,
-    /// By table list: the versions of what was read and found to be trusted.
-    known: Mutex<HashMap<String, String>>,
+    proved: Proved,
 }
 
 impl Prover {
@@ -47,7 +44,7 @@ impl Prover {
             shard: shard.name.clone(),
             server: value(&server),
             elsewhere: AtomicBool::new(false),
-            known: Mutex::default(),
+            proved: Proved::default(),
         })
     }
 
@@ -123,17 +120,7 @@ impl Prover {
         if tables.is_empty() {
             return Ok(());
         }
-        let list = described(tables);
-        let known = self.known().get(&list).cloned();
-        let versions = look(&self.session, tables, &self.shard, known.as_ref()).await?;
-        if let Some(versions) = versions {
-            self.known().insert(list, versions);
-        }
-        Ok(())
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.proved.look(&self.session, tables, &self.shard).await
     }
 }
 

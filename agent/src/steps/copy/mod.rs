@@ -101,7 +101,17 @@ pub(super) async fn run(context: &Context) -> Result<Copied, StepError> {
         context.ensure_capture().await?;
     }
     let arrived = Arrived::begin(&context.dispatch);
-    units::plan(context, &session, &target.name, arrived.as_ref()).await?;
+    // Planned beside the other: the writers' own transactions prove it again.
+    let ready = async {
+        context
+            .owned
+            .prover(&target)
+            .await?
+            .look(&context.dispatch.tables)
+            .await
+    };
+    let planned = units::plan(context, &session, &target.name, arrived.as_ref());
+    tokio::try_join!(planned, ready)?;
     let company = gather(context, arrived.as_ref()).await;
     let started = Instant::now();
     context.say("copying");
