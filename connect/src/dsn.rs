@@ -22,12 +22,21 @@ use crate::{ConnectError, DsnError, ReferenceError};
 /// Parameters that name a file with a secret.
 const HOLD_SECRETS: [&str; 2] = ["passfile", "sslkey"];
 
+/// Statements by which a session proves where it is, before anything else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opening {
+    /// End with a row that says `t` where that is plain to see. Whatever else they say or do, the proof decides.
+    pub look: String,
+    /// Fail where there must be no session.
+    pub proof: String,
+}
+
 /// A parsed connection string; references in its password (`${env:NAME}`, `${file:PATH}`) are not yet read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Dsn {
     text: String,
     words: parse::Words,
-    opening: Option<Arc<str>>,
+    opening: Option<Arc<Opening>>,
 }
 
 impl Dsn {
@@ -54,19 +63,18 @@ impl Dsn {
         })
     }
 
-    /// The same with statements that each prepared session on it runs before anything else: where they fail, there is
-    /// no session.
+    /// The same with what each prepared session on it runs before anything else.
     #[must_use]
-    pub fn opened_by(self, statements: impl Into<Arc<str>>) -> Self {
+    pub fn opened_by(self, opening: Opening) -> Self {
         Self {
-            opening: Some(statements.into()),
+            opening: Some(Arc::new(opening)),
             ..self
         }
     }
 
-    /// The statements of [`opened_by`](Self::opened_by), for a session that is opened in another way.
+    /// What [`opened_by`](Self::opened_by) was given, for a session that is opened in another way.
     #[must_use]
-    pub fn opening(&self) -> Option<&str> {
+    pub fn opening(&self) -> Option<&Opening> {
         self.opening.as_deref()
     }
 

@@ -27,7 +27,7 @@ mod walsender;
 
 pub use class::{Class, classify, classify_io, classify_sqlstate};
 pub use connected::Connected;
-pub use dsn::Dsn;
+pub use dsn::{Dsn, Opening};
 pub use environment::Environment;
 pub use error::{ConnectError, DsnError};
 pub use frames::{Frames, Part};

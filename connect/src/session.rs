@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use tokio::task::JoinHandle;
-use tokio_postgres::Client;
 use tokio_postgres::config::{self, SslNegotiation};
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::connected::Connected;
 use crate::dial::Link;
@@ -15,7 +15,7 @@ use crate::lend::{Established, Lendable, Place};
 use crate::resolved::{ChannelBinding, Host, Resolved};
 use crate::route::{self, Kind, Standing};
 use crate::settings;
-use crate::{ConnectError, Dsn};
+use crate::{ConnectError, Dsn, Opening};
 
 /// What a session is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,12 +68,12 @@ pub async fn connect_to(resolved: &Resolved, session: &Session) -> Result<Connec
 async fn prepared(
     resolved: &Resolved,
     session: &Session,
-    opening: Option<&str>,
+    opening: Option<&Opening>,
 ) -> Result<Connected, ConnectError> {
     let kind = Prepared {
         resolved,
         session,
-        opening: opening.unwrap_or_default(),
+        opening,
     };
     route::open(resolved, &kind).await
 }
@@ -97,7 +97,7 @@ pub async fn connect_plain(dsn: &Dsn) -> Result<(Client, JoinHandle<()>), Connec
 struct Prepared<'a> {
     resolved: &'a Resolved,
     session: &'a Session,
-    opening: &'a str,
+    opening: Option<&'a Opening>,
 }
 
 struct Plain<'a> {
@@ -119,14 +119,31 @@ impl Kind for Prepared<'_> {
     }
 
     async fn prepare(&self, entered: Connected, server: &str) -> Result<Connected, ConnectError> {
-        let settings = format!("{}; {}", statements(self.session), self.opening);
-        let prepared = entered.batch_execute(&settings).await;
+        let settings = statements(self.session);
+        let look = self.opening.map(|opening| &opening.look);
+        if let Some(look) = look
+            && says_yes(entered.simple_query(&format!("{settings}; {look}")).await)
+        {
+            return Ok(entered);
+        }
+        // Once more with the settings: where a look fails, they are taken back.
+        let proof = self.opening.map_or("", |opening| &opening.proof);
+        let prepared = entered.batch_execute(&format!("{settings}; {proof}")).await;
         prepared.map_err(|source| ConnectError::Setup {
             server: server.to_owned(),
             source,
         })?;
         Ok(entered)
     }
+}
+
+fn says_yes(answered: Result<Vec<SimpleQueryMessage>, tokio_postgres::Error>) -> bool {
+    let rows = answered.unwrap_or_default().into_iter();
+    let mut rows = rows.filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    rows.next_back().is_some_and(|row| row.get(0) == Some("t"))
 }
 
 impl Kind for Plain<'_> {

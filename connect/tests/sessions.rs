@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use cluster::{Cluster, Options};
-use connect::{Class, ConnectError, Dsn, Lent, Session, connect};
+use connect::{Class, ConnectError, Dsn, Lent, Opening, Session, connect};
 use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -16,6 +16,33 @@ fn dsn(cluster: &Cluster, user: &str, password: &str, dbname: &str) -> Dsn {
         "postgres://{user}:{password}@{host}:{port}/{dbname}"
     ))
     .expect("parses")
+}
+
+/// What a look cannot say, the proof says; the settings are there either way.
+#[tokio::test]
+async fn a_session_that_a_look_does_not_prove_is_proved_at_length() {
+    let cluster = launch("opening");
+    let dsn = Dsn::parse(&cluster.dsn("postgres", "postgres")).expect("parses");
+    for (look, proof, opens) in [
+        ("select true", "select 1 / 0", true),
+        ("select false", "select 1", true),
+        ("select true; select null", "select 1", true),
+        ("select 1 / 0", "select 1", true),
+        ("select false", "select 1 / 0", false),
+        ("select true where false", "select 1 / 0", false),
+        ("select 1 / 0", "select 1 / 0", false),
+    ] {
+        let opening = Opening {
+            look: look.to_owned(),
+            proof: proof.to_owned(),
+        };
+        let opened = connect(&dsn.clone().opened_by(opening), &Session::named("test")).await;
+        assert_eq!(opened.is_ok(), opens, "{look}; {proof}");
+        let Ok(session) = opened else { continue };
+        let read = "select current_setting('search_path')";
+        let row = session.query_one(read, &[]).await.expect("read");
+        assert_eq!(row.get::<_, &str>(0), "\"\"", "{look}; {proof}");
+    }
 }
 
 #[tokio::test]

@@ -6,8 +6,10 @@
 //! I10 allows; what deletes an owner's rows, or mends or sweeps on an operator's word, does not, until the server is
 //! accepted.
 
+use connect::Opening;
 use plans::identity::DatabaseIdentity;
 use plans::names::{IDENTITY_SETTING, SQLSTATE_OTHER_DATABASE};
+use plans::table::quote_literal;
 use tokio_postgres::{Client, Row};
 
 /// The table that holds the random id of a database, once it is registered; it stays when no migration is left.
@@ -62,8 +64,9 @@ pub(crate) fn proof(timeline: Timeline) -> String {
     )
 }
 
-/// The statements by which a session says which database it must be in, and is refused in any other.
-pub(crate) fn opening(known: &DatabaseIdentity) -> String {
+/// How a session says which database it must be in, and is refused in any other. What is registered to the letter is
+/// found by a look: the proof takes twice as long as all settings of a session.
+pub(crate) fn opening(known: &DatabaseIdentity) -> Opening {
     let or_any = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     let values = [
         known.system.clone(),
@@ -71,9 +74,19 @@ pub(crate) fn opening(known: &DatabaseIdentity) -> String {
         or_any(known.database.map(|oid| oid.to_string())),
         or_any(known.id.clone()),
     ];
-    let setting = plans::table::quote_literal(&values.join(" "));
+    let setting = quote_literal(&values.join(" "));
+    let setting = format!("set {IDENTITY_SETTING} = {setting}");
+    let [system, timeline, database, id] = values.each_ref().map(|value| quote_literal(value));
+    let look = format!(
+        "select system = {system} and timeline = {timeline} and database = {database}
+           and (select id::text from shardwright.{TABLE}) = {id}
+         from ({PLACE}) place (system, timeline, database)"
+    );
     let proof = proof(Timeline::NotEarlier);
-    format!("set {IDENTITY_SETTING} = {setting}; {proof}")
+    Opening {
+        look: format!("{setting}; {look}"),
+        proof: format!("{setting}; {proof}"),
+    }
 }
 
 /// The identity of the database that a session is in.

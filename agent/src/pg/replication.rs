@@ -114,7 +114,7 @@ impl ReplicationSession {
         };
         let row = one_row(prepared.map_err(failed)?, &server, INTENT)?;
         if let Some(opening) = dsn.opening() {
-            let opened = client.simple_query(opening).await;
+            let opened = client.simple_query(&opening.proof).await;
             opened.map_err(|source| ReplicationError::from_wire(&server, IDENTITY, source))?;
         }
         let pid = column(&row, 0).and_then(|text| text.parse().ok());
