@@ -141,7 +141,7 @@ fn says_yes(answered: Result<Vec<SimpleQueryMessage>, tokio_postgres::Error>) ->
     let rows = answered.unwrap_or_default().into_iter();
     let mut rows = rows.filter_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row),
-        _ => None,
+        SimpleQueryMessage::CommandComplete(_) | _ => None,
     });
     rows.next_back().is_some_and(|row| row.get(0) == Some("t"))
 }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
-pub(crate) use prover::Prover;
+pub(crate) use prover::{Prover, SERVER};
 
 /// See the file.
 const FIND: &str = include_str!("user_code.sql");

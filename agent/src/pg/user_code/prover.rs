@@ -10,8 +10,8 @@ use super::super::shard::Shard;
 use super::{Proved, lock};
 use crate::error::{At, StepError};
 
-/// Says which start of which server a session is in: no two have the same moment.
-const SERVER: &str = "select pg_catalog.pg_postmaster_start_time()::pg_catalog.text";
+/// Says which start of which server a transaction is in: no two have the same moment.
+pub(crate) const SERVER: &str = "pg_catalog.pg_postmaster_start_time()::pg_catalog.text";
 
 /// A session that reads what tables run for sessions that have locked them, whose own catalog is as old as their snapshot,
 /// or who would have to plan the look first.
@@ -36,7 +36,7 @@ impl Prover {
     /// What the server says.
     pub(crate) async fn open(shard: &Shard) -> Result<Self, StepError> {
         let session = shard.session("code").await?;
-        let set = format!("set plan_cache_mode = force_generic_plan; {SERVER}");
+        let set = format!("set plan_cache_mode = force_generic_plan; select {SERVER}");
         let server = session.simple_query(&set).await;
         let server = server.at(format_args!("shard {}", shard.name))?;
         Ok(Self {
@@ -95,20 +95,33 @@ impl Prover {
         self.look(tables).await
     }
 
-    /// Proves that `client`, whose tables are looked at later on, is on the same server.
+    /// Proves that `client`, whose tables are looked at next, is on the same server.
     ///
     /// # Errors
     /// `code.server`; what the server says.
     pub(crate) async fn meet(&self, client: &Client, before: &str) -> Result<(), StepError> {
         let what = format!("shard {}: locking the tables' definitions", self.shard);
-        let answered = client.simple_query(&format!("{before}{SERVER}")).await;
-        if value(&answered.at(&what)?) == self.server {
+        let answered = client
+            .simple_query(&format!("{before}select {SERVER}"))
+            .await;
+        self.is_beside(value(&answered.at(&what)?).as_deref())
+    }
+
+    /// As [`Prover::meet`], of a transaction that has read [`SERVER`].
+    ///
+    /// # Errors
+    /// `code.server`.
+    pub(crate) fn is_beside(&self, server: Option<&str>) -> Result<(), StepError> {
+        if server == self.server.as_deref() {
             return Ok(());
         }
         self.elsewhere.store(true, Ordering::Release);
         Err(StepError::passing(
             "code.server",
-            format!("{what}: the session that reads them is on another server"),
+            format!(
+                "shard {}: the session that looks for code beside the tables is on another server than the one that locks them",
+                self.shard
+            ),
         ))
     }
 
@@ -128,6 +141,6 @@ impl Prover {
 fn value(messages: &[SimpleQueryMessage]) -> Option<String> {
     messages.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),
-        _ => None,
+        SimpleQueryMessage::CommandComplete(_) | _ => None,
     })
 }

@@ -14,7 +14,7 @@ use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::copy_stream::copy_chunk;
 use crate::pg::epoch::{self, Proof, Proven};
-use crate::pg::user_code;
+use crate::pg::user_code::{self, SERVER};
 
 /// What came of a chunk.
 pub(super) enum Outcome {
@@ -83,7 +83,7 @@ pub(super) async fn begin_writing(
     let this = this(context, chunk);
     let count = format!("update shardwright.chunk set begun = begun + 1 where {this}");
     let look = format!(
-        "{}; select 1 from shardwright.chunk where {this}",
+        "{}; select {SERVER} from shardwright.chunk where {this}",
         user_code::lock(table)
     );
     let token = context.token();
@@ -94,8 +94,11 @@ pub(super) async fn begin_writing(
     };
     let both = (&proven(count.as_str()), &proven(look.as_str()));
     let row = epoch::transact_and_open(into, both, (&what, target)).await?;
-    shared.provers.1.look(table).await?;
-    Ok(row.is_some())
+    let Some(row) = row else { return Ok(false) };
+    let prover = &shared.provers.1;
+    prover.is_beside(row.get(0))?;
+    prover.look(table).await?;
+    Ok(true)
 }
 
 /// Marks the chunk as done, with its rows in one transaction.

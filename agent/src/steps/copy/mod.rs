@@ -216,10 +216,9 @@ async fn copy_while_allowed(
     let source = shared.context.source()?;
     let target = shared.context.target()?;
     let session = source.session("copy").await?;
-    let (prover, beside) = &shared.provers;
+    let prover = &shared.provers.0;
     let mut reader = Reader::new(session, prover.clone(), &source.name);
     let mut into = target.replica_session("copy").await?;
-    beside.meet(&into, "").await?;
     while own < pace.streams() {
         if shared.context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
