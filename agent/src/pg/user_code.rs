@@ -86,14 +86,13 @@ pub(crate) async fn check(
     tables: &[MovingTable],
     shard: &str,
 ) -> Result<(), StepError> {
-    let answer = answer(client, &described(tables), shard).await?;
-    answer.accept(shard)
+    answer(client, tables, shard).await?.accept(shard)
 }
 
 /// What was proved of tables: only changed definitions are read anew.
 #[derive(Debug, Default)]
 pub(crate) struct Proved {
-    /// By table and columns that are written: the versions of the catalog's rows, where they tell all.
+    /// By tables and their columns that are written: the versions of the catalog's rows, where they tell all.
     versions: Mutex<HashMap<String, String>>,
 }
 
@@ -122,35 +121,19 @@ impl Proved {
         tables: &[MovingTable],
         shard: &str,
     ) -> Result<(), StepError> {
+        let list = written(tables);
         let now = versions(client, tables, shard).await?;
-        let unknown = self.unknown(tables, now);
-        if unknown.is_empty() {
+        if now.is_some() && self.versions().get(&list) == now.as_ref() {
             return Ok(());
         }
         // After the versions: what changes in between is read again the next time.
-        let described = described(unknown.iter().map(|(table, _)| *table));
-        let answer = answer(client, &described, shard).await?;
-        let hidden_domains = answer.hidden_domains;
+        let answer = answer(client, tables, shard).await?;
+        let lasts = now.filter(|_| !answer.hidden_domains);
         answer.accept(shard)?;
-        if !hidden_domains {
-            let proved = unknown
-                .into_iter()
-                .filter_map(|(table, now)| Some((written(table), now?)));
-            self.versions().extend(proved);
+        if let Some(versions) = lasts {
+            self.versions().insert(list, versions);
         }
         Ok(())
-    }
-
-    /// Tables whose versions are not those that were proved.
-    fn unknown<'a>(
-        &self,
-        tables: &'a [MovingTable],
-        now: Vec<Option<String>>,
-    ) -> Vec<(&'a MovingTable, Option<String>)> {
-        let known = self.versions();
-        let mut unknown: Vec<_> = tables.iter().zip(now).collect();
-        unknown.retain(|(table, now)| now.is_none() || known.get(&written(table)) != now.as_ref());
-        unknown
     }
 
     fn versions(&self) -> MutexGuard<'_, HashMap<String, String>> {
@@ -158,26 +141,30 @@ impl Proved {
     }
 }
 
-/// The table and its columns that are written.
-fn written(table: &MovingTable) -> String {
-    let columns = table.columns.iter().map(|column| column.name.as_str());
-    let names: Vec<&str> = columns.collect();
-    format!("{} {names:?}", table.table)
+/// The tables and their columns that are written.
+fn written(tables: &[MovingTable]) -> String {
+    let mut written = String::new();
+    for table in tables {
+        written.push_str(&table.table.sql());
+        let columns = table.columns.iter();
+        columns.for_each(|column| written.extend(["\0", column.name.as_str()]));
+    }
+    written
 }
 
-/// For each table, a text: while it is equal, nothing that [`FIND`] reads of the table was written. `None` where none tells
-/// all.
+/// While it is equal, nothing was written that [`FIND`] reads of the tables. `None` where no text tells all.
 async fn versions(
     client: &Connected,
     tables: &[MovingTable],
     shard: &str,
-) -> Result<Vec<Option<String>>, StepError> {
+) -> Result<Option<String>, StepError> {
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    let names = serde_json::json!(names).to_string();
     let rows = client.query_prepared(VERSIONS, &[&names]).await;
     let rows = rows.at(format_args!(
         "shard {shard}: reading versions of the tables"
     ))?;
-    Ok(rows.iter().map(|row| row.get(0)).collect())
+    Ok(rows[0].get(0))
 }
 
 async fn locked(client: &Client, tables: &[MovingTable], shard: &str) -> Result<(), StepError> {
@@ -190,14 +177,18 @@ async fn locked(client: &Client, tables: &[MovingTable], shard: &str) -> Result<
     ))
 }
 
-async fn answer(client: &Connected, described: &str, shard: &str) -> Result<Answer, StepError> {
-    let rows = client.query_prepared(FIND, &[&described]).await;
+async fn answer(
+    client: &Connected,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<Answer, StepError> {
+    let rows = client.query_prepared(FIND, &[&described(tables)]).await;
     Answer::read(rows.map(|mut rows| rows.remove(0)), shard)
 }
 
 /// The statement's parameter.
-fn described<'a>(tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
-    let tables = tables.into_iter().map(|table| {
+fn described(tables: &[MovingTable]) -> String {
+    let tables = tables.iter().map(|table| {
         // Without its columns nothing is known of those that are left out.
         let columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
         serde_json::json!({

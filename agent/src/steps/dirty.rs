@@ -272,7 +272,7 @@ async fn sweep_for_ever(context: &Context, direction: Direction) -> Result<(), S
     let sides = Sides::of(context, direction)?;
     let origin = sides.origin.lookup_session("sweep").await?;
     let copy = sides.destination.lookup_session("sweep").await?;
-    let log = sides.destination.session("sweep").await?;
+    let log = sides.destination.lookup_session("sweep").await?;
     let both = Both {
         origin: &origin,
         copy: &copy,

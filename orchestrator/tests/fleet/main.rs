@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
 mod applications;
+mod cascades;
 mod cleanup;
 mod exchanged;
 mod logs;

@@ -40,7 +40,7 @@ impl Sessions {
     pub(super) async fn open(context: &Context, sides: &Sides) -> Result<Self, StepError> {
         let (losing, gaining, here, there) = tokio::try_join!(
             sides.origin.session("cutover"),
-            sides.destination.session("cutover"),
+            sides.destination.lookup_session("cutover"),
             sides.origin.lookup_session("cutover"),
             sides.destination.lookup_session("cutover")
         )?;
