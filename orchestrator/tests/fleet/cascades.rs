@@ -14,7 +14,7 @@ const ORDERS: &str =
     create index on public.orders (note)";
 
 const REQUEST: &str = "operation: split\nmap: m\nsource: a\ninto:\n- {shard: a, keys: {to: 500}}\n\
-    - {shard: b, keys: {from: 500}}\ntables: {orders: tenant_id}\nreference: [kind]\n\
+    - {shard: b, keys: {from: 500}}\ntables: {orders: tenant_id}\n\
     options: {cutover: approve, hold: until_finish}\n";
 
 /// Orders of the kinds above four whose keys move.
@@ -42,6 +42,7 @@ async fn delete(stage: &Stage, kind: i64, b_first: bool) {
 async fn held(stage: &Stage) -> String {
     sql(&stage.a, "app", KINDS).await;
     sql(&stage.b, "app", &format!("{ORDERS}; {KINDS}")).await;
+    stage.ok("map set m --reference kind").await;
     let id = stage.submit_as(REQUEST).await;
     stage.until_state(&id, "waiting").await;
     delete(stage, 0, true).await;
