@@ -41,7 +41,7 @@ pub const PINNED: [(&str, &str); 29] = [
 ];
 
 /// A timeout that not every version knows.
-const NEWER: &str = "select case when pg_catalog.current_setting('server_version_num')::int >= 170000 \
+const NEWER: &str = "select case when pg_catalog.current_setting('transaction_timeout', true) is not null \
     then pg_catalog.set_config('transaction_timeout', '0', false) end";
 
 /// As statements of a session.
