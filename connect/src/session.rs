@@ -126,7 +126,7 @@ impl Kind for Prepared<'_> {
         {
             return Ok(entered);
         }
-        // Once more with the settings: where a look fails, they are taken back.
+        // Once more with the settings: a look that fails rolls them back.
         let proof = self.opening.map_or("", |opening| &opening.proof);
         let prepared = entered.batch_execute(&format!("{settings}; {proof}")).await;
         prepared.map_err(|source| ConnectError::Setup {

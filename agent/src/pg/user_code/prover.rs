@@ -16,8 +16,9 @@ pub(crate) const SERVER: &str = "pg_catalog.pg_postmaster_start_time()::pg_catal
 /// A session that reads what tables run for sessions that have locked them, whose own catalog is as old as their snapshot,
 /// or who would have to plan the look first.
 ///
-/// The lock is always of the session that reads or writes the tables: a third one that kept it would make whoever waits
-/// for it wait for us, and us for him, unseen by the server. For the same reason this one takes no lock on a table.
+/// The lock is always of the session that reads or writes the tables: a third session that kept it would wait for our
+/// reader, the reader for a session that queues for the lock, and that one for the third: a deadlock that the server does
+/// not detect. For the same reason the prover takes no lock on a table.
 #[derive(Debug)]
 pub(crate) struct Prover {
     session: Connected,

@@ -1,4 +1,4 @@
-//! Who waits to change a table that is looked at makes nobody wait for ever: the lock belongs to the session that reads.
+//! A session that waits to change a table does not hang our sessions: the lock belongs to the session that reads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use crate::steps::drop_old;
 const TABLES: &str = "\
     create table public.one (tenant_id bigint primary key); \
     create table public.two (tenant_id bigint primary key)";
-/// Readers of the table wait at its index, who only lock the table do not.
+/// Sessions that read the table wait at its index; sessions that only lock the table do not.
 const HELD: &str = "begin; alter index public.one_pkey set tablespace pg_default";
 
-/// Lets the reader go on once somebody waits to change the table that is read next.
+/// Lets the reader go on once another session waits to change the table that is read next.
 async fn change(held: &Client, role: &str, bench: &Bench) {
     let (watcher, changer) = (bench.source.session().await, bench.source.session().await);
     until("a session of ours waits at the index", || async {
@@ -49,7 +49,7 @@ async fn change(held: &Client, role: &str, bench: &Bench) {
 }
 
 #[tokio::test]
-async fn a_removal_goes_on_while_somebody_waits_to_change_a_table() {
+async fn a_removal_goes_on_while_a_session_waits_to_change_a_table() {
     let bench = Bench::new("code_removal", TABLES).await;
     let held = bench.source.session().await;
     let rows = "insert into public.one values (150); insert into public.two values (150)";
@@ -66,7 +66,7 @@ async fn a_removal_goes_on_while_somebody_waits_to_change_a_table() {
 }
 
 #[tokio::test]
-async fn a_check_goes_on_while_somebody_waits_to_change_a_table() {
+async fn a_check_goes_on_while_a_session_waits_to_change_a_table() {
     let bench = Bench::new("code_look", TABLES).await;
     let held = bench.source.session().await;
     let columns = || KeyColumns(vec!["tenant_id".to_owned()]);
@@ -99,7 +99,7 @@ async fn a_check_goes_on_while_somebody_waits_to_change_a_table() {
 }
 
 #[tokio::test]
-async fn who_proves_waits_for_nobody_who_waits_for_the_lock() {
+async fn the_prover_does_not_wait_for_a_session_that_waits_for_the_lock() {
     let leaves = "create table public.sale (tenant_id bigint primary key) partition by range (tenant_id); \
         create table public.sale_1 partition of public.sale for values from (0) to (1000)";
     let bench = Bench::new("code_leaf", leaves).await;
