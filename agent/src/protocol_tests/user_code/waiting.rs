@@ -15,7 +15,7 @@ use plans::table::{MovingTable, TableKey, TableName};
 use tokio::time::timeout;
 use tokio_postgres::Client;
 
-use super::super::bench::{Bench, VERSION, pid, until_blocked};
+use super::super::bench::{Bench, VERSION, code, pid, until_blocked};
 use super::super::ddl;
 use super::super::shard::{LIMIT, until};
 use crate::inspect;
@@ -123,4 +123,15 @@ async fn the_prover_does_not_wait_for_a_session_that_waits_for_the_lock() {
     let (changed, proved) = tokio::join!(change, prove);
     changed.expect("changed");
     proved.expect("proved");
+}
+
+#[tokio::test]
+async fn a_prover_on_another_server_proves_nothing() {
+    let bench = Bench::each_alone("code_server", TABLES).await;
+    let here = bench.shard(&bench.source, bench.token.epoch);
+    let prover = Prover::open(&here).await.expect("opened");
+    let elsewhere = bench.target.session().await;
+    let proved = prover.begin(&elsewhere, &bench.tables).await;
+    assert_eq!(code(proved), "code.server");
+    assert!(prover.is_over(), "the next step opens another one");
 }
