@@ -27,7 +27,12 @@ const BEHIND_PASSED: &str = "shardwright_mark_or_list_passed";
 #[derive(Clone, Copy)]
 pub(crate) enum Who<'a> {
     /// Everybody who writes to these tables, and may have read "open".
-    Writers(&'a [MovingTable]),
+    Writers {
+        tables: &'a [MovingTable],
+        /// The virtual transaction id of a session of ours that reads them under the lock of a writer; empty: there is
+        /// none. The sessions of others need not be listed to leave it out.
+        except: &'a str,
+    },
     /// Who has passed the guard since because the fence had ended: the others were waited for behind it.
     Passed,
 }
@@ -37,10 +42,11 @@ impl Who<'_> {
     fn call(self, content: &str) -> String {
         let content = quote_literal(content);
         match self {
-            Self::Writers(tables) => {
+            Self::Writers { tables, except } => {
                 let names = tables.iter().map(|table| quote_literal(&table.table.sql()));
                 let names = names.collect::<Vec<_>>().join(", ");
-                format!("{BEHIND_WRITERS} (array[{names}]::text[], {content})")
+                let except = quote_literal(except);
+                format!("{BEHIND_WRITERS} (array[{names}]::text[], {content}, {except})")
             }
             Self::Passed => format!("{BEHIND_PASSED} ({content})"),
         }
@@ -68,12 +74,13 @@ pub(crate) async fn prepare(
         )
     };
     let passed = passed_sql(&token.migration);
+    let writers = format!("{WRITERS} and l.virtualtransaction <> $3");
     let heads = [
-        format!("{BEHIND_WRITERS} (text[], text)"),
+        format!("{BEHIND_WRITERS} (text[], text, text)"),
         format!("{BEHIND_PASSED} (text)"),
     ];
     let both = [
-        statement(&heads[0], WRITERS, "$2"),
+        statement(&heads[0], &writers, "$2"),
         statement(&heads[1], &passed, "$1"),
     ];
     let prepared = client.batch_execute(&both.join("; ")).await;

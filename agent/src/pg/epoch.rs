@@ -105,10 +105,20 @@ fn last_row(messages: Vec<SimpleQueryMessage>) -> Option<SimpleQueryRow> {
 
 /// Opens a transaction of a worker and proves the epoch; our guards let its writes pass.
 pub(crate) async fn begin(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+    begin_with(client, token, "", shard).await
+}
+
+/// As [`begin`], with statements behind the proof that return no rows, in the same round trip.
+pub(crate) async fn begin_with(
+    client: &Client,
+    token: &Token,
+    then: &str,
+    shard: &str,
+) -> Result<(), StepError> {
     let what = format!("shard {shard}: proving the epoch");
     let proof = format!(
         "select 1 from shardwright.move
-         where migration = {} and epoch = {} and coalesce(flipped, 0) <= {}",
+         where migration = {} and epoch = {} and coalesce(flipped, 0) <= {}; {then}",
         quote_literal(&token.migration.0),
         token.epoch,
         token.until.0

@@ -70,11 +70,14 @@ pub(crate) async fn prove(
 }
 
 /// The statement that keeps others from giving tables code until the transaction ends: constraints, triggers, rules,
-/// indexes and columns. Readers and writers go on.
+/// indexes and columns. Readers and writers go on. Empty where there is no table.
 pub(crate) fn lock<'a>(tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
     // With partitions.
     let names: Vec<String> = tables.into_iter().map(|table| table.table.sql()).collect();
-    format!("lock table {} in row exclusive mode", names.join(", "))
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("lock table {} in row exclusive mode;", names.join(", ")),
+    }
 }
 
 /// As [`prove`], for tables that are locked by then.
@@ -97,25 +100,11 @@ pub(crate) struct Proved {
 }
 
 impl Proved {
-    /// As [`prove`](prove()), for a session that does so again and again.
+    /// As [`prove`](prove()), for a session that does so again and again; the tables are locked by then ([`lock`]).
     ///
     /// # Errors
     /// As [`prove`](prove()).
-    pub(crate) async fn prove(
-        &self,
-        client: &Connected,
-        tables: &[MovingTable],
-        shard: &str,
-    ) -> Result<(), StepError> {
-        let locked = locked(client, tables, shard);
-        // In this order: what follows a statement that fails only says that the transaction is over.
-        try_join(locked, self.look(client, tables, shard))
-            .await
-            .map(drop)
-    }
-
-    /// Proves tables that are locked by then.
-    async fn look(
+    pub(crate) async fn look(
         &self,
         client: &Connected,
         tables: &[MovingTable],
@@ -168,9 +157,6 @@ async fn versions(
 }
 
 async fn locked(client: &Client, tables: &[MovingTable], shard: &str) -> Result<(), StepError> {
-    if tables.is_empty() {
-        return Ok(());
-    }
     let locked = client.batch_execute(&lock(tables)).await;
     locked.at(format_args!(
         "shard {shard}: locking the tables' definitions"

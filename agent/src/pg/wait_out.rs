@@ -11,6 +11,7 @@ use std::time::Duration;
 use connect::Connected;
 use plans::table::MovingTable;
 use tokio::time::Instant;
+use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use crate::error::{At, StepError};
@@ -29,6 +30,21 @@ pub(super) const WRITERS: &str = "select distinct l.virtualtransaction
      and not exists (
        select 1 from pg_catalog.pg_stat_activity a
        where a.pid = l.pid and a.usename = session_user and a.application_name like 'shardwright/%')";
+
+/// The virtual transaction id of the session's transaction: no other one ever has it.
+pub(crate) async fn virtual_transaction(client: &Client, shard: &str) -> Result<String, StepError> {
+    let row = client
+        .query_one(
+            "select l.virtualtransaction from pg_catalog.pg_locks l
+             where l.locktype = 'virtualxid' and l.pid = pg_catalog.pg_backend_pid()",
+            &[],
+        )
+        .await
+        .at(format_args!(
+            "shard {shard}: reading a transaction's number"
+        ))?;
+    Ok(row.get(0))
+}
 
 /// Writers on the moving tables right now, by virtual transaction id.
 pub(crate) async fn writers(

@@ -74,7 +74,7 @@ async fn who_reads_an_ended_fence_while_it_is_being_sealed_is_refused() {
     let writing = tokio::spawn(async move { writer.batch_execute(WRITE).await });
     until_queued(&marking.session, waiter).await;
     let closed = (Proof::Count(count), Setting::Closed);
-    let who = Who::Writers(&marking.tables);
+    let who = marking.writers();
     let (_, everybody) = marking.behind().set(closed, who).await.expect("sealed");
     assert_eq!(everybody.len(), 1, "it writes to a moving table");
     holder.batch_execute("commit").await.expect("let go");
@@ -89,7 +89,7 @@ async fn behind_the_seal_writers_of_other_keys_are_not_waited_for() {
     let (count, _) = marking.fence().await.expect("fenced");
     let stays = "begin; insert into public.item values (200, 1, 'x')";
     writer.batch_execute(stays).await.expect("of another key");
-    let who = Who::Writers(&marking.tables);
+    let who = marking.writers();
     let everybody = marking.behind().writers(who).await;
     assert_eq!(everybody.expect("listed").len(), 1);
     assert!(seal(&marking, count).await.is_empty());

@@ -21,7 +21,7 @@ use crate::pg::long_writers::obstacles;
 use crate::pg::lsn::Lsn;
 use crate::pg::marker::{Kind, Marker};
 use crate::pg::register::{self, Setting};
-use crate::pg::wait_out::{wait_out, writers};
+use crate::pg::wait_out::{virtual_transaction, wait_out, writers};
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -161,9 +161,17 @@ impl Marking {
         }
     }
 
+    /// All that write.
+    pub(super) fn writers(&self) -> Who<'_> {
+        Who::Writers {
+            tables: &self.tables,
+            except: "",
+        }
+    }
+
     pub(super) async fn fence(&self) -> Result<(i64, BTreeSet<String>), StepError> {
         let fence = (Proof::Next(1), Setting::FencedFor(50_000));
-        self.behind().set(fence, Who::Writers(&self.tables)).await
+        self.behind().set(fence, self.writers()).await
     }
 
     /// How many markers the log has.
@@ -236,4 +244,33 @@ async fn where_nobody_writes_the_marker_comes_with_the_register_and_once() {
     assert!(late.expect_err("another count").is_superseded());
     assert_eq!(marking.markers(&observer).await, 1);
     assert_eq!(bench.register(&observer).await, 0);
+}
+
+#[tokio::test]
+async fn the_session_that_reads_under_a_writers_lock_is_left_out_and_no_other_one() {
+    let bench = Bench::new("own_reader", ITEM).await;
+    let marking = Marking::new(&bench).await;
+    let (reader, writer) = (bench.source.session().await, bench.source.session().await);
+    let read = "begin; lock table public.item in row exclusive mode";
+    reader.batch_execute(read).await.expect("locked");
+    let except = &virtual_transaction(&reader, "s").await.expect("its number");
+    let who = || Who::Writers {
+        tables: &marking.tables,
+        except,
+    };
+    let listed = marking.behind().writers(marking.writers()).await;
+    assert_eq!(listed.expect("all"), BTreeSet::from([except.clone()]));
+    let write = "begin; insert into public.item values (200, 1, 'x')";
+    writer.batch_execute(write).await.expect("written");
+    let other = virtual_transaction(&writer, "s").await.expect("its number");
+    let listed = marking.behind().writers(who()).await;
+    assert_eq!(listed.expect("others"), BTreeSet::from([other]));
+    writer.batch_execute("rollback").await.expect("ended");
+    let listed = marking.behind().writers(who()).await;
+    assert!(listed.expect("nothing is left").is_empty());
+    // Its next transaction is another one.
+    let again = format!("rollback; {read}");
+    reader.batch_execute(&again).await.expect("locked");
+    let listed = marking.behind().writers(who()).await;
+    assert_eq!(listed.expect("the next").len(), 1);
 }

@@ -35,16 +35,16 @@ const FAR_BEHIND: i64 = 16 << 20;
 pub(crate) struct Both<'a> {
     /// Reads the owner's rows ([`Sides::begin_reading`]).
     pub(crate) origin: &'a Connected,
-    /// Reads the copy's.
+    /// Reads the copy's, and the log of keys: each statement by itself, so that the rows are no older than the keys.
     pub(crate) copy: &'a Connected,
-    /// Beside the copy: has the log of keys, and forgets in transactions of its own.
+    /// Beside the copy: forgets in transactions of its own what the log of keys has.
     pub(crate) log: &'a Connected,
 }
 
 impl<'a> Both<'a> {
-    fn log(&self, sides: &'a Sides) -> Side<'a> {
+    fn copy(&self, sides: &'a Sides) -> Side<'a> {
         Side {
-            client: self.log,
+            client: self.copy,
             shard: &sides.destination.name,
         }
     }
@@ -152,7 +152,7 @@ async fn dirty_tables<'a>(
     both: &Both<'_>,
 ) -> Result<Vec<Cursor<'a>>, StepError> {
     let shard = sides.destination.name.as_str();
-    let dirty = compare::dirty_relations(both.log, &sides.token, shard).await?;
+    let dirty = compare::dirty_relations(both.copy, &sides.token, shard).await?;
     let cursor = |(relation, last): (String, i64)| {
         let mut tables = context.dispatch.tables.iter();
         let table = tables.find(|table| table.table.to_string() == relation)?;
@@ -174,14 +174,10 @@ async fn compare<'a>(
         client: both.origin,
         shard: &sides.origin.name,
     };
-    let copy = Side {
-        client: both.copy,
-        shard: &sides.destination.name,
-    };
+    let copy = both.copy(sides);
     let (relation, moving) = (cursor.relation(), &cursor.moving);
     let token = &sides.token;
-    let log = both.log(sides);
-    let page = compare::dirty_page(log, token, &relation, cursor.between, KEYS_AT_ONCE);
+    let page = compare::dirty_page(copy, token, &relation, cursor.between, KEYS_AT_ONCE);
     let page = page.await?;
     let keys: Vec<String> = page.keys.iter().cloned().collect();
     let (here, there) = tokio::try_join!(

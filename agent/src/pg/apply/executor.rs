@@ -19,7 +19,7 @@ use super::sets::SetStatement;
 use crate::error::{At, StepError};
 use crate::pg::epoch::{self, Token};
 use crate::pg::shard::LOOKUPS;
-use crate::pg::user_code::Proved;
+use crate::pg::user_code::{self, Proved};
 
 /// A change that touches another number of rows than one.
 const MISCOUNTED: &str = "apply.count";
@@ -84,8 +84,9 @@ impl Executor {
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
         let session = self.session.clone();
-        let begun = epoch::begin(&session, token, &self.shard);
-        let proved = self.proved.prove(&session, tables, &self.shard);
+        let lock = user_code::lock(tables);
+        let begun = epoch::begin_with(&session, token, &lock, &self.shard);
+        let proved = self.proved.look(&session, tables, &self.shard);
         // In this order: what follows a statement that fails only says that the transaction is over.
         futures::future::try_join(begun, proved).await.map(drop)
     }

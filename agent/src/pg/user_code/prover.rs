@@ -88,10 +88,7 @@ impl Prover {
         before: &str,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
-        let lock = match tables {
-            [] => String::new(),
-            tables => format!("{};", lock(tables)),
-        };
+        let lock = lock(tables);
         self.meet(client, &format!("{before}{lock}")).await?;
         self.look(tables).await
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use connect::Connected;
 use plans::id::AttemptNo;
+use plans::table::MovingTable;
 use tokio::time::Instant;
 
 use super::Parties;
@@ -33,6 +34,8 @@ pub(super) struct Sessions {
     pub(super) gaining: Connected,
     /// Both again: what is compared does not wait for the seal, nor the seal for it.
     comparing: (Connected, Connected),
+    /// The virtual transaction id of the first of them, whose lock is that of a writer.
+    reading: String,
 }
 
 impl Sessions {
@@ -58,7 +61,9 @@ impl Sessions {
         let about = (&dispatch.keys, dispatch.tables.as_slice());
         behind::prepare(&losing, &sides.token, &dispatch.map, about, shard).await?;
         sides.begin_reading(context, (&here, &there)).await?;
+        let reading = wait_out::virtual_transaction(&here, shard).await?;
         Ok(Self {
+            reading,
             losing,
             gaining,
             comparing: (here, there),
@@ -72,6 +77,12 @@ impl Sessions {
             marker,
             shard: &sides.origin.name,
         }
+    }
+
+    /// Who is waited for behind the fence.
+    pub(super) fn writers<'a>(&'a self, tables: &'a [MovingTable]) -> Who<'a> {
+        let except = &self.reading;
+        Who::Writers { tables, except }
     }
 
     pub(super) fn both(&self) -> Both<'_> {
@@ -96,7 +107,8 @@ pub(super) async fn rehearse(
     let (losing, shard) = (&sessions.losing, parties.sides.origin.name.as_str());
     let probe = Marker::new(&parties.sides.token, attempt.0, Kind::Probe);
     let behind = sessions.behind(&parties.sides, &probe);
-    let writers = behind.writers(Who::Writers(&context.keyed())).await?;
+    let keyed = context.keyed();
+    let writers = behind.writers(sessions.writers(&keyed)).await?;
     behind.writers(Who::Passed).await?;
     wait_out::remaining(&writers, losing, shard).await?;
     dirty::rehearse(context, &parties.sides, &sessions.both()).await?;

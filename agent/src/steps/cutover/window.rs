@@ -177,9 +177,8 @@ impl Attempt<'_> {
         let fence = (Proof::Next(self.number.0), fence);
         let fencing = Instant::now();
         let writers;
-        (self.fenced, writers) = behind
-            .set(fence, Who::Writers(&self.context.keyed()))
-            .await?;
+        let keyed = self.context.keyed();
+        (self.fenced, writers) = behind.set(fence, self.sessions.writers(&keyed)).await?;
         fail_point::hit(fenced_point(self.parties.direction)).await?;
         self.window.fence = millis(fencing);
         let waiting = Instant::now();
