@@ -62,6 +62,7 @@ mod survey;
 mod survey_crossings;
 mod survey_identity;
 mod survey_live;
+mod survey_trial;
 mod together;
 mod units;
 mod user_code;

@@ -8,6 +8,7 @@ use crate::key::KeyType;
 use crate::key_set::KeySet;
 use crate::request::{Mode, Options};
 use crate::shard_map::{Sequences, Strategy};
+use crate::survey::Trial;
 use crate::table::MovingTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -141,9 +142,23 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Warnings and notes of the surveys; a plan with a refusal is never made.
     pub findings: Vec<Finding>,
-    /// SHA-256 over all of the above.
+    /// Moves that were tried; figures, which are no part of what is agreed on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<MoveTrial>,
+    /// SHA-256 over all of the above but the trials.
     #[serde(default)]
     pub hash: String,
+}
+
+/// A move of a plan that was tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MoveTrial {
+    /// The move.
+    #[serde(rename = "move")]
+    pub id: String,
+    /// What was tried.
+    #[serde(flatten)]
+    pub figures: Trial,
 }
 
 /// The plan of one migration: one move with what it needs of the whole.
@@ -232,10 +247,11 @@ impl Plan {
         })
     }
 
-    /// SHA-256 in hex over the plan without its hash field.
+    /// SHA-256 in hex over the plan without its trials and its hash field.
     #[must_use]
     pub fn computed_hash(&self) -> String {
         let bare = Self {
+            trials: Vec::new(),
             hash: String::new(),
             ..self.clone()
         };

@@ -1,7 +1,7 @@
 //! A plan as text for people.
 
 use crate::failure::Severity;
-use crate::plan::{Plan, PlannedMove, TargetState, Until};
+use crate::plan::{MoveTrial, Plan, PlannedMove, TargetState, Until};
 use crate::request::Mode;
 use crate::table::{CopyBy, TableKey, stream_format};
 use std::borrow::Cow;
@@ -35,8 +35,32 @@ pub fn plan_text(plan: &Plan) -> String {
         let _ = writeln!(out, "  {severity}: {object}: {problem}");
         let _ = writeln!(out, "      {}", one_line(&finding.remedy));
     }
+    if !plan.trials.is_empty() {
+        let _ = writeln!(out, "\nTrials");
+    }
+    for trial in &plan.trials {
+        let _ = writeln!(out, "  {}", trial_text(trial));
+    }
     let _ = writeln!(out, "\nPlan hash {}", plan.hash);
     out
+}
+
+/// What was tried of a move.
+fn trial_text(trial: &MoveTrial) -> String {
+    let figures = &trial.figures;
+    let without = match figures.without_rows {
+        0 => String::new(),
+        number => format!(", of {number} of which no moving row was seen"),
+    };
+    format!(
+        "{}: {} objects of the schema, and {} rows ({}) of {} tables{without}, tried on the target in {} ms and rolled back",
+        trial.id,
+        figures.objects,
+        figures.rows,
+        bytes(i64::try_from(figures.bytes).unwrap_or(i64::MAX)),
+        figures.tables,
+        figures.milliseconds
+    )
 }
 
 /// Whether a character puts what follows elsewhere: controls, ends of lines among them, and those that change the

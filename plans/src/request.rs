@@ -11,7 +11,7 @@ mod selection;
 pub use operations::{
     Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Part, Rebalance, Split, Tables,
 };
-pub use options::{Cutover, Ddl, DualWrite, Hold, LongWriters, Mode, Options, Schema};
+pub use options::{Cutover, Ddl, DualWrite, Hold, LongWriters, Mode, Options, Schema, TrialRun};
 pub use selection::Selection;
 
 use crate::id::MapName;

@@ -27,6 +27,9 @@ pub struct SurveyTask {
     /// Tables that nobody lists are left alone: they were when the plan was made.
     #[serde(default)]
     pub again: bool,
+    /// Whether the move is tried where the target is new.
+    #[serde(default)]
+    pub trial: bool,
 }
 
 /// What was seen.
@@ -45,4 +48,24 @@ pub struct Survey {
     pub schema_fingerprint: String,
     /// Everything that stands in the way or is worth knowing.
     pub findings: Vec<Finding>,
+    /// What was tried, where it came to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Trial>,
+}
+
+/// A move that was tried: its steps in small on the target, and rolled back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Trial {
+    /// Objects of the schema that were created.
+    pub objects: u64,
+    /// Tables whose rows were tried.
+    pub tables: u64,
+    /// Of these, tables of which no row was seen that moves.
+    pub without_rows: u64,
+    /// Rows that were copied, compared and changed.
+    pub rows: u64,
+    /// Their bytes as they were copied.
+    pub bytes: u64,
+    /// How long it took, milliseconds.
+    pub milliseconds: u64,
 }

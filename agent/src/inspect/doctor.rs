@@ -98,6 +98,7 @@ fn survey_of(task: &DoctorTask, map: &MapTables) -> SurveyTask {
         key: map.key.clone(),
         mode: task.mode,
         again: false,
+        trial: false,
     }
 }
 

@@ -12,12 +12,15 @@ mod server;
 mod table;
 mod tables;
 mod target;
+mod trial;
 mod types;
 mod unique;
 mod versions;
 
 #[cfg(test)]
 pub(crate) use server::check_version;
+#[cfg(test)]
+pub(crate) use trial::places;
 
 use plans::failure::{Finding, Severity};
 use plans::plan::TargetState;
@@ -75,6 +78,12 @@ impl Findings {
 }
 
 impl Findings {
+    /// Whether something stands in the way.
+    fn refuse_it(&self) -> bool {
+        let mut found = self.0.iter();
+        found.any(|finding| finding.severity == Severity::Refused)
+    }
+
     /// Adds what was found of a leaf; what holds for the whole table, `of_all`, is told once, of that.
     fn inherit(&mut self, own: Self, of_all: &Self) {
         for finding in own.0 {
@@ -116,19 +125,7 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
         tables::add_reference(&shards.here, task, &mut listed, &mut findings).await?;
         schema::check(&shards.here, source, &mut findings).await?;
     }
-    foreign_keys::check(&listed.moving, &references, task, &mut findings);
-    let cut = Some(&task.keys);
-    crossings::check(
-        &shards.here,
-        &listed,
-        &references,
-        cut,
-        source,
-        &mut findings,
-    )
-    .await?;
-    order(&mut listed.moving, references.clone());
-    tables::check_orphans(&shards.here, &listed, &references, source, &mut findings).await?;
+    check_references(&shards.here, &mut listed, references, task, &mut findings).await?;
     check_definitions(&shards.here, &listed, task, &mut findings).await?;
     doctor::check_pair(
         &shards.here,
@@ -158,7 +155,12 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
         &mut findings,
     )
     .await?;
+    let tried = task.trial && state == TargetState::New && !findings.refuse_it();
     Ok(Survey {
+        trial: match tried {
+            true => trial::run(task, &listed.moving, &mut findings).await?,
+            false => None,
+        },
         moving_ppm: moving_ppm(&shards.here, &listed, task).await?,
         schema_fingerprint: catalog::fingerprint(&shards.here, &listed.moving, source).await?,
         tables: listed.moving,
@@ -166,6 +168,21 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
         majors,
         findings: findings.0,
     })
+}
+
+/// Which rows refer to which, and puts the tables in order.
+async fn check_references(
+    client: &Client,
+    listed: &mut Listed,
+    references: Vec<ForeignKey>,
+    task: &SurveyTask,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    let (shard, cut) = (task.source.name.as_str(), Some(&task.keys));
+    foreign_keys::check(&listed.moving, &references, task, findings);
+    crossings::check(client, listed, &references, cut, shard, findings).await?;
+    order(&mut listed.moving, references.clone());
+    tables::check_orphans(client, listed, &references, shard, findings).await
 }
 
 /// Surveys the tables of one shard without a move; those of the task's source, whatever its target.

@@ -211,22 +211,49 @@ impl Applier {
     pub(crate) fn insert_read(
         &mut self,
         table: usize,
-        values: Vec<Option<String>>,
+        values: Values,
     ) -> Result<RowChange, StepError> {
-        let target = match self.read.get(&table) {
-            Some(target) => target.clone(),
-            None => {
-                let plan = &self.tables[table];
-                let known = &self.known[table];
-                let target = Target::new((table, plan), as_read(plan), known, Format::Text)?;
-                let target = Arc::new(target);
-                self.read.insert(table, target.clone());
-                target
-            }
+        let target = self.target_read(table)?;
+        Ok(RowChange::new(target, Kind::Insert(as_tuple(values))))
+    }
+
+    /// The change that writes a row again which was read.
+    pub(crate) fn update_read(
+        &mut self,
+        table: usize,
+        values: Values,
+    ) -> Result<RowChange, StepError> {
+        let target = self.target_read(table)?;
+        let new = as_tuple(values);
+        let old = match target.whole {
+            Some(_) => OldRow::Full(new.clone()),
+            None => OldRow::Absent,
         };
-        let value = |value: Option<String>| value.map_or(Value::Null, |v| Value::Text(v.into()));
-        let new = Tuple(values.into_iter().map(value).collect());
-        Ok(RowChange::new(target, Kind::Insert(new)))
+        let moved = false;
+        Ok(RowChange::new(target, Kind::Update { old, new, moved }))
+    }
+
+    /// The change that deletes a row which was read.
+    pub(crate) fn delete_read(
+        &mut self,
+        table: usize,
+        values: Values,
+    ) -> Result<RowChange, StepError> {
+        let target = self.target_read(table)?;
+        Ok(RowChange::new(target, Kind::Delete(as_tuple(values))))
+    }
+
+    /// For rows that are read.
+    fn target_read(&mut self, table: usize) -> Result<Arc<Target>, StepError> {
+        if let Some(target) = self.read.get(&table) {
+            return Ok(target.clone());
+        }
+        let plan = &self.tables[table];
+        let known = &self.known[table];
+        let target = Target::new((table, plan), as_read(plan), known, Format::Text)?;
+        let target = Arc::new(target);
+        self.read.insert(table, target.clone());
+        Ok(target)
     }
 
     /// The change of a row that was updated; values that were not sent stay as they are.
@@ -270,6 +297,14 @@ impl Applier {
             )
         })
     }
+}
+
+/// The text of each written column of a row.
+type Values = Vec<Option<String>>;
+
+fn as_tuple(values: Values) -> Tuple {
+    let value = |value: Option<String>| value.map_or(Value::Null, |v| Value::Text(v.into()));
+    Tuple(values.into_iter().map(value).collect())
 }
 
 /// The shape of a table's rows as they are read on the origin.

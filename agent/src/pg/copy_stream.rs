@@ -96,12 +96,7 @@ pub(crate) async fn copy_rows<F: Future<Output = ()>>(
     condition: &str,
     moved: impl Fn(u64, u64) -> F,
 ) -> Result<(u64, u64), StepError> {
-    let columns = columns(table);
-    let format = table.format.name();
-    let name = table.table.sql();
-    let out = format!(
-        "copy (select {columns} from only {name} t where {condition}) to stdout (format {format})"
-    );
+    let out = out_of(table, condition);
     let copied = copy_pipe::pipe((source, &out), (target, &into(table)), moved).await;
     copied.or_else(|failed| match failed {
         Failed::Reading(error) => Err(error).at(reading(table, from)),
@@ -155,6 +150,15 @@ fn reading(table: &MovingTable, shard: &str) -> String {
 
 fn writing(table: &MovingTable, shard: &str) -> String {
     format!("shard {shard}: copying {}: writing", table.table)
+}
+
+/// What is asked of the source: rows, named `t` there, that match `condition`.
+pub(crate) fn out_of(table: &MovingTable, condition: &str) -> String {
+    let (name, columns) = (table.table.sql(), columns(table));
+    let format = table.format.name();
+    format!(
+        "copy (select {columns} from only {name} t where {condition}) to stdout (format {format})"
+    )
 }
 
 /// What is asked of the target.

@@ -52,6 +52,7 @@ pub(super) fn task(source: &str, target: &str, listed: &[(&str, &str)]) -> Surve
         key: vec![KeyType::Bigint],
         mode: Mode::Online,
         again: false,
+        trial: false,
     }
 }
 

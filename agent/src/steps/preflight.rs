@@ -27,6 +27,7 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
         key: dispatch.key.clone(),
         mode: dispatch.mode,
         again: true,
+        trial: false,
     };
     let survey = survey::run(&task).await?;
     if survey.schema_fingerprint != dispatch.schema_fingerprint {

@@ -126,6 +126,7 @@ impl Controller {
                 keys: &planned.moving.keys,
                 mode: planned.mode,
                 again: true,
+                trial: false,
             };
             let survey = self.survey(look, settings, map, shards).await?;
             Ok::<_, ControlError>((planned, survey))

@@ -171,7 +171,7 @@ impl Controller {
         });
         let reachable: Vec<&MoveOutline> = reachable.collect();
         let surveys = reachable.iter().map(|outlined_move| {
-            let look = Look::new(outlined_move);
+            let look = Look::new(outlined_move, request.options());
             self.survey(look, outlined.settings.clone(), map, &outlined.shards)
         });
         let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());

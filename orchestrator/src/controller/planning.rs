@@ -10,7 +10,7 @@ use plans::inspection::{Inspected, Inspection, Load, LoadTask};
 use plans::key_set::KeySet;
 use plans::plan::Plan;
 use plans::planner::{self, MoveOutline, Outline, PlanError};
-use plans::request::{Measure, Mode, Request};
+use plans::request::{Measure, Mode, Options, Request, Schema, TrialRun};
 use plans::shard_map::{MapSettings, ShardMap};
 use plans::survey::{Survey, SurveyTask};
 use std::time::Duration;
@@ -35,6 +35,8 @@ pub(super) struct Look<'a> {
     pub(super) mode: Mode,
     /// The plan was made before.
     pub(super) again: bool,
+    /// Whether the move is tried where the target is new.
+    pub(super) trial: bool,
 }
 
 /// The moves of a request, before anybody has looked at their tables.
@@ -51,13 +53,14 @@ pub(super) struct Outlined {
 }
 
 impl<'a> Look<'a> {
-    pub(super) fn new(outlined: &'a MoveOutline) -> Self {
+    pub(super) fn new(outlined: &'a MoveOutline, options: &Options) -> Self {
         Self {
             source: &outlined.source,
             target: &outlined.target,
             keys: &outlined.keys,
             mode: outlined.mode,
             again: false,
+            trial: options.trial == TrialRun::Run && options.schema == Schema::Copy,
         }
     }
 }
@@ -88,7 +91,8 @@ impl Controller {
             settings,
             outline,
         } = self.outlined(&request).await?;
-        let looks = outline.moves.iter().map(Look::new);
+        let looks = outline.moves.iter();
+        let looks = looks.map(|outlined| Look::new(outlined, request.options()));
         let looks = looks.map(|look| self.survey(look, settings.clone(), &map, &shards));
         let looks = futures::stream::iter(looks.collect::<Vec<_>>());
         let surveys: Vec<Survey> = looks.buffered(AT_ONCE).try_collect().await?;
@@ -186,6 +190,7 @@ impl Controller {
             key: map.key.clone(),
             mode: look.mode,
             again: look.again,
+            trial: look.trial,
         };
         let asked = Inspection::Survey(task);
         let Inspected::Survey(survey) = self.inspect(asked, Duration::ZERO).await? else {

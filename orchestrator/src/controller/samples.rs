@@ -65,6 +65,7 @@ pub(super) fn admitted(id: &str, moves: Vec<PlannedMove>, options: Options) -> V
         estimate: Estimate::default(),
         notes: Vec::new(),
         findings: Vec::new(),
+        trials: Vec::new(),
         hash: String::new(),
     };
     let new = NewOperation {

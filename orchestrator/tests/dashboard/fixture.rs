@@ -292,6 +292,7 @@ pub(crate) fn plan(incarnation: &str) -> Plan {
         estimate: Estimate::default(),
         notes: Vec::new(),
         findings: Vec::new(),
+        trials: Vec::new(),
         hash: String::new(),
     }
     .sealed()

@@ -24,7 +24,7 @@ use crate::graph::{StepGraph, StepNode};
 use crate::id::{MapName, ShardName, StepId};
 use crate::inspection::Load;
 use crate::key_set::KeySet;
-use crate::plan::{API_VERSION, After, Estimate, Move, Plan, PlannedMove, TargetState};
+use crate::plan::{API_VERSION, After, Estimate, Move, MoveTrial, Plan, PlannedMove, TargetState};
 use crate::request::{Measure, Mode, Options, Request, Schema};
 use crate::shard_map::{MapSettings, ShardMap};
 use crate::step::{FORWARD, OFFLINE, StepKind};
@@ -201,6 +201,12 @@ pub fn plan(
         return Err(PlanError::Refused { findings: refused });
     }
     let options = request.options().clone();
+    let tried = outline.moves.iter().zip(surveys);
+    let tried = tried.filter_map(|(outlined, survey)| {
+        let id = outlined.id.clone();
+        survey.trial.map(|figures| MoveTrial { id, figures })
+    });
+    let trials = tried.collect();
     let moves: Vec<PlannedMove> = outline
         .moves
         .into_iter()
@@ -227,6 +233,7 @@ pub fn plan(
         moves,
         notes: outline.notes,
         findings,
+        trials,
         hash: String::new(),
     };
     Ok(plan.sealed())

@@ -82,6 +82,9 @@ pub struct Options {
     /// Where the target's tables come from.
     #[serde(skip_serializing_if = "is_usual")]
     pub schema: Schema,
+    /// Whether the plan tries the move on a target that is new.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub trial: TrialRun,
     /// Standbys, by `application_name`, that a cutover does not wait for: they must not be promoted afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore_standbys: Vec<String>,
@@ -139,6 +142,7 @@ impl Default for Options {
             long_writers: LongWriters::Wait,
             ddl: Ddl::Halt,
             schema: Schema::Copy,
+            trial: TrialRun::Run,
             ignore_standbys: Vec::new(),
             snapshot_age_s: 600,
             wal_cap_mb: 4096,
@@ -190,6 +194,17 @@ pub enum Schema {
     Copy,
     /// A migration tool of the user has made them: nothing is created, and what differs from the source is refused.
     Existing,
+}
+
+/// Whether a plan tries the move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TrialRun {
+    /// Its steps are run in small on the target, in one transaction that is rolled back.
+    #[default]
+    Run,
+    /// It does not; what a trial would have found is found by the steps.
+    Skip,
 }
 
 /// Who starts the cutover.

@@ -263,6 +263,7 @@ pub(crate) fn surveys_of(request: &Request, outline: &Outline) -> Vec<Survey> {
         .map(|((table, key), nth)| moving_table(table, key, &map.key, nth))
         .collect();
     let survey = |outlined: &MoveOutline| Survey {
+        trial: None,
         moving_ppm: vec![500_000; tables.len()],
         tables: tables.clone(),
         target: if map.shards().contains(&outlined.target) {

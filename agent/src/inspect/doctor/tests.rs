@@ -51,10 +51,18 @@ fn every_finding_has_a_row_in_the_registry_and_every_row_is_used() {
 }
 
 /// Rows that no test of the doctor plants, each with the reason.
-const NOT_PLANTED: [(&str, &str); 2] = [
+const NOT_PLANTED: [(&str, &str); 4] = [
     (
         "target.absent",
         "the planner finds it, not a look at shards: plans/tests/plans/examples.rs, and operations/existing.rs of orchestrator's tests",
+    ),
+    (
+        "trial.failed",
+        "found by a plan: protocol_tests/survey_trial.rs",
+    ),
+    (
+        "trial.unfinished",
+        "found by a plan: protocol_tests/survey_trial.rs",
     ),
     (
         "pair.version",

@@ -197,6 +197,26 @@ async fn by_column(
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
+/// Keys of some rows, whichever are read first.
+pub(crate) async fn keys_of(
+    side: Side<'_>,
+    moving: &Moving<'_>,
+    limit: i64,
+) -> Result<Vec<String>, StepError> {
+    let sql = format!(
+        "select distinct {key} from only {name} t where {predicate} limit {limit}",
+        key = moving.key_array(),
+        name = moving.name(),
+        predicate = moving.predicate,
+    );
+    let rows = side.client.query(&sql, &[]).await.at(format_args!(
+        "shard {}: reading keys of {}",
+        side.shard, moving.table.table
+    ))?;
+    let key = |row: &Row| canonical(&parse_key(row.get(0)));
+    Ok(rows.iter().map(key).collect())
+}
+
 /// Hash of each row whose key is given, by that key; a key without a row is missing.
 pub(crate) async fn keyed_rows(
     side: Side<'_>,

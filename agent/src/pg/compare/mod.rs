@@ -19,9 +19,9 @@ mod report;
 pub(crate) use cut::{Part, cut};
 pub(crate) use digest::{Digest, digest};
 pub(crate) use dirty::{DirtyPage, dirty_page, dirty_relations, forget};
-pub(crate) use drill::{Found, drill, keyed_rows};
+pub(crate) use drill::{Found, drill, keyed_rows, keys_of};
 pub(crate) use record::{Chunk, Records, Storage, Sums};
-pub(crate) use repair::{delete_rows, insert_rows, values};
+pub(crate) use repair::{Values, delete_rows, insert_rows, values};
 pub(crate) use report::read_report;
 
 use connect::Connected;
@@ -49,6 +49,11 @@ impl<'a> Moving<'a> {
             table,
             predicate: table.predicate(keys, "t"),
         }
+    }
+
+    /// Rows that match a predicate over a row called `t`.
+    pub(crate) fn of_rows(table: &'a MovingTable, predicate: String) -> Self {
+        Self { table, predicate }
     }
 
     fn name(&self) -> String {

@@ -174,6 +174,7 @@ pub(super) async fn surveyed(pair: &Pair, source: &str, target: &str) -> Vec<Fin
         key: vec![pair.key],
         mode: plans::request::Mode::Online,
         again: false,
+        trial: false,
     };
     survey::run(&task).await.expect("surveyed").findings
 }

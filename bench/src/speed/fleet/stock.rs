@@ -127,6 +127,7 @@ fn operation(
         estimate: Estimate::default(),
         notes: Vec::new(),
         findings: Vec::new(),
+        trials: Vec::new(),
         hash: String::new(),
     };
     Ok(NewOperation {

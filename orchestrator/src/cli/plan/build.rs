@@ -9,7 +9,7 @@ use crate::cli::set::setting;
 use plans::id::{MapName, ShardName};
 use plans::request::{
     Cutover, Drain, Hold, Isolate, KeyMove, Merge, Mode, MoveKeys, Options, Part, Rebalance,
-    Request, Split as SplitRequest,
+    Request, Split as SplitRequest, TrialRun,
 };
 use plans::throttle::Limits;
 
@@ -120,6 +120,10 @@ fn options(flags: &Flags) -> Result<Options, CliError> {
         dual_write: flags.dual_write.unwrap_or_default(),
         ddl: flags.ddl.unwrap_or_default(),
         schema: flags.schema.unwrap_or_default(),
+        trial: match flags.no_trial {
+            true => TrialRun::Skip,
+            false => TrialRun::Run,
+        },
         ignore_standbys: flags.ignore_standbys.clone(),
         moves_at_once: flags.moves_at_once.unwrap_or(usual.moves_at_once),
         moves_per_shard: flags.moves_per_shard.unwrap_or(usual.moves_per_shard),

@@ -175,6 +175,9 @@ pub(super) struct Flags {
     /// The target's tables: copied from the source, or existing there already.
     #[arg(long, value_name = "copy|existing", value_parser = schema)]
     pub(super) schema: Option<Schema>,
+    /// Do not try the move on a target that is new.
+    #[arg(long)]
+    pub(super) no_trial: bool,
     /// A standby, by its application_name, that cutovers do not wait for; may be given several times.
     #[arg(long = "ignore-standby", value_name = "NAME")]
     pub(super) ignore_standbys: Vec<String>,

@@ -75,4 +75,20 @@ pub(super) const CODES: &[Code] = &[
         wrong: "There is no order in which they could be created on the target from the catalog.",
         mend: "Install pg_dump of the source's major version beside the agent; or create the schema there yourself, and say schema: existing.",
     },
+    Code {
+        sw: "SW1010",
+        name: "trial.failed",
+        severity: Refused,
+        title: "A step of the move fails when it is tried",
+        wrong: "It would fail in the same way after rows were copied.",
+        mend: "What the finding says of the object; then plan again.",
+    },
+    Code {
+        sw: "SW1011",
+        name: "trial.unfinished",
+        severity: Warning,
+        title: "The move could not be tried to its end",
+        wrong: "What a trial would have found is found by the steps.",
+        mend: "Plan again once the servers have room and nothing is locked; or say trial: skip.",
+    },
 ];

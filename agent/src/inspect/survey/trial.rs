@@ -1,0 +1,290 @@
+//! Tries a move into a new target: its steps in small, on the target itself, in one transaction that is never committed
+//! (ADR 56).
+//!
+//! Order: what the schema has before the copy; a sample of each table's rows; keys; the sample compared; changes of it;
+//! the rest of the schema, beside the rows; and, once these are gone, validated foreign keys and both schemas compared.
+//! Every statement is that of the step itself. The server rolls all of it back, whatever becomes of this process.
+//! Absent: what takes more than one session, and a live target, which gets no schema.
+
+mod changes;
+mod failure;
+mod rows;
+mod sample;
+
+use std::time::Instant;
+
+use connect::Connected;
+use plans::request::Mode;
+use plans::survey::{SurveyTask, Trial};
+use plans::table::{MovingTable, one_of_each_top};
+
+use super::Findings;
+use crate::error::{At, StepError};
+use crate::pg::apply::Executor;
+use crate::pg::identity::{self, Timeline};
+use crate::pg::schema::{Entry, Section};
+use crate::pg::shard::Shard;
+use crate::pg::{epoch, user_code};
+use crate::schema;
+use crate::schema::compare::compare;
+use crate::schema::foreign_keys::VALIDATION;
+use failure::Failed;
+use sample::Sample;
+
+/// Entries that share a savepoint; where one of them fails each gets its own.
+const AT_ONCE: usize = 50;
+/// Trials of one database follow each other: each would wait for names that the other one has taken.
+const TURN: &str =
+    "select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:trial', 0))";
+/// How long a trial waits for others, and then for anything else that a session holds.
+const PATIENCE: [&str; 2] = [
+    "set local lock_timeout = '60s'",
+    "set local lock_timeout = '10s'",
+];
+
+/// Tries the move, and adds what fails to the findings; `None` where it could not be tried to its end.
+pub(super) async fn run(
+    task: &SurveyTask,
+    tables: &[MovingTable],
+    findings: &mut Findings,
+) -> Result<Option<Trial>, StepError> {
+    let started = Instant::now();
+    let run = async {
+        let mut trial = Attempt::open(task, tables).await?;
+        let tried = trial.steps().await;
+        trial.end().await;
+        tried.map(|()| trial)
+    };
+    let trial = match run.await {
+        Ok(trial) => trial,
+        Err(Failed::Step(finding)) => {
+            findings.0.push(*finding);
+            return Ok(None);
+        }
+        Err(Failed::Trial(error)) => {
+            findings
+                .0
+                .push(failure::unfinished(&task.target.name, &error));
+            return Ok(None);
+        }
+    };
+    findings.0.extend(trial.failures);
+    let empty = trial.samples.iter().filter(|sample| sample.rows == 0);
+    Ok(Some(Trial {
+        objects: count(trial.objects),
+        tables: count(tables.len()),
+        without_rows: count(empty.count()),
+        rows: trial.samples.iter().map(|sample| sample.rows).sum(),
+        bytes: trial.samples.iter().map(|sample| sample.bytes).sum(),
+        milliseconds: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+    }))
+}
+
+/// One trial under way.
+struct Attempt<'a> {
+    task: &'a SurveyTask,
+    tables: &'a [MovingTable],
+    source: Shard,
+    /// Reads the source's rows, in one snapshot.
+    here: Connected,
+    /// Has the session on the target, and its transaction.
+    executor: Executor,
+    samples: Vec<Sample>,
+    objects: usize,
+    failures: Vec<plans::failure::Finding>,
+}
+
+impl<'a> Attempt<'a> {
+    async fn open(task: &'a SurveyTask, tables: &'a [MovingTable]) -> Result<Self, StepError> {
+        let (source, target) = (
+            super::super::shard(&task.source)?,
+            super::super::shard(&task.target)?,
+        );
+        let here = source.lookup_session("trial").await?;
+        let begin =
+            "begin isolation level repeatable read, read only; set local statement_timeout = '30s'";
+        let begun = here.batch_execute(begin).await;
+        begun.at(format_args!("shard {}: beginning a trial", source.name))?;
+        let executor = Executor::new(target.session("trial").await?, &target.name).await?;
+        let proof = identity::proof(Timeline::Same);
+        let begin = format!("begin; {}; {TURN}; {}; {proof}", PATIENCE[0], PATIENCE[1]);
+        let begun = executor.session().batch_execute(&begin).await;
+        begun.at(format_args!("shard {}: beginning a trial", target.name))?;
+        Ok(Self {
+            task,
+            tables,
+            source,
+            here,
+            executor,
+            samples: Vec::new(),
+            objects: 0,
+            failures: Vec::new(),
+        })
+    }
+
+    fn there(&self) -> &Connected {
+        self.executor.session()
+    }
+
+    fn target(&self) -> &'a str {
+        self.task.target.name.as_str()
+    }
+
+    /// What nothing can follow when it fails ends the trial; all else is noted, and the trial goes on.
+    async fn steps(&mut self) -> Result<(), Failed> {
+        let version = schema::major(self.there(), self.target()).await?;
+        let entries = schema::read(&self.source, version).await?.entries;
+        let (validations, entries): (Vec<Entry>, Vec<Entry>) = entries
+            .into_iter()
+            .partition(|entry| entry.label.starts_with(VALIDATION));
+        self.objects = entries.len();
+        let of = |section: Section| {
+            let entries = entries.iter();
+            let entries = entries.filter(move |entry| entry.section == section);
+            entries.collect::<Vec<_>>()
+        };
+        self.before_the_copy(&of(Section::Pre)).await?;
+        self.as_replica(true).await?;
+        self.copy().await?;
+        self.as_replica(false).await?;
+        self.build(&of(Section::Key)).await?;
+        // Rows are found by their keys.
+        if self.failures.is_empty() {
+            self.as_replica(true).await?;
+            self.compare_rows().await?;
+            // As they are found by the comparison.
+            if self.failures.is_empty() && self.task.mode == Mode::Online {
+                self.change_rows().await?;
+            }
+            self.as_replica(false).await?;
+        }
+        self.build(&of(Section::Post)).await?;
+        if !self.failures.is_empty() {
+            return Ok(());
+        }
+        self.empty().await?;
+        self.build(&validations.iter().collect::<Vec<_>>()).await?;
+        self.compare_schemas().await
+    }
+
+    /// Rolls everything back; where the session has ended, the server has done so.
+    async fn end(&self) {
+        tokio::join!(epoch::rollback(self.there()), epoch::rollback(&self.here));
+    }
+
+    /// Ordinary triggers and foreign keys do not fire, as in the sessions that copy and apply; or do again.
+    async fn as_replica(&self, replica: bool) -> Result<(), StepError> {
+        let role = if replica { "replica" } else { "origin" };
+        let set = format!("set local session_replication_role = {role}");
+        let set = self.there().batch_execute(&set).await;
+        set.at(format_args!("shard {}: setting up a trial", self.target()))
+    }
+
+    /// What follows an entry that fails would mostly fail for that alone.
+    async fn before_the_copy(&mut self, entries: &[&Entry]) -> Result<(), Failed> {
+        for entry in entries {
+            // As in the step: function bodies may refer to what comes later.
+            let sql = format!("set local check_function_bodies = off; {}", entry.sql());
+            let made = self.there().batch_execute(&sql).await;
+            made.map_err(|error| failure::of_entry(self.target(), entry, &error))?;
+        }
+        let on = self
+            .there()
+            .batch_execute("set local check_function_bodies = on");
+        on.await
+            .at(format_args!("shard {}: setting up a trial", self.target()))?;
+        Ok(user_code::prove(self.there(), self.tables, self.target()).await?)
+    }
+
+    async fn savepoint(&self) -> Result<(), StepError> {
+        self.both("savepoint trial").await
+    }
+
+    async fn release(&self) -> Result<(), StepError> {
+        self.both("release savepoint trial").await
+    }
+
+    /// Notes what failed since the savepoint; the trial goes on, unless it is the trial that did.
+    async fn roll_back(&mut self, failed: Failed) -> Result<(), Failed> {
+        match failed {
+            Failed::Step(finding) => self.failures.push(*finding),
+            ended @ Failed::Trial(_) => return Err(ended),
+        }
+        let back = "rollback to savepoint trial; release savepoint trial";
+        Ok(self.both(back).await?)
+    }
+
+    async fn both(&self, sql: &str) -> Result<(), StepError> {
+        let (here, there) = (
+            self.here.batch_execute(sql),
+            self.there().batch_execute(sql),
+        );
+        let done = tokio::try_join!(here, there);
+        done.map(drop).at("a trial of the move")
+    }
+
+    /// Makes entries; those that fail are noted.
+    async fn build(&mut self, entries: &[&Entry]) -> Result<(), Failed> {
+        for some in entries.chunks(AT_ONCE) {
+            let all: Vec<String> = some.iter().map(|entry| entry.sql()).collect();
+            if self.made(&all.join("\n")).await.is_ok() {
+                continue;
+            }
+            for entry in some {
+                if let Err(error) = self.made(&entry.sql()).await {
+                    match failure::of_entry(self.target(), entry, &error) {
+                        Failed::Step(finding) => self.failures.push(*finding),
+                        ended @ Failed::Trial(_) => return Err(ended),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs statements, or none of them.
+    async fn made(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
+        let run = format!("savepoint trial; {sql}\nrelease savepoint trial");
+        let made = self.there().batch_execute(&run).await;
+        if made.is_err() {
+            let back = "rollback to savepoint trial; release savepoint trial";
+            self.there().batch_execute(back).await?;
+        }
+        made
+    }
+
+    /// Keys are validated without rows: a sample lacks most of the rows that others refer to.
+    async fn empty(&self) -> Result<(), StepError> {
+        self.as_replica(true).await?;
+        let tables = one_of_each_top(self.tables).into_iter();
+        let names: Vec<String> = tables.map(|table| table.top().sql()).collect();
+        let sql = format!("truncate {} cascade", names.join(", "));
+        let emptied = self.there().batch_execute(&sql).await;
+        emptied.at(format_args!("shard {}: emptying a trial", self.target()))?;
+        self.as_replica(false).await
+    }
+
+    async fn compare_schemas(&mut self) -> Result<(), Failed> {
+        let compared = compare(
+            (&self.here, &self.source.name),
+            (self.there(), self.target()),
+        );
+        match compared.await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(failure::of_schemas(self.target(), error)),
+        }
+    }
+}
+
+/// The places of the sample of a table all of whose rows move.
+#[cfg(test)]
+pub(crate) async fn places(
+    client: &tokio_postgres::Client,
+    table: &MovingTable,
+) -> Result<Vec<String>, StepError> {
+    sample::places(client, table, "true", "a").await
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,51 @@
+//! Changes of rows of the sample as the apply makes them: each row goes, comes back and is written once more.
+
+use plans::table::MovingTable;
+
+use crate::error::StepError;
+use crate::pg::apply::{Applier, Executor, Planned, RowChange};
+use crate::pg::compare::{self, Moving, Side, Values};
+
+/// Rows of a table that are changed: enough to be changed by sets.
+const CHANGED: i64 = 10;
+
+/// Changes the first row alone, then the first ones by sets. All values travel as text, whatever the stream's form will be.
+pub(super) async fn run(
+    executor: &mut Executor,
+    applier: &mut Applier,
+    (at, table): (usize, &MovingTable),
+    shard: &str,
+) -> Result<(), StepError> {
+    let rows = rows(executor, table, shard).await?;
+    let Some(first) = rows.first() else {
+        return Ok(());
+    };
+    for rows in [std::slice::from_ref(first), &rows] {
+        let (mut deletes, mut inserts) = (Vec::new(), Vec::new());
+        let mut updates: Vec<RowChange> = Vec::new();
+        for row in rows {
+            deletes.push(applier.delete_read(at, row.clone())?);
+            inserts.push(applier.insert_read(at, row.clone())?);
+            updates.push(applier.update_read(at, row.clone())?);
+        }
+        for changes in [&deletes, &inserts, &updates] {
+            executor.execute(&Planned::of(changes)).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn rows(
+    executor: &Executor,
+    table: &MovingTable,
+    shard: &str,
+) -> Result<Vec<Values>, StepError> {
+    let side = Side {
+        client: executor.session(),
+        shard,
+    };
+    let moving = Moving::of_rows(table, "true".to_owned());
+    let keys = compare::keys_of(side, &moving, CHANGED).await?;
+    let rows = compare::values(side, &moving, &keys).await?;
+    Ok(rows.into_iter().map(|(_, values)| values).collect())
+}

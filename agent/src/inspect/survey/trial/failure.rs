@@ -1,0 +1,199 @@
+//! What fails in a trial, as a finding.
+
+use plans::failure::Finding;
+use plans::id::ShardName;
+use plans::table::MovingTable;
+use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
+
+use crate::error::{StepError, describe};
+use crate::pg::schema::Entry;
+
+/// A step of the move would fail.
+const FAILED: &str = "trial.failed";
+/// Nothing is known of the steps that were left.
+const UNFINISHED: &str = "trial.unfinished";
+
+/// Kinds of entries whose statement is shown: it holds no secret. Longer ones are cut.
+const SHOWN: [&str; 12] = [
+    "CHECK CONSTRAINT ",
+    "CONSTRAINT ",
+    "DEFAULT ",
+    "DOMAIN ",
+    "FK ",
+    "INDEX ",
+    "MATERIALIZED VIEW ",
+    "POLICY ",
+    "RULE ",
+    "STATISTICS ",
+    "TRIGGER ",
+    "VIEW ",
+];
+/// Characters of a statement that are shown.
+const LONGEST: usize = 300;
+
+/// Why a trial ends.
+pub(super) enum Failed {
+    /// A step of the move would fail, and what follows it could not be tried.
+    Step(Box<Finding>),
+    /// The trial itself did.
+    Trial(StepError),
+}
+
+impl From<StepError> for Failed {
+    fn from(error: StepError) -> Self {
+        Self::Trial(error)
+    }
+}
+
+/// An object of the schema that the target does not take.
+pub(super) fn of_entry(shard: &str, entry: &Entry, error: &Error) -> Failed {
+    let object = format!("shard {shard}, {}", entry.label);
+    let mut problem = said(error);
+    if SHOWN.iter().any(|kind| entry.label.starts_with(kind)) {
+        let statement: String = entry.sql().chars().take(LONGEST).collect();
+        problem = format!("{problem}; the statement is: {statement}");
+    }
+    failed(object, problem, error, remedy_of_entry)
+}
+
+/// Rows of a table that cannot be read, or that the target does not take.
+pub(super) fn of_rows(shard: &str, table: &MovingTable, error: &Error) -> Failed {
+    let object = format!("shard {shard}, table {}", table.table);
+    failed(object, format!("step copy: {}", said(error)), error, remedy)
+}
+
+fn failed(
+    object: String,
+    problem: String,
+    error: &Error,
+    remedy: impl Fn(&SqlState) -> &'static str,
+) -> Failed {
+    let Some(state) = error.code().filter(|state| !is_of_the_server(state.code())) else {
+        let message = format!("{object}: {problem}");
+        return Failed::Trial(StepError::passing("trial", message));
+    };
+    Failed::Step(Box::new(Finding::new(
+        FAILED,
+        object,
+        problem,
+        remedy(state),
+    )))
+}
+
+/// A step that reports its errors itself.
+pub(super) fn of_step(shard: &str, table: &MovingTable, step: &str, error: StepError) -> Failed {
+    let object = format!("shard {shard}, table {}", table.table);
+    let Some(failure) = error.failure() else {
+        return Failed::Trial(error);
+    };
+    let state = failure.code.strip_prefix("sql.");
+    if failure.code == "connection" || state.is_some_and(is_of_the_server) {
+        return Failed::Trial(error);
+    }
+    let remedy = match state {
+        Some(state) if SqlState::from_code(state) == SqlState::UNDEFINED_FUNCTION => {
+            IDENTITY.to_owned()
+        }
+        Some(state) => remedy(&SqlState::from_code(state)).to_owned(),
+        None => failure.hint.clone().unwrap_or_default(),
+    };
+    let problem = format!("step {step}: {}", failure.message);
+    Failed::Step(Box::new(Finding::new(FAILED, object, problem, remedy)))
+}
+
+/// Both schemas differ once all is made.
+pub(super) fn of_schemas(shard: &str, error: StepError) -> Failed {
+    match error.failure() {
+        Some(failure) if failure.code == crate::schema::compare::DIFFERENT => {
+            Failed::Step(Box::new(Finding::new(
+                FAILED,
+                format!("shard {shard}, schema"),
+                failure.message.clone(),
+                "make what it names the same on both: often a default of the target's database or of a role there, or an extension of another version",
+            )))
+        }
+        _ => Failed::Trial(error),
+    }
+}
+
+/// Rows of the sample are others on the target.
+pub(super) fn differs(shard: &str, table: &MovingTable) -> Failed {
+    Failed::Step(Box::new(Finding::new(
+        FAILED,
+        format!("shard {shard}, table {}", table.table),
+        "step verify: rows that were copied are not found by their identity, or read in another way there",
+        "give the table's identity types whose text the two servers read and print alike; or list it under `ignore`",
+    )))
+}
+
+/// The trial did not come to its end.
+pub(super) fn unfinished(shard: &ShardName, error: &StepError) -> Finding {
+    Finding::new(
+        UNFINISHED,
+        format!("shard {shard}"),
+        format!("the trial did not come to its end: {error}"),
+        "plan again; or say `trial: skip`, and what a trial would find is found by the steps",
+    )
+}
+
+/// The server or the way to it is why, not what was asked: limits, locks, the end of a session.
+fn is_of_the_server(state: &str) -> bool {
+    ["08", "25", "40", "53", "55", "57", "58", "XX"]
+        .iter()
+        .any(|class| state.starts_with(class))
+}
+
+/// What the server said, with the functions in which it came to that: no values of rows.
+fn said(error: &Error) -> String {
+    let within = error.as_db_error().and_then(|db| db.where_());
+    let within = within.into_iter().flat_map(str::lines);
+    let within: Vec<&str> = within
+        .filter(|line| line.starts_with("PL/pgSQL function ") || line.starts_with("SQL function "))
+        .collect();
+    match within.is_empty() {
+        true => describe(error),
+        false => format!("{}, in {}", describe(error), within.join(", in ")),
+    }
+}
+
+/// Something is named without its schema, which only a search path finds; our sessions have none.
+const UNQUALIFIED: &str = "every session of a move has an empty search_path: name what is missing with its schema, or give the function that uses it a path of its own: alter function ... set search_path = ...";
+
+/// Rows are found by types whose operators are outside of `pg_catalog`.
+const IDENTITY: &str = "identify its rows by columns of built-in types: alter table ... replica identity using index ..., with the index of a unique constraint over such columns, the key's among them";
+/// An object whose text, as the server prints it, lacks a schema.
+const UNQUALIFIED_TEXT: &str = "every session of a move has an empty search_path, and the text of this object finds an operator or a function by one: \
+     write not (a OPERATOR(schema.=) b) in the place of a IS DISTINCT FROM b, set search_path for the functions that it calls, or drop it on the source";
+/// Objects of these names are on the target already.
+const TAKEN: &str = "drop it on the target, or choose an empty database; or create all tables there yourself and say `schema: existing`";
+
+fn remedy(state: &SqlState) -> &'static str {
+    let unfound = [
+        SqlState::UNDEFINED_FUNCTION,
+        SqlState::UNDEFINED_OBJECT,
+        SqlState::UNDEFINED_TABLE,
+        SqlState::AMBIGUOUS_FUNCTION,
+    ];
+    let taken = [
+        SqlState::DUPLICATE_TABLE,
+        SqlState::DUPLICATE_OBJECT,
+        SqlState::DUPLICATE_SCHEMA,
+        SqlState::DUPLICATE_FUNCTION,
+    ];
+    match state {
+        state if unfound.contains(state) => UNQUALIFIED,
+        state if taken.contains(state) => TAKEN,
+        state if *state == SqlState::INSUFFICIENT_PRIVILEGE => {
+            "grant the missing privilege to the agent's role"
+        }
+        _ => "make the source such that the target takes it, or make the target as the source is",
+    }
+}
+
+fn remedy_of_entry(state: &SqlState) -> &'static str {
+    if *state == SqlState::UNDEFINED_FUNCTION {
+        return UNQUALIFIED_TEXT;
+    }
+    remedy(state)
+}

@@ -1,0 +1,105 @@
+//! Rows of the sample: copied, compared and changed as the steps do it, a savepoint for each table.
+
+use plans::table::MovingTable;
+
+use super::failure::{self, Failed};
+use super::sample::{self, Sample};
+use super::{Attempt, changes, count};
+use crate::error::StepError;
+use crate::pg::apply::Applier;
+use crate::pg::compare::{self, Moving, Part, Side};
+
+impl Attempt<'_> {
+    /// Copies a sample of each table.
+    pub(super) async fn copy(&mut self) -> Result<(), Failed> {
+        for table in self.tables {
+            let predicate = table.predicate(&self.task.keys, "t");
+            let places = sample::places(&self.here, table, &predicate, &self.source.name).await?;
+            let pieces = sample::read(&self.here, table, &places).await;
+            let pieces =
+                pieces.map_err(|error| failure::of_rows(&self.source.name, table, &error))?;
+            let bytes = pieces.iter().map(|piece| count(piece.len())).sum();
+            self.savepoint().await?;
+            match sample::write(self.there(), table, pieces).await {
+                Ok(rows) => {
+                    self.samples.push(Sample {
+                        places,
+                        rows,
+                        bytes,
+                    });
+                    self.release().await?;
+                }
+                Err(error) => {
+                    self.samples.push(Sample::default());
+                    self.roll_back(failure::of_rows(self.target(), table, &error))
+                        .await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Each side finds the sample by its keys, and has the same rows.
+    pub(super) async fn compare_rows(&mut self) -> Result<(), Failed> {
+        for (at, table) in self.tables.iter().enumerate() {
+            self.savepoint().await?;
+            match self.compared(table, &self.samples[at]).await {
+                Ok(true) => self.release().await?,
+                Ok(false) => {
+                    let differs = failure::differs(self.target(), table);
+                    self.roll_back(differs).await?;
+                }
+                Err(error) => {
+                    let failed = failure::of_step(self.target(), table, "verify", error);
+                    self.roll_back(failed).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn compared(&self, table: &MovingTable, sample: &Sample) -> Result<bool, StepError> {
+        if sample.rows == 0 {
+            return Ok(true);
+        }
+        let here = Side {
+            client: &self.here,
+            shard: &self.source.name,
+        };
+        let there = Side {
+            client: self.there(),
+            shard: self.target(),
+        };
+        let own = Moving::of_rows(table, sample.condition());
+        let copy = Moving::of_rows(table, "true".to_owned());
+        let (first, second) = tokio::try_join!(
+            compare::digest(here, &own, &Part::Whole),
+            compare::digest(there, &copy, &Part::Whole)
+        )?;
+        let keys = compare::keys_of(there, &copy, sample::FIRST).await?;
+        let (found, beside) = tokio::try_join!(
+            compare::keyed_rows(here, &own, &keys),
+            compare::keyed_rows(there, &copy, &keys)
+        )?;
+        Ok(first == second && found == beside && found.len() == keys.len())
+    }
+
+    /// Applies changes to rows of the sample, which come to nothing.
+    pub(super) async fn change_rows(&mut self) -> Result<(), Failed> {
+        let (tables, target) = (self.tables, self.target());
+        let mut applier = Applier::prepare(self.there(), tables, target).await?;
+        let keyed = tables.iter().enumerate();
+        for (at, table) in keyed.filter(|(_, table)| table.has_key()) {
+            self.savepoint().await?;
+            let table = (at, table);
+            match changes::run(&mut self.executor, &mut applier, table, target).await {
+                Ok(()) => self.release().await?,
+                Err(error) => {
+                    let failed = failure::of_step(target, table.1, "catch_up", error);
+                    self.roll_back(failed).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

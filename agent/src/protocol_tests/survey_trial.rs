@@ -1,0 +1,305 @@
+//! What a step would fail at is found by the trial of a plan, which leaves nothing behind.
+
+use plans::failure::{Finding, Severity};
+use plans::survey::{Survey, SurveyTask};
+
+use super::shard::{Shard as Database, until};
+use super::survey::{GOOD, refusals, refuses, run, task};
+use crate::inspect::survey;
+
+/// A source with a target that is new, of one server.
+struct Case {
+    source: Database,
+    target: Database,
+}
+
+impl Case {
+    async fn new(name: &str, ddl: &str) -> Self {
+        let source = Database::new(&format!("{name}_s")).await;
+        let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
+        run(&source, ddl).await;
+        Self { source, target }
+    }
+
+    fn task(&self, tables: &[&str]) -> SurveyTask {
+        let tables: Vec<(&str, &str)> = tables.iter().map(|name| (*name, "tenant_id")).collect();
+        SurveyTask {
+            trial: true,
+            ..task(&self.source.dsn_text(), &self.target.dsn_text(), &tables)
+        }
+    }
+
+    /// What a survey with a trial finds, which has left the target as it was.
+    async fn tried(&self, task: &SurveyTask) -> Survey {
+        let before = self.left().await;
+        let survey = survey::run(task).await.expect("surveyed");
+        assert_eq!(self.left().await, before);
+        survey
+    }
+
+    /// Everything of the target that is not the server's own.
+    async fn left(&self) -> Vec<String> {
+        let session = self.target.session().await;
+        let rows = session
+            .query(
+                "select c.oid::regclass::text from pg_class c where c.oid >= 16384
+                 union all select n.nspname::text from pg_namespace n where n.oid >= 16384
+                 union all select p.oid::regprocedure::text from pg_proc p where p.oid >= 16384
+                 union all select t.oid::regtype::text from pg_type t where t.oid >= 16384
+                 union all select e.extname::text from pg_extension e where e.oid >= 16384 order by 1",
+                &[],
+            )
+            .await
+            .expect("the catalog");
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+}
+
+/// The only finding that refuses: of a trial.
+fn failed(survey: &Survey) -> &Finding {
+    let refused = survey.findings.iter();
+    let refused: Vec<&Finding> = refused
+        .filter(|finding| finding.severity == Severity::Refused)
+        .collect();
+    let [finding] = refused.as_slice() else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(finding.code, "trial.failed", "{finding:?}");
+    finding
+}
+
+const FUNCTION: &str = "create function own() returns int language sql as 'select 1';";
+const ROWS: &str = "insert into good select i % 7, i from generate_series(1, 100) i;";
+
+#[tokio::test]
+async fn a_move_that_fits_is_tried_with_all_its_objects() {
+    let ddl = format!(
+        "create type mood as enum ('calm', 'wild'); create extension hstore;
+         {GOOD} {ROWS}
+         create table country (code text primary key, name text);
+         insert into country values ('fr', 'France'), ('it', 'Italy');
+         create table item (tenant_id bigint, id bigint, good bigint, country text references country, mood mood default 'calm',
+             made bigint generated always as (id * 2) stored, label text check (length(label) < 100), attrs hstore, at timestamptz,
+             primary key (tenant_id, id), foreign key (tenant_id, good) references good);
+         create index on item (lower(label)); create unique index on item (tenant_id, label);
+         insert into item (tenant_id, id, good, country, mood, label, attrs, at)
+             select tenant_id, id, id, 'fr', 'wild', 'l' || id, 'a=>1', now() from good;
+         create table part (tenant_id bigint, id bigint, primary key (tenant_id, id)) partition by hash (tenant_id);
+         create table part_0 partition of part for values with (modulus 2, remainder 0);
+         create table part_1 partition of part for values with (modulus 2, remainder 1);
+         insert into part select tenant_id, id from good;
+         create table loose (tenant_id bigint not null, note text); alter table loose replica identity full;
+         insert into loose select 1, null from generate_series(1, 3); insert into loose values (2, 'once');
+         create view names as select name from country;
+         create materialized view counts as select tenant_id, count(*) from good group by 1;
+         create function touch() returns trigger language plpgsql as 'begin new.at := now(); return new; end';"
+    );
+    let case = Case::new("st_fit", &ddl).await;
+    let mut task = case.task(&["good", "item", "part", "loose"]);
+    task.settings.reference = vec!["country".to_owned()];
+    let survey = case.tried(&task).await;
+    assert_eq!(refusals(&survey), []);
+    let trial = survey.trial.expect("tried to its end");
+    assert_eq!((trial.tables, trial.without_rows), (6, 0), "{trial:?}");
+    assert_eq!(trial.rows, 100 + 2 + 100 + 100 + 4, "{trial:?}");
+    assert!(trial.objects > 20 && trial.bytes > 0, "{trial:?}");
+}
+
+#[tokio::test]
+async fn a_trigger_whose_condition_needs_a_search_path_is_refused() {
+    let ddl = format!(
+        "create schema ext; create extension hstore schema ext; {GOOD} {ROWS}
+         alter table good add attrs ext.hstore, add v int;
+         create function bump() returns trigger language plpgsql as 'begin new.v := 1; return new; end';
+         set search_path = public, ext;
+         create trigger bumped before update on good for each row when (old.attrs is distinct from new.attrs) execute function bump();"
+    );
+    let case = Case::new("st_distinct", &ddl).await;
+    let survey = case.tried(&case.task(&["good"])).await;
+    let finding = failed(&survey);
+    assert_eq!(finding.object, "shard b, TRIGGER public good bumped");
+    let problem = &finding.problem;
+    assert!(
+        problem.contains("operator does not exist: ext.hstore = ext.hstore"),
+        "{problem}"
+    );
+    assert!(problem.contains("CREATE TRIGGER bumped"), "{problem}");
+    assert!(finding.remedy.contains("IS DISTINCT FROM"), "{finding:?}");
+    run(
+        &case.source,
+        "drop trigger bumped on good; create trigger bumped before update on good for each row
+        when (not (old.attrs operator(ext.=) new.attrs)) execute function bump()",
+    )
+    .await;
+    let survey = case.tried(&case.task(&["good"])).await;
+    assert_eq!(refusals(&survey), []);
+    assert!(survey.trial.is_some());
+}
+
+#[tokio::test]
+async fn a_key_whose_operators_need_a_search_path_is_refused() {
+    let ddl = "create extension ltree; create table good (tenant_id bigint, k ltree, n int, primary key (tenant_id, k));
+        insert into good select i % 7, ('a.b' || i)::ltree, 0 from generate_series(1, 100) i";
+    let case = Case::new("st_ltree", ddl).await;
+    let survey = case.tried(&case.task(&["good"])).await;
+    let finding = failed(&survey);
+    assert_eq!(finding.object, "shard b, table public.good");
+    assert!(
+        finding.problem.contains("operator does not exist"),
+        "{finding:?}"
+    );
+    assert!(
+        finding.remedy.contains("replica identity using index"),
+        "{finding:?}"
+    );
+    let mended = "alter table good add id bigint generated always as identity;
+        alter table good add constraint found unique (tenant_id, id);
+        alter table good replica identity using index found";
+    run(&case.source, mended).await;
+    let survey = case.tried(&case.task(&["good"])).await;
+    assert_eq!(refusals(&survey), []);
+    assert_eq!(survey.tables[0].identity, ["tenant_id", "id"]);
+}
+
+#[tokio::test]
+async fn a_view_whose_function_needs_a_search_path_is_refused_with_the_function() {
+    let ddl = format!(
+        "{GOOD} {ROWS} create table rate (id int primary key); insert into rate values (3);
+         create function rates() returns bigint language plpgsql stable as 'begin return (select count(*) from rate); end';
+         create materialized view rated as select tenant_id, rates() as n from good;"
+    );
+    let case = Case::new("st_view", &ddl).await;
+    let mut task = case.task(&["good"]);
+    task.settings.reference = vec!["rate".to_owned()];
+    let survey = case.tried(&task).await;
+    let finding = failed(&survey);
+    assert_eq!(
+        finding.object,
+        "shard b, MATERIALIZED VIEW DATA public rated"
+    );
+    assert!(
+        finding.problem.contains("PL/pgSQL function public.rates()"),
+        "{finding:?}"
+    );
+    run(
+        &case.source,
+        "alter function rates() set search_path = public",
+    )
+    .await;
+    assert_eq!(refusals(&case.tried(&task).await), []);
+}
+
+#[tokio::test]
+async fn an_object_that_the_target_has_already_is_refused() {
+    let case = Case::new("st_taken", &format!("{FUNCTION} {GOOD} {ROWS}")).await;
+    run(&case.target, FUNCTION).await;
+    let survey = case.tried(&case.task(&["good"])).await;
+    refuses(
+        &survey,
+        "trial.failed",
+        "shard b, FUNCTION public own()",
+        "drop it on the target",
+    );
+    run(&case.target, "drop function own()").await;
+    assert_eq!(refusals(&case.tried(&case.task(&["good"])).await), []);
+}
+
+#[tokio::test]
+async fn every_failure_behind_the_copy_is_told_at_once() {
+    let ddl = format!(
+        "create schema ext; create extension hstore schema ext; {GOOD} {ROWS}
+         alter table good add attrs ext.hstore, add v int;
+         create function bump() returns trigger language plpgsql as 'begin return new; end';
+         set search_path = public, ext;
+         create trigger one before update on good for each row when (old.attrs is distinct from new.attrs) execute function bump();
+         create trigger two before update on good for each row when (old.v is distinct from new.v) execute function bump();
+         create trigger three after update on good for each row when (new.attrs is distinct from old.attrs) execute function bump();"
+    );
+    let case = Case::new("st_all", &ddl).await;
+    let survey = case.tried(&case.task(&["good"])).await;
+    let mut objects: Vec<&str> = survey
+        .findings
+        .iter()
+        .filter(|f| f.code == "trial.failed")
+        .map(|f| f.object.as_str())
+        .collect();
+    objects.sort_unstable();
+    assert_eq!(
+        objects,
+        [
+            "shard b, TRIGGER public good one",
+            "shard b, TRIGGER public good three"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_trial_whose_session_the_server_ends_is_no_verdict() {
+    let ddl =
+        format!("create type mood as enum ('calm'); {GOOD} {ROWS} alter table good add mood mood");
+    let case = Case::new("st_ended", &ddl).await;
+    let holder = case.target.session().await;
+    let hold = "begin; create type public.mood as enum ('wild')";
+    holder.batch_execute(hold).await.expect("held");
+    let task = case.task(&["good"]);
+    let trial = tokio::spawn(async move { survey::run(&task).await });
+    let observer = case.target.session().await;
+    until("the trial waits for the name", || async {
+        let ended = "select pg_terminate_backend(pid) from pg_stat_activity
+            where wait_event_type = 'Lock' and application_name like '%trial%' and datname = current_database()";
+        !observer.query(ended, &[]).await.expect("asked").is_empty()
+    })
+    .await;
+    let survey = trial.await.expect("no panic").expect("surveyed");
+    let warned = survey
+        .findings
+        .iter()
+        .find(|f| f.code == "trial.unfinished");
+    assert!(
+        warned.is_some_and(|f| f.severity == Severity::Warning),
+        "{:?}",
+        survey.findings
+    );
+    assert_eq!((refusals(&survey), survey.trial), (Vec::new(), None));
+}
+
+#[tokio::test]
+async fn a_plan_that_skips_the_trial_tries_nothing() {
+    let case = Case::new("st_skip", &format!("{FUNCTION} {GOOD} {ROWS}")).await;
+    run(&case.target, FUNCTION).await;
+    let task = SurveyTask {
+        trial: false,
+        ..case.task(&["good"])
+    };
+    let survey = case.tried(&task).await;
+    assert_eq!((refusals(&survey), survey.trial), (Vec::new(), None));
+}
+
+#[tokio::test]
+async fn a_sample_has_the_values_that_are_rare() {
+    let ddl = "create type mood as enum ('calm', 'wild', 'odd');
+        create table good (tenant_id bigint, id bigint primary key, n int, at date, label text, mood mood default 'calm');
+        insert into good select 1, i, 5, '2020-01-01', 'x' from generate_series(1, 1000) i;
+        alter table good drop constraint good_pkey, add primary key (tenant_id, id);
+        update good set n = -7 where id = 700; update good set n = 99 where id = 701; update good set at = 'infinity' where id = 702;
+        update good set label = repeat('w', 500) where id = 703; update good set label = null where id = 704;
+        update good set mood = 'odd' where id = 705; update good set mood = 'wild' where id = 706";
+    let case = Case::new("st_rare", ddl).await;
+    let survey = case.tried(&case.task(&["good"])).await;
+    assert_eq!(refusals(&survey), []);
+    let client = case.source.session().await;
+    let places = survey::places(&client, &survey.tables[0])
+        .await
+        .expect("a sample");
+    let row = client
+        .query_one(
+            "select array_agg(id order by id) filter (where id between 700 and 706), count(*) from public.good
+             where ctid = any ($1::text[]::tid[])",
+            &[&places],
+        )
+        .await
+        .expect("the rows");
+    let (rare, count): (Vec<i64>, i64) = (row.get(0), row.get(1));
+    assert_eq!(rare, [700, 701, 702, 703, 704, 705, 706]);
+    assert!((200..230).contains(&count), "{count} rows");
+}
