@@ -305,9 +305,21 @@ async fn rows_without_a_parent_are_counted_and_refused() {
     refuses(
         &survey,
         "through.orphan",
-        "table public.note: 2 row(s)",
-        "delete from",
+        "table public.note: 1 row(s)",
+        "delete from \"public\".\"note\" t where t.\"item_id\" is not null and not exists",
     );
+}
+
+#[tokio::test]
+async fn rows_that_refer_to_no_parent_are_no_orphans() {
+    let rows = "insert into good values (1, 1); insert into item values (1, 1);
+                insert into note values (1, 1), (2, null), (3, null);";
+    let survey = surveyed_through("sv_unkeyed", rows, Mode::Offline).await;
+    assert_eq!(refusals(&survey), []);
+    let noted = survey.findings.iter().find(|f| f.code == "through.unkeyed");
+    let noted = noted.expect("a warning");
+    assert_eq!(noted.severity, Severity::Warning);
+    assert!(noted.problem.starts_with("2 row(s)"), "{noted:?}");
 }
 
 #[tokio::test]

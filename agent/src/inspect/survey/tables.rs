@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plans::survey::SurveyTask;
-use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, Through};
+use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, Through, quote_ident};
 use tokio_postgres::Client;
 
 use super::super::keys::join_condition;
@@ -241,10 +241,17 @@ pub(super) async fn check_orphans(
         }
         let (name, parent) = (table.table.sql(), through.parent.sql());
         let joined = join_condition(through, "p", "t");
-        let orphan = format!("not exists (select from {parent} p where {joined})");
+        let own = through.columns.iter();
+        let own: Vec<String> = own
+            .map(|(own, _)| format!("t.{} is not null", quote_ident(own)))
+            .collect();
+        let refers = own.join(" and ");
+        let orphan = format!("{refers} and not exists (select from {parent} p where {joined})");
         let row = client
             .query_one(
-                &format!("select count(*) from only {name} t where {orphan}"),
+                &format!(
+                    "select count(*) filter (where {orphan}), count(*) filter (where not ({refers})) from only {name} t"
+                ),
                 &[],
             )
             .await
@@ -252,16 +259,27 @@ pub(super) async fn check_orphans(
                 "shard {shard}: looking for rows of {} without a parent",
                 table.table
             ))?;
-        let orphans: i64 = row.get(0);
+        let (orphans, unkeyed): (i64, i64) = (row.get(0), row.get(1));
+        if unkeyed > 0 {
+            findings.add(
+                "through.unkeyed",
+                format!("shard {shard}, table {}", table.table),
+                format!(
+                    "{unkeyed} row(s) refer to no row of {} at all: they have no key, and no move takes them",
+                    through.parent
+                ),
+                "nothing to do where they may stay on this shard; else give them a parent",
+            );
+        }
         if orphans > 0 {
             findings.refuse(
                 "through.orphan",
                 format!("shard {shard}, table {}", table.table),
                 format!(
-                    "{orphans} row(s) have no parent in {} and so no key",
+                    "{orphans} row(s) refer to rows that {} lacks, and so have no key",
                     through.parent
                 ),
-                format!("delete from {name} t where {orphan}, or give them a parent"),
+                format!("give them a parent; or, if nothing needs them: delete from {name} t where {orphan}"),
             );
         }
     }

@@ -81,6 +81,10 @@ fn definitions() -> Vec<Plant> {
             insert into good values (1, 1); insert into parent values (1, 1), (2, 9); insert into item values (1, 1)")
             .settings(PARENT)
             .offline(),
+        plant("through.unkeyed", "create table parent (id bigint primary key, good bigint); create table item (id bigint primary key, parent bigint references parent); \
+            insert into good values (1, 1); insert into parent values (1, 1); insert into item values (1, 1), (2, null)")
+            .settings(PARENT)
+            .offline(),
     ]
 }
 

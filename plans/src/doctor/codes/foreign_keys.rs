@@ -65,6 +65,14 @@ pub(super) const CODES: &[Code] = &[
         severity: Refused,
         title: "Rows without a parent",
         wrong: "They have no key, so they belong to no shard.",
-        mend: "delete from ... where not exists (...); or give them a parent",
+        mend: "Give them a parent; or, if nothing needs them: delete from ... where ... is not null and not exists (...)",
+    },
+    Code {
+        sw: "SW0613",
+        name: "through.unkeyed",
+        severity: Warning,
+        title: "Rows that refer to no parent",
+        wrong: "They have no key: no move takes them, and they stay on the shard where they are.",
+        mend: "Nothing where they may stay; else give them a parent.",
     },
 ];
