@@ -24,6 +24,8 @@ pub(crate) struct Table {
     pub(crate) indexes: Vec<Index>,
     /// Size with all partitions and TOAST, bytes.
     pub(crate) bytes: i64,
+    /// The planner's estimate, with all partitions; 0 where there is none.
+    pub(crate) rows: i64,
 }
 
 #[derive(Debug, Clone)]
@@ -78,7 +80,10 @@ impl Facts {
         for shard in shards {
             for (name, table) in &shard.tables {
                 match all.tables.get_mut(name) {
-                    Some(known) => known.bytes = known.bytes.saturating_add(table.bytes),
+                    Some(known) => {
+                        known.bytes = known.bytes.saturating_add(table.bytes);
+                        known.rows = known.rows.saturating_add(table.rows);
+                    }
                     None => {
                         all.tables.insert(name.clone(), table.clone());
                     }

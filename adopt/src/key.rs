@@ -1,135 +1,335 @@
-//! Which column is the shard key. Pure.
+//! Which columns are the shard key. Pure.
 //!
-//! A column ties a table to the key when it leads a primary or unique key of several columns, or refers to another
-//! table. A primary key of one column, as every `id` is, ties nothing.
+//! A candidate is a set of columns that hold the same values ([`domains`]), one of each table that has some. It counts by
+//! its tables: what ties each of them to the key, how many rows it has, and how many other tables refer to them.
 
+use crate::domain::{Domain, GENERIC, Place, domains, folded, is_own_key};
 use crate::error::AdoptError;
-use crate::facts::{Facts, Table, short};
+use crate::facts::{Facts, Reference, Table, short};
 use plans::key::KeyType;
 use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Runners-up that are told.
-const TOLD: usize = 3;
+/// Candidates that people are shown.
+pub(crate) const SHOWN: usize = 3;
+/// Tables of a candidate that are named.
+const NAMED: usize = 8;
 
-/// The key column, and why it is that one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KeyChoice {
-    pub(crate) column: String,
-    pub(crate) kind: KeyType,
-    pub(crate) reasons: Vec<String>,
+/// How a table's column is tied to the key, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Tie {
+    /// It leads a primary or unique key of several columns.
+    Leads,
+    /// It is the table's own key.
+    Own,
+    /// It is part of a primary or unique key.
+    Part,
+    /// It refers to another table, and is never null.
+    Refers,
+    /// It leads an index, and is never null.
+    Indexed,
+    /// It refers to another table or leads an index, and may be null.
+    MayRefer,
+    /// It has the key's name.
+    Named,
 }
 
-/// A column name of one or more tables, with what speaks for it.
-#[derive(Debug, Default)]
-struct Candidate {
-    /// Tables with this column, by type.
-    has: BTreeMap<KeyType, BTreeSet<TableName>>,
-    /// Leads a key of several columns.
-    leads: BTreeSet<TableName>,
-    /// Refers to another table.
-    refers: BTreeSet<TableName>,
-    /// Leads an index of any kind but a primary key of its own.
-    indexed: BTreeSet<TableName>,
-    /// Size of the tables that have it.
-    bytes: i64,
+impl Tie {
+    fn weight(self) -> f64 {
+        match self {
+            Self::Leads => 2.0,
+            Self::Own | Self::Part | Self::Refers => 1.0,
+            Self::Indexed => 0.7,
+            Self::MayRefer => 0.5,
+            Self::Named => 0.4,
+        }
+    }
 }
 
-impl Candidate {
-    fn tied(&self) -> usize {
-        self.leads.union(&self.refers).count()
-    }
+/// What a table counts that belongs to one with the key, beside one that has it; all of them at most [`MOST_REACHED`] of
+/// what the others count.
+const REACHED: f64 = 0.25;
+const MOST_REACHED: f64 = 0.5;
+/// What a key counts that is a time: rows of one time are no tenant's.
+const TIME: f64 = 0.1;
+/// What a key counts of which there are fewer than [`FEW`] values for [`MANY`] rows.
+const SCARCE: f64 = 0.3;
+const FEW: i64 = 4;
+const MANY: i64 = 1_000;
 
-    fn tables(&self) -> usize {
-        self.has.values().map(BTreeSet::len).sum()
-    }
-
-    /// The type that most tables give it.
-    fn kind(&self) -> Option<KeyType> {
-        let most = self.has.iter().max_by_key(|(_, tables)| tables.len());
-        most.map(|(kind, _)| *kind)
-    }
-
+/// A key that the tables could have, and what speaks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyCandidate {
+    /// What `--key` takes for it: a column, or table and column.
+    pub name: String,
+    /// Its type, that of most of its columns.
+    pub kind: KeyType,
+    /// The tables that would be sharded, each with its column.
+    pub(crate) columns: BTreeMap<TableName, String>,
+    /// Tables that belong to rows of these.
+    pub(crate) reached: usize,
     /// Larger is better.
-    fn weight(&self) -> (usize, usize, i64) {
-        (self.tied(), self.tables(), self.bytes)
-    }
-
-    /// Without keys that name it, indexes of several tables speak for a column, unless it is a time.
-    fn is_found_by_indexes(&self) -> bool {
-        let time = matches!(self.kind(), Some(KeyType::Date | KeyType::Timestamptz));
-        self.indexed.len() > 1 && !time
-    }
+    pub score: f64,
+    tied: bool,
+    indexed: usize,
 }
 
-impl KeyChoice {
-    /// The column `wished`, or the one that ties most tables.
-    ///
-    /// # Errors
-    /// [`AdoptError::UnfitKey`] for a wish that no table can fulfil, [`AdoptError::NoKey`] without any candidate.
-    pub(crate) fn make(facts: &Facts, wished: Option<&str>) -> Result<Self, AdoptError> {
-        let candidates = candidates(facts);
-        if let Some(column) = wished {
-            let kind = candidates.get(column).and_then(Candidate::kind);
-            let kind = kind.ok_or_else(|| unfit(facts, column))?;
-            let told = format!("key {column} ({kind}): as --key says");
-            return Ok(Self {
-                column: column.to_owned(),
-                kind,
-                reasons: vec![told],
-            });
+impl KeyCandidate {
+    fn of(domain: &Domain, facts: &Facts) -> Option<Self> {
+        let mut columns = BTreeMap::new();
+        let mut kinds: BTreeMap<KeyType, usize> = BTreeMap::new();
+        let (mut score, mut tied, mut indexed) = (0.0, false, 0);
+        for (name, own) in &domain.columns {
+            let table = facts.tables.get(name)?;
+            let ties = own
+                .iter()
+                .map(|column| (tie(facts, (name, table), column), column));
+            let (tie, column) = ties.min_by_key(|(tie, _)| *tie)?;
+            let kind = table.column(column)?.kind?;
+            *kinds.entry(kind).or_default() += 1;
+            score += tie.weight() * weight(table);
+            tied |= match tie {
+                Tie::Leads | Tie::Refers | Tie::MayRefer => true,
+                Tie::Own | Tie::Part | Tie::Indexed | Tie::Named => refers(facts, name, column),
+            };
+            indexed += usize::from(leads_index(table, column));
+            columns.insert(name.clone(), column.clone());
         }
-        let mut ranked: Vec<(&str, &Candidate)> = candidates
-            .iter()
-            .map(|(column, candidate)| (column.as_str(), candidate))
-            .filter(|(_, candidate)| candidate.tied() > 0)
-            .collect();
-        if ranked.is_empty() {
-            let found = candidates.iter().filter(|(_, c)| c.is_found_by_indexes());
-            ranked = found.map(|(column, c)| (column.as_str(), c)).collect();
-            ranked.sort_by_key(|(_, c)| std::cmp::Reverse((c.indexed.len(), c.tables(), c.bytes)));
-        } else {
-            ranked.sort_by_key(|(_, candidate)| std::cmp::Reverse(candidate.weight()));
+        let reached = reached(facts, &columns);
+        let of_reached = reached.iter().filter_map(|name| facts.tables.get(*name));
+        let of_reached = of_reached.map(|table| REACHED * weight(table)).sum::<f64>();
+        score += of_reached.min(score * MOST_REACHED);
+        let (kind, _) = kinds.into_iter().max_by_key(|(_, tables)| *tables)?;
+        if matches!(kind, KeyType::Date | KeyType::Timestamptz) {
+            score *= TIME;
         }
-        let Some(((column, best), others)) = ranked.split_first() else {
-            return Err(AdoptError::NoKey);
-        };
-        let kind = best.kind().ok_or(AdoptError::NoKey)?;
-        let mut reasons = vec![praise(column, kind, best)];
-        if !others.is_empty() {
-            reasons.push(runners_up(others));
+        let root = domain.root(facts);
+        let values = root.as_ref().and_then(|(name, _)| facts.tables.get(name));
+        let rows = columns.keys().filter_map(|name| facts.tables.get(name));
+        let rows: i64 = rows.map(|table| table.rows).sum();
+        if values.is_some_and(|table| (1..FEW).contains(&table.rows)) && rows >= MANY {
+            score *= SCARCE;
         }
-        Ok(Self {
-            column: (*column).to_owned(),
+        Some(Self {
+            name: called(&columns, root.as_ref()),
             kind,
-            reasons,
+            reached: reached.len(),
+            columns,
+            score,
+            tied,
+            indexed,
         })
     }
-}
 
-fn candidates(facts: &Facts) -> BTreeMap<String, Candidate> {
-    let mut all: BTreeMap<String, Candidate> = BTreeMap::new();
-    for (name, table) in facts.tables.iter().filter(|(_, table)| table.is_plain()) {
-        for column in &table.columns {
-            let Some(kind) = column.kind else { continue };
-            let candidate = all.entry(column.name.clone()).or_default();
-            candidate.has.entry(kind).or_default().insert(name.clone());
-            candidate.bytes = candidate.bytes.saturating_add(table.bytes);
-            if leads_key(table, &column.name) {
-                candidate.leads.insert(name.clone());
-            }
-            if leads_index(table, &column.name) {
-                candidate.indexed.insert(name.clone());
-            }
-            let mut references = facts.references.iter().filter(|r| &r.from == name);
-            if references
-                .any(|r| r.to != r.from && r.columns.iter().any(|(own, _)| own == &column.name))
-            {
-                candidate.refers.insert(name.clone());
-            }
+    /// Its tables for people, each with its column where that is not the key's name.
+    #[must_use]
+    pub fn tables(&self) -> String {
+        let shown =
+            self.columns
+                .iter()
+                .take(NAMED)
+                .map(|(table, column)| match *column == self.name {
+                    true => short(table),
+                    false => format!("{} by {column}", short(table)),
+                });
+        let shown: Vec<String> = shown.collect();
+        let more = self.columns.len().saturating_sub(NAMED);
+        match more {
+            0 => shown.join(", "),
+            more => format!("{} and {more} more", shown.join(", ")),
         }
     }
-    all
+
+    /// Why it could be the key.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let reached = match self.reached {
+            0 => String::new(),
+            reached => format!("; {reached} more belong to these"),
+        };
+        format!(
+            "{} ({}): {} table(s) have it: {}{reached}",
+            self.name,
+            self.kind,
+            self.columns.len(),
+            self.tables()
+        )
+    }
+}
+
+/// All keys that the tables could have, the best first.
+pub(crate) fn candidates(facts: &Facts) -> Vec<KeyCandidate> {
+    let all = domains(facts);
+    let all = all
+        .iter()
+        .filter_map(|domain| KeyCandidate::of(domain, facts));
+    let (tied, others): (Vec<KeyCandidate>, Vec<KeyCandidate>) =
+        all.partition(|candidate| candidate.tied);
+    let mut ranked = match tied.is_empty() {
+        false => tied,
+        // Without keys that name it, indexes of several tables speak for a column.
+        true => others
+            .into_iter()
+            .filter(|c| c.indexed > 1 && !matches!(c.kind, KeyType::Date | KeyType::Timestamptz))
+            .collect(),
+    };
+    ranked.sort_by(|one, other| {
+        let by_score = other.score.total_cmp(&one.score);
+        by_score.then_with(|| one.name.cmp(&other.name))
+    });
+    ranked
+}
+
+/// The key that `--key` names: a column, or table and column.
+///
+/// # Errors
+/// [`AdoptError::UnfitKey`] where no table has it, or several have a column of this name that are not the same key.
+pub(crate) fn named(facts: &Facts, wished: &str) -> Result<KeyCandidate, AdoptError> {
+    let of_table = wished.rsplit_once('.').and_then(|(table, column)| {
+        let table = TableName::parse(table);
+        facts.tables.get(&table)?.column(column)?;
+        Some((table, column))
+    });
+    let has = |domain: &Domain| match &of_table {
+        Some((table, column)) => {
+            let own = domain.columns.get(table);
+            own.is_some_and(|own| own.iter().any(|own| own == column))
+        }
+        None => domain.columns.values().flatten().any(|own| own == wished),
+    };
+    let found: Vec<Domain> = domains(facts)
+        .into_iter()
+        .filter(|domain| has(domain))
+        .collect();
+    let own_keys = found
+        .iter()
+        .flat_map(|domain| &domain.columns)
+        .filter(|(name, own)| {
+            let table = facts.tables.get(*name);
+            table.is_some_and(|table| {
+                own.iter()
+                    .any(|own| own == wished && is_own_key(table, own))
+            })
+        });
+    let own_keys: Vec<String> = own_keys
+        .map(|(name, _)| format!("{}.{wished}", short(name)))
+        .collect();
+    if own_keys.len() > 1 && GENERIC.contains(&folded(wished).as_str()) {
+        return Err(AdoptError::UnfitKey {
+            column: wished.to_owned(),
+            reason: format!(
+                "it is the own key of several tables; name one: {}",
+                own_keys.join(", ")
+            ),
+        });
+    }
+    let mut whole = Domain::default();
+    for (name, columns) in found.into_iter().flat_map(|domain| domain.columns) {
+        whole.columns.entry(name).or_default().extend(columns);
+    }
+    let candidate = KeyCandidate::of(&whole, facts).ok_or_else(|| unfit(facts, wished))?;
+    let exactly = |name: &TableName, column: &str| {
+        let named = whole
+            .columns
+            .get(name)
+            .is_some_and(|own| own.iter().any(|own| own == column));
+        named.then(|| column.to_owned())
+    };
+    // The column that was named, where a table has several that hold the key.
+    let columns = candidate.columns.iter().map(|(name, best)| {
+        let asked = match &of_table {
+            Some((table, column)) => (table == name).then(|| (*column).to_owned()),
+            None => exactly(name, wished),
+        };
+        (name.clone(), asked.unwrap_or_else(|| best.clone()))
+    });
+    let columns = columns.collect();
+    Ok(KeyCandidate {
+        columns,
+        ..candidate
+    })
+}
+
+fn tie(facts: &Facts, (name, table): (&TableName, &Table), column: &str) -> Tie {
+    let mut unique = table.indexes.iter().filter(|index| index.is_unique);
+    let not_null = table.column(column).is_some_and(|found| found.not_null);
+    if leads_key(table, column) {
+        Tie::Leads
+    } else if is_own_key(table, column) {
+        Tie::Own
+    } else if unique
+        .any(|index| index.columns.len() > 1 && index.columns.iter().any(|own| own == column))
+    {
+        Tie::Part
+    } else if refers(facts, name, column) && not_null {
+        Tie::Refers
+    } else if leads_index(table, column) && not_null {
+        Tie::Indexed
+    } else if refers(facts, name, column) || leads_index(table, column) {
+        Tie::MayRefer
+    } else {
+        Tie::Named
+    }
+}
+
+/// Whether a foreign key to another table has the column.
+fn refers(facts: &Facts, name: &TableName, column: &str) -> bool {
+    let mut own = facts
+        .references
+        .iter()
+        .filter(|r| &r.from == name && &r.to != name);
+    own.any(|reference| reference.columns.iter().any(|(own, _)| own == column))
+}
+
+/// A table of ten thousand rows counts twice as much as an empty one.
+fn weight(table: &Table) -> f64 {
+    1.0 + (1.0 + table.rows.max(0) as f64).log10() / 4.0
+}
+
+/// Tables without the key that refer to those that have it, or to each other up to these.
+fn reached<'a>(facts: &'a Facts, columns: &BTreeMap<TableName, String>) -> BTreeSet<&'a TableName> {
+    let mut found: BTreeSet<&TableName> = BTreeSet::new();
+    loop {
+        let next: Vec<&TableName> = facts
+            .references
+            .iter()
+            .filter(|r| columns.contains_key(&r.to) || found.contains(&r.to))
+            .filter(|r| is_given(facts, r))
+            .map(|r| &r.from)
+            .filter(|name| !columns.contains_key(*name) && !found.contains(name))
+            .collect();
+        if next.is_empty() {
+            return found;
+        }
+        found.extend(next);
+    }
+}
+
+/// Whether every row refers.
+fn is_given(facts: &Facts, reference: &Reference) -> bool {
+    let table = facts.tables.get(&reference.from);
+    let mut own = reference.columns.iter().map(|(own, _)| own);
+    table.is_some_and(|table| own.all(|own| table.column(own).is_some_and(|found| found.not_null)))
+}
+
+/// What people call it: the name of more than half of its columns, or table and column of the table whose own key it is.
+fn called(columns: &BTreeMap<TableName, String>, root: Option<&Place>) -> String {
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    let others = columns
+        .iter()
+        .filter(|(name, _)| root.is_none_or(|(table, _)| table != *name));
+    for (_, column) in others {
+        *names.entry(column).or_default() += 1;
+    }
+    let most = names.iter().max_by_key(|(_, count)| **count);
+    match (most, root) {
+        (Some((name, count)), _) if *count * 2 > names.values().sum::<usize>() => {
+            (*name).to_owned()
+        }
+        (_, Some((table, column))) => format!("{}.{column}", short(table)),
+        (Some((name, _)), None) => (*name).to_owned(),
+        (None, None) => String::new(),
+    }
 }
 
 fn leads_key(table: &Table, column: &str) -> bool {
@@ -146,28 +346,6 @@ fn leads_index(table: &Table, column: &str) -> bool {
     })
 }
 
-fn praise(column: &str, kind: KeyType, candidate: &Candidate) -> String {
-    format!(
-        "key {column} ({kind}): {} table(s) have it; it leads a key of several columns in {}, refers to another table in {}, and leads an index in {}",
-        candidate.tables(),
-        candidate.leads.len(),
-        candidate.refers.len(),
-        candidate.indexed.len(),
-    )
-}
-
-fn runners_up(others: &[(&str, &Candidate)]) -> String {
-    let told = others.iter().take(TOLD).map(|(column, candidate)| {
-        let tied = candidate.tied().max(candidate.indexed.len());
-        format!("{column} ({tied} table(s))")
-    });
-    let told: Vec<String> = told.collect();
-    format!(
-        "other columns could be the key: {}; --key COLUMN says so",
-        told.join(", ")
-    )
-}
-
 fn unfit(facts: &Facts, column: &str) -> AdoptError {
     let with = facts
         .tables
@@ -182,7 +360,12 @@ fn unfit(facts: &Facts, column: &str) -> AdoptError {
                 types.join(", ")
             )
         }
-        None => "no table has it".to_owned(),
+        None => match column.rsplit_once('.') {
+            Some((table, own)) if facts.tables.contains_key(&TableName::parse(table)) => {
+                format!("table {table} has no column {own}")
+            }
+            _ => "no table has it".to_owned(),
+        },
     };
     AdoptError::UnfitKey {
         column: column.to_owned(),
@@ -191,109 +374,4 @@ fn unfit(facts: &Facts, column: &str) -> AdoptError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::facts::{Column, Index, Reference};
-
-    fn table(columns: &[&str], keys: &[&[&str]]) -> Table {
-        let column = |name: &&str| Column {
-            name: (*name).to_owned(),
-            kind: Some(KeyType::Bigint),
-            not_null: true,
-        };
-        let index = |(place, columns): (usize, &&[&str])| Index {
-            columns: columns.iter().map(|name| (*name).to_owned()).collect(),
-            is_primary: place == 0,
-            is_unique: place == 0,
-        };
-        Table {
-            columns: columns.iter().map(column).collect(),
-            indexes: keys.iter().enumerate().map(index).collect(),
-            ..Table::default()
-        }
-    }
-
-    fn facts(tables: Vec<(&str, Table)>, references: &[(&str, &str, &str)]) -> Facts {
-        let reference = |(from, own, to): &(&str, &str, &str)| Reference {
-            from: TableName::parse(from),
-            to: TableName::parse(to),
-            columns: vec![((*own).to_owned(), "id".to_owned())],
-        };
-        let named = tables.into_iter();
-        Facts {
-            tables: named
-                .map(|(name, table)| (TableName::parse(name), table))
-                .collect(),
-            references: references.iter().map(reference).collect(),
-        }
-    }
-
-    #[test]
-    fn the_id_of_every_table_is_not_the_key() {
-        let shop = facts(
-            vec![
-                ("tenants", table(&["id"], &[&["id"]])),
-                ("orders", table(&["id", "tenant_id"], &[&["id"]])),
-                ("lines", table(&["id", "order_id", "tenant_id"], &[&["id"]])),
-            ],
-            &[
-                ("orders", "tenant_id", "tenants"),
-                ("lines", "tenant_id", "tenants"),
-                ("lines", "order_id", "orders"),
-            ],
-        );
-        let choice = KeyChoice::make(&shop, None).unwrap();
-        assert_eq!(
-            (choice.column.as_str(), choice.kind),
-            ("tenant_id", KeyType::Bigint)
-        );
-        assert!(
-            choice.reasons[1].contains("order_id"),
-            "{:?}",
-            choice.reasons
-        );
-        assert_eq!(
-            KeyChoice::make(&shop, Some("order_id")).unwrap().column,
-            "order_id"
-        );
-    }
-
-    #[test]
-    fn a_schema_without_foreign_keys_is_read_by_its_indexes() {
-        let rails = facts(
-            vec![
-                ("accounts", table(&["id"], &[&["id"]])),
-                (
-                    "posts",
-                    table(&["id", "account_id"], &[&["id"], &["account_id"]]),
-                ),
-                (
-                    "likes",
-                    table(&["id", "account_id"], &[&["id"], &["account_id", "id"]]),
-                ),
-            ],
-            &[],
-        );
-        assert_eq!(KeyChoice::make(&rails, None).unwrap().column, "account_id");
-    }
-
-    #[test]
-    fn tables_that_nothing_ties_have_no_key() {
-        let apart = facts(
-            vec![
-                ("a", table(&["id", "x"], &[&["id"]])),
-                ("b", table(&["id", "y"], &[&["id"], &["y"]])),
-            ],
-            &[],
-        );
-        assert!(matches!(
-            KeyChoice::make(&apart, None),
-            Err(AdoptError::NoKey)
-        ));
-        let error = KeyChoice::make(&apart, Some("z")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "column z cannot be the key: no table has it"
-        );
-    }
-}
+mod tests;

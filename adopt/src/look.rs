@@ -58,6 +58,7 @@ impl Look {
                 is_foreign: row.get(2),
                 is_extension: row.get(3),
                 bytes: row.get(4),
+                rows: row.get(5),
                 ..Table::default()
             };
             facts.tables.insert(name(&row, 0), table);
@@ -116,7 +117,10 @@ const TABLES: &str = "
              when 'p' then coalesce((select sum(pg_catalog.pg_table_size(t.relid))
                                      from pg_catalog.pg_partition_tree(c.oid) t where t.isleaf), 0)::bigint
              when 'f' then 0
-             else pg_catalog.pg_table_size(c.oid) end
+             else pg_catalog.pg_table_size(c.oid) end,
+           coalesce((select sum(greatest(l.reltuples, 0)) from pg_catalog.pg_class l
+                     where l.oid = c.oid or c.relkind = 'p' and l.relkind = 'r'
+                       and l.oid in (select t.relid from pg_catalog.pg_partition_tree(c.oid) t where t.isleaf)), 0)::bigint
     from pg_catalog.pg_class c
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where c.relkind in ('r', 'p', 'f') and not c.relispartition
@@ -151,9 +155,9 @@ const REFERENCES: &str = "
            array(select a.attname::text from pg_catalog.unnest(k.confkey) with ordinality p (attnum, place)
                  join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = p.attnum order by p.place)
     from pg_catalog.pg_constraint k
-    join pg_catalog.pg_class f on f.oid = k.conrelid
+    join pg_catalog.pg_class f on f.oid = coalesce(pg_catalog.pg_partition_root(k.conrelid), k.conrelid)
     join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
-    join pg_catalog.pg_class t on t.oid = k.confrelid
+    join pg_catalog.pg_class t on t.oid = coalesce(pg_catalog.pg_partition_root(k.confrelid), k.confrelid)
     join pg_catalog.pg_namespace tn on tn.oid = t.relnamespace
     where k.contype = 'f' and k.conparentid = 0
     order by 1, 2, k.conname";

@@ -5,7 +5,7 @@ use crate::digest;
 use crate::error::{AdoptError, NoMap};
 use crate::extent::{Extent, Keys, Place};
 use crate::facts::{Facts, listed, short};
-use crate::key::KeyChoice;
+use crate::key::{KeyCandidate, SHOWN, candidates, named};
 use crate::look::Look;
 use crate::sort::{Keyed, sort};
 use connect::Dsn;
@@ -20,7 +20,7 @@ use plans::shard_map::{DEFAULT_BUCKETS, MapSettings, Mapping, ShardMap, Strategy
 pub struct Wish {
     /// Name of the map.
     pub map: MapName,
-    /// The key column; none: the one that ties most tables.
+    /// The key, as a column, or table and column; none: the one that ties most tables.
     pub key: Option<String>,
     /// How keys are divided; none: what fits.
     pub strategy: Option<Strategy>,
@@ -33,15 +33,22 @@ pub struct Proposal {
     pub map: ShardMap,
     /// Why it is like that, for people, one line each; what stands in the way of moves begins with `warning:`.
     pub reasons: Vec<String>,
+    /// Every key that the tables could have, the best first.
+    pub candidates: Vec<KeyCandidate>,
 }
 
-/// Looks at `shards` and proposes a map for them.
+/// Looks at `shards` and proposes a map for them. `choose` is asked which of the best keys it is, where there are
+/// several and none is wished; what it returns is the place of one of them.
 ///
 /// Nothing is changed: each shard is read in one read-only transaction, in which no statement takes longer than 60 s.
 ///
 /// # Errors
 /// [`AdoptError`]: a shard that cannot be read, no key, or keys that lie where no map says they may.
-pub async fn propose(shards: &[(ShardName, Dsn)], wish: &Wish) -> Result<Proposal, AdoptError> {
+pub async fn propose(
+    shards: &[(ShardName, Dsn)],
+    wish: &Wish,
+    choose: impl FnOnce(&[KeyCandidate]) -> usize,
+) -> Result<Proposal, AdoptError> {
     let looks = try_join_all(shards.iter().map(|(name, dsn)| Look::open(name, dsn))).await?;
     let facts = try_join_all(looks.iter().map(Look::facts)).await?;
     let all: Vec<(&Look, &Facts)> = looks.iter().zip(&facts).collect();
@@ -50,7 +57,8 @@ pub async fn propose(shards: &[(ShardName, Dsn)], wish: &Wish) -> Result<Proposa
         return Err(AdoptError::NoTables);
     }
     let merged = Facts::merged(full.iter().map(|(_, facts)| *facts));
-    let key = KeyChoice::make(&merged, wish.key.as_deref())?;
+    let candidates = candidates(&merged);
+    let (key, mut reasons) = chosen(&merged, &candidates, wish, choose)?;
     let keyed = Keyed::of(&merged, &key);
     let places = full.iter();
     let sharded = keyed.sharded.clone();
@@ -62,7 +70,6 @@ pub async fn propose(shards: &[(ShardName, Dsn)], wish: &Wish) -> Result<Proposa
     };
     let rows = digest::compare(&full, &keyed.rest).await?;
     let (settings, told) = sort(keyed, &merged, &rows);
-    let mut reasons = key.reasons;
     reasons.extend(told);
     reasons.extend(drift(&full, &merged));
     let (strategy, mappings, why) = owned.mappings().await?;
@@ -74,7 +81,37 @@ pub async fn propose(shards: &[(ShardName, Dsn)], wish: &Wish) -> Result<Proposa
         ));
     }
     let map = owned.map(strategy, mappings, settings).validated()?;
-    Ok(Proposal { map, reasons })
+    Ok(Proposal {
+        map,
+        reasons,
+        candidates,
+    })
+}
+
+/// The key, and why it is that one.
+fn chosen(
+    facts: &Facts,
+    candidates: &[KeyCandidate],
+    wish: &Wish,
+    choose: impl FnOnce(&[KeyCandidate]) -> usize,
+) -> Result<(KeyCandidate, Vec<String>), AdoptError> {
+    if let Some(wished) = &wish.key {
+        let key = named(facts, wished)?;
+        let reason = format!("key {}, as --key says", key.reason());
+        return Ok((key, vec![reason]));
+    }
+    let best = &candidates[..candidates.len().min(SHOWN)];
+    let at = match best.len() {
+        0 | 1 => 0,
+        _ => choose(best),
+    };
+    let key = best.get(at).ok_or(AdoptError::NoKey)?;
+    let mut reasons = vec![format!("key {}", key.reason())];
+    let others = best.iter().enumerate().filter(|(place, _)| *place != at);
+    reasons.extend(
+        others.map(|(_, other)| format!("it could be {}; --key {}", other.reason(), other.name)),
+    );
+    Ok((key.clone(), reasons))
 }
 
 /// Who owns which keys.

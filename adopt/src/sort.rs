@@ -1,9 +1,10 @@
 //! What each table is to the map: sharded, tied through another one, a reference table, or left alone. Pure.
 //!
-//! Order: tables with the key, the table that the key names, what refers to these, what these refer to, the rest.
+//! Order: tables with the key, what refers to these, what these refer to, the rest.
 
-use crate::facts::{Facts, Table, short};
-use crate::key::KeyChoice;
+use crate::domain::domains;
+use crate::facts::{Facts, Reference, Table, short};
+use crate::key::KeyCandidate;
 use plans::shard_map::{KeyColumns, MapSettings, ThroughRef};
 use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,25 +50,22 @@ pub(crate) struct Keyed {
     through: BTreeMap<TableName, ThroughRef>,
     /// Not tied: reference tables, or none of the map's.
     pub(crate) rest: BTreeSet<TableName>,
+    /// Foreign keys, and columns that are named for another table's key.
+    paths: Vec<Reference>,
     reasons: Vec<String>,
 }
 
 impl Keyed {
     /// Finds what is tied to the key.
-    pub(crate) fn of(facts: &Facts, key: &KeyChoice) -> Self {
-        let mut keyed = Self::default();
-        for (name, table) in facts.tables.iter().filter(|(_, table)| table.is_plain()) {
-            match table.column(&key.column).and_then(|column| column.kind) {
-                Some(_) => {
-                    keyed.sharded.insert(name.clone(), key.column.clone());
-                }
-                None => {
-                    keyed.rest.insert(name.clone());
-                }
-            }
-        }
-        keyed.add_roots(facts, key);
+    pub(crate) fn of(facts: &Facts, key: &KeyCandidate) -> Self {
+        let plain = facts.tables.iter().filter(|(_, table)| table.is_plain());
+        let mut keyed = Self {
+            sharded: key.columns.clone(),
+            rest: plain.map(|(name, _)| name.clone()).collect(),
+            ..Self::default()
+        };
         for (name, column) in &keyed.sharded {
+            keyed.rest.remove(name);
             let table = facts.tables.get(name);
             let flaws = table.map_or_else(Vec::new, |table| flaws(table, column, key));
             let told = format!("table {}: sharded by {column}", short(name));
@@ -77,42 +75,10 @@ impl Keyed {
                 .map(|flaw| format!("warning: table {}: {flaw}", short(name)));
             keyed.reasons.extend(told);
         }
+        let declared = facts.references.iter().cloned();
+        keyed.paths = declared.chain(implied(facts)).collect();
         keyed.add_through(facts);
         keyed
-    }
-
-    /// The tables whose own primary key the key column names, by foreign key, else by their name.
-    fn add_roots(&mut self, facts: &Facts, key: &KeyChoice) {
-        let referred = facts.references.iter().filter_map(|reference| {
-            let [(own, theirs)] = reference.columns.as_slice() else {
-                return None;
-            };
-            let is_ours = *own == key.column && self.sharded.contains_key(&reference.from);
-            is_ours.then(|| (reference.to.clone(), theirs.clone()))
-        });
-        let mut roots: BTreeMap<TableName, String> = referred.collect();
-        if roots.is_empty() {
-            let named = self
-                .rest
-                .iter()
-                .filter(|name| is_named_by(&name.name, &key.column));
-            roots.extend(named.filter_map(|name| {
-                let [only] = facts.tables.get(name)?.primary_key()? else {
-                    return None;
-                };
-                Some((name.clone(), only.clone()))
-            }));
-        }
-        for (root, column) in roots {
-            let found = facts
-                .tables
-                .get(&root)
-                .and_then(|table| table.column(&column));
-            let fits = found.is_some_and(|found| found.kind == Some(key.kind));
-            if fits && self.rest.remove(&root) {
-                self.sharded.insert(root, column);
-            }
-        }
     }
 
     /// Tables that refer to sharded ones, or to tables that do.
@@ -130,29 +96,52 @@ impl Keyed {
                 parent.parent
             );
             self.reasons.push(told);
+            self.reasons.extend(self.unkeyed(&name, &parent, facts));
             self.through.insert(name, parent);
         }
+    }
+
+    /// Rows of a table that may have no parent, and so no key.
+    fn unkeyed(&self, name: &TableName, parent: &ThroughRef, facts: &Facts) -> Option<String> {
+        let to = TableName::parse(&parent.parent);
+        let table = facts.tables.get(name)?;
+        let may_be_null = |own: &&String| table.column(own).is_some_and(|found| !found.not_null);
+        let mut paths = self.paths.iter().filter(|r| &r.from == name && r.to == to);
+        let listed = |columns: &[(String, String)]| {
+            let mut own = columns.iter();
+            parent.columns.is_empty() || own.all(|(own, _)| parent.columns.contains_key(own))
+        };
+        let path = paths.find(|r| listed(&r.columns))?;
+        let column = path.columns.iter().map(|(own, _)| own).find(may_be_null)?;
+        let name = short(name);
+        Some(format!(
+            "warning: table {name}: its {column} may be null; such a row has no key, and no move takes it"
+        ))
     }
 
     /// The table that `name` belongs to: by a foreign key of columns that are never null before others.
     fn parent(&self, name: &TableName, facts: &Facts) -> Option<ThroughRef> {
         let table = facts.tables.get(name)?;
         let tied = |to: &TableName| self.sharded.contains_key(to) || self.through.contains_key(to);
-        let own = facts
-            .references
-            .iter()
-            .filter(|r| &r.from == name && &r.to != name);
+        let paths = self.paths.iter();
+        let own = paths.filter(|r| &r.from == name && &r.to != name);
         let own: Vec<_> = own.filter(|r| tied(&r.to)).collect();
         let is_given = |column: &String| table.column(column).is_some_and(|found| found.not_null);
         let best = own.iter().max_by_key(|r| {
             let given = r.columns.iter().all(|(own, _)| is_given(own));
-            (given, self.sharded.contains_key(&r.to))
+            (
+                facts.references.contains(r),
+                given,
+                self.sharded.contains_key(&r.to),
+            )
         })?;
+        let mut declared = facts.references.iter();
+        let declared = declared.any(|reference| reference == *best);
         let same = own.iter().filter(|r| r.to == best.to).count();
         Some(ThroughRef {
             parent: short(&best.to),
             columns: match same {
-                1 => BTreeMap::new(),
+                1 if declared => BTreeMap::new(),
                 _ => best.columns.iter().cloned().collect(),
             },
         })
@@ -169,7 +158,7 @@ pub(crate) fn sort(
     let mut settings = MapSettings::default();
     let tied =
         |name: &TableName| keyed.sharded.contains_key(name) || keyed.through.contains_key(name);
-    let referred = referred(&keyed.rest, facts, tied);
+    let referred = referred(&keyed.rest, &keyed.paths, tied);
     for (name, table) in facts.tables.iter().filter(|(name, _)| !tied(name)) {
         let same = rows.get(name).copied().unwrap_or(Rows::NotCompared);
         let (is_reference, why) = judge(name, table, referred.contains(name), same);
@@ -190,16 +179,41 @@ pub(crate) fn sort(
     (settings, reasons)
 }
 
+/// References that no foreign key declares: by columns that hold the values of another table's own key.
+fn implied(facts: &Facts) -> Vec<Reference> {
+    let mut implied = Vec::new();
+    for domain in domains(facts) {
+        let Some((to, key)) = domain.root(facts) else {
+            continue;
+        };
+        for (from, columns) in domain.columns.iter().filter(|(from, _)| **from != to) {
+            let mut declared = facts.references.iter();
+            if declared
+                .any(|r| &r.from == from && r.columns.iter().any(|(own, _)| columns.contains(own)))
+            {
+                continue;
+            }
+            let reference = |own: &String| Reference {
+                from: from.clone(),
+                to: to.clone(),
+                columns: vec![(own.clone(), key.clone())],
+            };
+            implied.extend(columns.iter().map(reference));
+        }
+    }
+    implied
+}
+
 /// Tables that tied ones refer to, directly or through each other.
 fn referred(
     rest: &BTreeSet<TableName>,
-    facts: &Facts,
+    paths: &[Reference],
     tied: impl Fn(&TableName) -> bool,
 ) -> BTreeSet<TableName> {
     let mut found: BTreeSet<TableName> = BTreeSet::new();
     loop {
         let from = |name: &TableName| tied(name) || found.contains(name);
-        let mut references = facts.references.iter();
+        let mut references = paths.iter();
         let next =
             references.find(|r| from(&r.from) && rest.contains(&r.to) && !found.contains(&r.to));
         let Some(next) = next else { return found };
@@ -219,6 +233,10 @@ fn judge(name: &TableName, table: &Table, is_referred: bool, rows: Rows) -> (boo
         match (is_referred, rows) {
             (true, Rows::Different) => {
                 let told = "a reference table, because sharded tables refer to it; but its rows are not the same on every shard: see to that first";
+                return (true, format!("warning: table {}: {told}", short(name)));
+            }
+            (true, Rows::Same | Rows::NotCompared) if table.bytes > SMALL => {
+                let told = "a reference table, because sharded tables refer to it; but it is large, and every shard gets all of it";
                 return (true, format!("warning: table {}: {told}", short(name)));
             }
             (true, Rows::Same | Rows::NotCompared) => {
@@ -244,7 +262,7 @@ fn judge(name: &TableName, table: &Table, is_referred: bool, rows: Rows) -> (boo
 }
 
 /// What stands in the way of moves; `shardwright doctor` has all of it, with what mends it.
-fn flaws(table: &Table, column: &str, key: &KeyChoice) -> Vec<String> {
+fn flaws(table: &Table, column: &str, key: &KeyCandidate) -> Vec<String> {
     let Some(found) = table.column(column) else {
         return Vec::new();
     };
@@ -266,34 +284,4 @@ fn flaws(table: &Table, column: &str, key: &KeyChoice) -> Vec<String> {
         ));
     }
     flaws
-}
-
-/// Whether `table` is what the column names, as `accounts` by `account_id`.
-fn is_named_by(table: &str, column: &str) -> bool {
-    let Some(stem) = column.strip_suffix("_id") else {
-        return false;
-    };
-    let plural = stem.strip_suffix('y').map(|stem| format!("{stem}ies"));
-    table == stem
-        || table == format!("{stem}s")
-        || table == format!("{stem}es")
-        || plural.is_some_and(|plural| table == plural)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_named_by;
-
-    #[test]
-    fn a_table_is_found_by_its_plural() {
-        for (table, column) in [
-            ("accounts", "account_id"),
-            ("companies", "company_id"),
-            ("boxes", "box_id"),
-        ] {
-            assert!(is_named_by(table, column), "{table} {column}");
-        }
-        assert!(!is_named_by("accounting", "account_id"));
-        assert!(!is_named_by("account", "account"));
-    }
 }

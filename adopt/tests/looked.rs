@@ -87,7 +87,7 @@ fn wish() -> Wish {
 }
 
 async fn proposed(shards: &Shards) -> Proposal {
-    propose(&shards.named, &wish()).await.unwrap()
+    propose(&shards.named, &wish(), |_| 0).await.unwrap()
 }
 
 fn range(from: Option<i64>, to: Option<i64>) -> KeySet {
@@ -127,7 +127,7 @@ async fn one_database_becomes_a_map_of_one_shard() {
     assert_eq!(settings.reference, ["countries", "settings"]);
     assert_eq!(settings.ignore, ["audit.log", "schema_migrations"]);
     for part in [
-        "key tenant_id (bigint): 3 table(s) have it",
+        "key tenant_id (bigint): 4 table(s) have it: lines, orders, tenants by id, users; 1 more belong to these",
         "warning: table users: its tenant_id may be null",
         "warning: table users: its primary key is without tenant_id",
         "warning: table audit.log: ignored: it is large",
@@ -135,6 +135,75 @@ async fn one_database_becomes_a_map_of_one_shard() {
     ] {
         assert!(told.contains(part), "{part}:\n{told}");
     }
+}
+
+/// The key has a name of its own in each table, and one table says nothing of where its rows belong.
+const DEPOTS: &str = "
+    create table public.depot (d_id int primary key, d_name text);
+    create table public.article (a_id int primary key, a_name text);
+    create table public.shelf (s_d_id int references public.depot, s_a_id int references public.article, s_n int, primary key (s_d_id, s_a_id));
+    create table public.client (c_d_id int references public.depot, c_id int, primary key (c_d_id, c_id));
+    create table public.purchase (o_d_id int, o_id int, o_c_id int, primary key (o_d_id, o_id),
+        foreign key (o_d_id, o_c_id) references public.client (c_d_id, c_id));
+    create table public.purchase_line (l_d_id int, l_o_id int, l_n int, l_a_id int, primary key (l_d_id, l_o_id, l_n),
+        foreign key (l_d_id, l_o_id) references public.purchase (o_d_id, o_id), foreign key (l_d_id, l_a_id) references public.shelf (s_d_id, s_a_id));
+    insert into public.depot select g, 'd' from generate_series(1, 20) g;
+    insert into public.article select g, 'p' from generate_series(1, 200) g;
+    insert into public.shelf select d, p, 1 from generate_series(1, 20) d, generate_series(1, 200) p;
+    analyze;";
+
+#[tokio::test]
+async fn a_key_that_has_a_name_of_its_own_in_each_table_is_found() {
+    let shards = shards("depots", &[DEPOTS.to_owned()]).await;
+    let expected = [
+        ("client", "c_d_id"),
+        ("depot", "d_id"),
+        ("purchase", "o_d_id"),
+        ("purchase_line", "l_d_id"),
+        ("shelf", "s_d_id"),
+    ];
+    let expected =
+        expected.map(|(table, column)| (table.to_owned(), KeyColumns(vec![column.to_owned()])));
+    for key in [None, Some("d_id"), Some("depot.d_id"), Some("o_d_id")] {
+        let wish = Wish {
+            key: key.map(str::to_owned),
+            ..wish()
+        };
+        let found = propose(&shards.named, &wish, |_| 0).await.unwrap();
+        let settings = found.map.settings;
+        assert_eq!(
+            settings.tables.into_iter().collect::<Vec<_>>(),
+            expected,
+            "{key:?}"
+        );
+        assert_eq!(
+            (settings.through.len(), settings.reference),
+            (0, vec!["article".to_owned()]),
+            "{key:?}"
+        );
+    }
+    let found = propose(&shards.named, &wish(), |best| best.len() - 1)
+        .await
+        .unwrap();
+    assert_ne!(
+        found.map.settings.tables.into_iter().collect::<Vec<_>>(),
+        expected,
+        "another one was chosen"
+    );
+}
+
+#[tokio::test]
+async fn a_small_table_from_which_a_path_leads_to_the_key_is_no_reference_table() {
+    let ddl = "create table public.tenants (id bigint primary key);
+        create table public.orders (tenant_id bigint not null references public.tenants, id bigint primary key);
+        create table public.order_notes (id bigint primary key, order_id bigint not null, note text);
+        create table public.units (id bigint primary key, name text);";
+    let found = proposed(&shards("paths", &[ddl.to_owned()]).await).await;
+    let settings = found.map.settings;
+    let notes = &settings.through["order_notes"];
+    assert_eq!(notes.parent, "orders");
+    assert_eq!(notes.columns["order_id"], "id", "no foreign key says so");
+    assert_eq!(settings.reference, ["units"]);
 }
 
 #[tokio::test]
@@ -198,7 +267,7 @@ async fn what_no_map_can_say_is_refused_with_every_reason() {
         some("select generate_series(50, 90)"),
     ];
     let overlapping = shards("overlap", &shards_of).await;
-    let error = propose(&overlapping.named, &wish())
+    let error = propose(&overlapping.named, &wish(), |_| 0)
         .await
         .unwrap_err()
         .to_string();
@@ -212,19 +281,19 @@ async fn what_no_map_can_say_is_refused_with_every_reason() {
     let apart = "create table public.x (id bigint primary key, v text); create table public.y (id bigint primary key, w text)";
     let apart = shards("apart", &[apart.to_owned()]).await;
     assert!(matches!(
-        propose(&apart.named, &wish()).await,
+        propose(&apart.named, &wish(), |_| 0).await,
         Err(AdoptError::NoKey)
     ));
     let nothing = shards("nothing", &["select 1".to_owned()]).await;
     assert!(matches!(
-        propose(&nothing.named, &wish()).await,
+        propose(&nothing.named, &wish(), |_| 0).await,
         Err(AdoptError::NoTables)
     ));
     let named = Wish {
         key: Some("v".to_owned()),
         ..wish()
     };
-    let found = propose(&apart.named, &named).await.unwrap();
+    let found = propose(&apart.named, &named, |_| 0).await.unwrap();
     assert_eq!(found.map.key, [KeyType::Text]);
 }
 
@@ -241,7 +310,7 @@ async fn a_look_needs_no_right_to_write() {
         place.0, place.1, place.2
     );
     let reader = Dsn::parse(&text).unwrap();
-    let found = propose(&[(ShardName::from("a"), reader)], &wish())
+    let found = propose(&[(ShardName::from("a"), reader)], &wish(), |_| 0)
         .await
         .unwrap();
     assert_eq!(owners(&found), [("a", range(None, None))]);

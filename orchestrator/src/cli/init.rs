@@ -8,12 +8,13 @@ use super::keys::strategy;
 use super::map::new_mapping;
 use crate::cli::out::say;
 use crate::controller::NewMap;
-use adopt::{Proposal, Wish, propose};
+use adopt::{KeyCandidate, Proposal, Wish, propose};
 use clap::Args;
 use connect::Dsn;
 use plans::id::{MapName, ShardName};
 use plans::shard_map::Strategy;
 use serde::Serialize;
+use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 
 const HEAD: &str = "\
@@ -31,9 +32,12 @@ pub(super) struct Init {
     /// Name of the map.
     #[arg(long, default_value = "main")]
     map: String,
-    /// The key column; without it the one that ties most tables.
+    /// The key: a column, or table and column (users.id); without it you are asked, or it is the one that ties most tables.
     #[arg(long, value_name = "COLUMN")]
     key: Option<String>,
+    /// Print every key that the tables could have, with its score.
+    #[arg(long)]
+    explain: bool,
     /// How keys are divided: range, hash or list; without it what fits the keys that are there.
     #[arg(long, value_parser = strategy)]
     strategy: Option<Strategy>,
@@ -63,7 +67,17 @@ impl Init {
             key: self.key,
             strategy: self.strategy,
         };
-        let Proposal { map, reasons } = propose(&shards, &wish).await?;
+        let proposed = propose(&shards, &wish, choose).await?;
+        let Proposal {
+            map,
+            reasons,
+            candidates,
+        } = proposed;
+        if self.explain {
+            for candidate in candidates {
+                say!("score {:.2}: {}", candidate.score, candidate.reason());
+            }
+        }
         for reason in reasons {
             say!("{reason}");
         }
@@ -120,6 +134,35 @@ impl Init {
     }
 }
 
+/// Asks on a terminal which of several keys it is; elsewhere it is the first.
+fn choose(best: &[KeyCandidate]) -> usize {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return 0;
+    }
+    for (candidate, number) in best.iter().zip(1..) {
+        say!("{number}. {}", candidate.reason());
+    }
+    chosen(best.len(), std::io::stdin().lock())
+}
+
+/// The place that is typed, from 1 on; the first where nothing is.
+fn chosen(count: usize, mut from: impl BufRead) -> usize {
+    loop {
+        super::out::tell(format_args!("Which is the key? [1] "));
+        let mut line = String::new();
+        if !from.read_line(&mut line).is_ok_and(|read| read > 0) {
+            return 0;
+        }
+        let number = match line.trim() {
+            "" => 1,
+            typed => typed.parse().unwrap_or(0),
+        };
+        if (1..=count).contains(&number) {
+            return number - 1;
+        }
+    }
+}
+
 /// `NAME=DSN`, cut at the first equals sign. It may hold a password: what is wrong is told without it.
 fn shard(text: &str) -> Result<(ShardName, Dsn), String> {
     let (name, dsn) = text
@@ -130,4 +173,16 @@ fn shard(text: &str) -> Result<(ShardName, Dsn), String> {
     }
     let dsn = Dsn::parse(dsn).map_err(|error| error.to_string())?;
     Ok((ShardName::from(name), dsn))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chosen;
+
+    #[test]
+    fn a_number_is_asked_for_until_it_is_one_of_them() {
+        for (typed, place) in [("2\n", 1), ("\n", 0), ("", 0), ("4\nx\n0\n3\n", 2)] {
+            assert_eq!(chosen(3, typed.as_bytes()), place, "{typed:?}");
+        }
+    }
 }

@@ -1,0 +1,245 @@
+//! Which columns hold values of one kind of key, under whatever name. Pure.
+//!
+//! Order: columns that foreign keys make equal; then columns of the same name, where foreign keys say nothing of one of
+//! them. A name counts without case and underscores, and without the prefix that all columns of its table have:
+//! `tenantId` is `tenant_id`, and `d_w_id` of a table whose columns all begin with `d_` is `w_id`.
+
+use crate::facts::{Facts, Table};
+use plans::key::KeyType;
+use plans::table::TableName;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longest prefix that the columns of one table may share.
+const LONGEST_PREFIX: usize = 4;
+
+/// Names by which no column is known for another one.
+pub(crate) const GENERIC: [&str; 24] = [
+    "id", "uuid", "guid", "key", "pk", "name", "code", "no", "number", "type", "kind", "status",
+    "state", "value", "version", "slug", "email", "title", "label", "date", "time", "position",
+    "hash", "token",
+];
+
+/// A column of a table.
+pub(crate) type Place = (TableName, String);
+
+/// Columns that hold the same values.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Domain {
+    /// By table; some tables have several.
+    pub(crate) columns: BTreeMap<TableName, Vec<String>>,
+}
+
+impl Domain {
+    /// The table whose own key it is: its primary key is one of the columns, and others refer to it or are named for it.
+    pub(crate) fn root(&self, facts: &Facts) -> Option<Place> {
+        let mut keys = self.columns.iter().filter_map(|(name, columns)| {
+            let [only] = facts.tables.get(name)?.primary_key()? else {
+                return None;
+            };
+            let referred = facts
+                .references
+                .iter()
+                .filter(|r| &r.to == name && &r.from != name);
+            columns
+                .contains(only)
+                .then(|| (referred.count(), (name.clone(), only.clone())))
+        });
+        let first = keys.next()?;
+        Some(
+            keys.fold(
+                first,
+                |best, next| if next.0 > best.0 { next } else { best },
+            )
+            .1,
+        )
+    }
+}
+
+/// Every column that may be a key, with those that hold the same values.
+pub(crate) fn domains(facts: &Facts) -> Vec<Domain> {
+    let mut groups = Groups::of(facts);
+    groups.join_references(facts);
+    groups.join_names(facts);
+    groups.into_domains()
+}
+
+/// Columns in groups that are joined step by step.
+struct Groups<'a> {
+    places: Vec<(&'a TableName, &'a str, KeyType)>,
+    index: BTreeMap<(&'a TableName, &'a str), usize>,
+    /// The group of each column, by the number of one of its columns.
+    group: Vec<usize>,
+}
+
+impl<'a> Groups<'a> {
+    fn of(facts: &'a Facts) -> Self {
+        let tables = facts.tables.iter().filter(|(_, table)| table.is_plain());
+        let columns = tables.flat_map(|(name, table)| {
+            let columns = table.columns.iter();
+            columns.filter_map(move |column| Some((name, column.name.as_str(), column.kind?)))
+        });
+        let places: Vec<_> = columns.collect();
+        let index = places.iter().enumerate();
+        Self {
+            index: index
+                .map(|(at, (name, column, _))| ((*name, *column), at))
+                .collect(),
+            group: (0..places.len()).collect(),
+            places,
+        }
+    }
+
+    fn join(&mut self, one: usize, other: usize) {
+        let (from, to) = (self.group[other], self.group[one]);
+        for group in &mut self.group {
+            if *group == from {
+                *group = to;
+            }
+        }
+    }
+
+    fn join_references(&mut self, facts: &'a Facts) {
+        for reference in &facts.references {
+            for (own, theirs) in &reference.columns {
+                let own = self.index.get(&(&reference.from, own.as_str())).copied();
+                let theirs = self.index.get(&(&reference.to, theirs.as_str())).copied();
+                if let (Some(own), Some(theirs)) = (own, theirs) {
+                    self.join(theirs, own);
+                }
+            }
+        }
+    }
+
+    /// Joins columns by their names, the largest group of a name first.
+    fn join_names(&mut self, facts: &'a Facts) {
+        let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
+        for group in &self.group {
+            *sizes.entry(*group).or_default() += 1;
+        }
+        let own_key = |at: &usize| {
+            let (table, column, _) = self.places[*at];
+            let table = facts.tables.get(table);
+            table.is_some_and(|table| is_own_key(table, column))
+        };
+        // Foreign keys say of each of these groups whose key it is.
+        let rooted: BTreeSet<usize> = (0..self.places.len())
+            .filter(own_key)
+            .map(|at| self.group[at])
+            .filter(|group| sizes[group] > 1)
+            .collect();
+        for mut named in self.named(facts).into_values() {
+            let first = self.group.clone();
+            named.sort_by_key(|at| {
+                let group = first[*at];
+                std::cmp::Reverse((rooted.contains(&group), sizes[&group]))
+            });
+            let Some((first, others)) = named.split_first() else {
+                continue;
+            };
+            for other in others {
+                let same_type = self.places[*first].2 == self.places[*other].2;
+                if same_type && !rooted.contains(&self.group[*other]) {
+                    self.join(*first, *other);
+                }
+            }
+        }
+    }
+
+    /// Columns by each name that they go by, but for names that say nothing.
+    fn named(&self, facts: &'a Facts) -> BTreeMap<String, Vec<usize>> {
+        let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, (table, column, _)) in self.places.iter().enumerate() {
+            let Some(facts) = facts.tables.get(*table) else {
+                continue;
+            };
+            let own_key = is_own_key(facts, column);
+            let mut names = BTreeSet::from([folded(column)]);
+            if own_key {
+                names.extend(called(&table.name, column));
+            } else {
+                names.extend(without_prefix(facts, column).map(folded));
+            }
+            for name in names
+                .into_iter()
+                .filter(|name| !GENERIC.contains(&name.as_str()))
+            {
+                named.entry(name).or_default().push(at);
+            }
+        }
+        named.retain(|_, places| places.len() > 1);
+        named
+    }
+
+    fn into_domains(self) -> Vec<Domain> {
+        let mut domains: BTreeMap<usize, Domain> = BTreeMap::new();
+        for ((name, column, _), group) in self.places.iter().zip(&self.group) {
+            let domain = domains.entry(*group).or_default();
+            let columns = domain.columns.entry((*name).clone()).or_default();
+            columns.push((*column).to_owned());
+        }
+        domains.into_values().collect()
+    }
+}
+
+/// Whether the column alone is the table's primary key.
+pub(crate) fn is_own_key(table: &Table, column: &str) -> bool {
+    table.primary_key().is_some_and(|key| key == [column])
+}
+
+/// Without case and underscores.
+pub(crate) fn folded(name: &str) -> String {
+    name.chars()
+        .filter(|c| *c != '_')
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// What other tables call the key of a table: `account_id` for `accounts.id`.
+fn called(table: &str, column: &str) -> Vec<String> {
+    let (table, column) = (folded(table), folded(column));
+    let stems = [
+        Some(table.as_str()),
+        table.strip_suffix('s'),
+        table.strip_suffix("es"),
+    ];
+    let mut names: Vec<String> = stems
+        .into_iter()
+        .flatten()
+        .map(|stem| format!("{stem}{column}"))
+        .collect();
+    names.extend(
+        table
+            .strip_suffix("ies")
+            .map(|stem| format!("{stem}y{column}")),
+    );
+    names
+}
+
+/// The column without the prefix that all columns of its table have.
+fn without_prefix<'a>(table: &Table, column: &'a str) -> Option<&'a str> {
+    let (prefix, rest) = column.split_once('_')?;
+    let shared = |name: &str| name.split_once('_').is_some_and(|(own, _)| own == prefix);
+    let all = table.columns.len() > 1 && table.columns.iter().all(|column| shared(&column.name));
+    (all && prefix.len() <= LONGEST_PREFIX).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_called_after_its_table() {
+        for (table, name) in [
+            ("accounts", "account_id"),
+            ("companies", "company_id"),
+            ("boxes", "boxId"),
+            ("Account", "accountid"),
+        ] {
+            assert!(
+                called(table, "id").contains(&folded(name)),
+                "{table} {name}"
+            );
+        }
+        assert!(!called("accounting", "id").contains(&folded("account_id")));
+    }
+}
