@@ -111,6 +111,27 @@ async fn a_map_and_its_settings_come_from_files() {
         (&seen["through"]["items"]["parent"], &seen["sequences"]),
         (&json!("orders"), &json!("keep"))
     );
+    // A table that is listed anew leaves the list where it was.
+    std::fs::write(
+        &settings,
+        "tables: {orders: tenant_id, public.items: order_id}\n",
+    )
+    .unwrap();
+    let seen = told(&server, &["map", "set", "f", &settings]).await;
+    assert_eq!(
+        (&seen["tables"]["public.items"], &seen["through"]),
+        (&json!("order_id"), &Value::Null)
+    );
+    std::fs::write(
+        &settings,
+        "tables: {orders: tenant_id}\nreference: [public.orders]\n",
+    )
+    .unwrap();
+    let (code, said) = refused(&server, &["map", "set", "f", &settings]).await;
+    assert!(
+        code != 0 && said.contains("public.orders is listed twice: under `tables` and `reference`"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -217,7 +238,10 @@ async fn settings_are_merged_and_contradictions_are_named() {
     .await;
     assert_eq!(settings["rules"].as_array().unwrap().len(), 1);
     let (_, text) = refused(&server, &["map", "set", "tenants", "--ignore", "orders"]).await;
-    assert!(text.contains("public.orders is listed twice"), "{text}");
+    assert!(
+        text.contains("public.orders is listed twice: under `tables` and `ignore`"),
+        "{text}"
+    );
     let (_, text) = refused(&server, &["map", "set", "tenants", "--table", "t=a,b"]).await;
     assert!(text.contains("names 2 key column(s)"), "{text}");
 }

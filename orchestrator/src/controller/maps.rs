@@ -218,7 +218,8 @@ impl Controller {
         Ok(next)
     }
 
-    /// Changes some of a map's settings: what `change` names replaces what there is.
+    /// Changes some of a map's settings: what `change` names replaces what there is, and a table that it lists under
+    /// `tables` or `through` leaves the lists that it does not name.
     ///
     /// # Errors
     /// Unknown or contradictory settings, or somebody else's change at the same time.
@@ -242,8 +243,9 @@ impl Controller {
                 all.insert(field.clone(), value.clone());
             }
         }
-        let settings: MapSettings = serde_json::from_value(merged)
+        let mut settings: MapSettings = serde_json::from_value(merged)
             .map_err(|error| invalid(&format!("the settings cannot be read: {error}")))?;
+        settings.take_off_others(|list| change.contains_key(list));
         let settings = checked(settings, &map)?;
         let record = SettingsRecord {
             map: name.clone(),

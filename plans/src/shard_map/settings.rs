@@ -60,16 +60,55 @@ impl MapSettings {
         settings
     }
 
+    /// The lists of tables, by name.
+    fn lists(&self) -> [(&'static str, Vec<&String>); 4] {
+        [
+            ("tables", self.tables.keys().collect()),
+            ("through", self.through.keys().collect()),
+            ("reference", self.reference.iter().collect()),
+            ("ignore", self.ignore.iter().collect()),
+        ]
+    }
+
+    /// Takes tables that `tables` or `through` lists off the lists that were not given with these: who says where the
+    /// rows of a table belong has listed it anew. No table stops being sharded by being listed elsewhere.
+    pub fn take_off_others(&mut self, is_given: impl Fn(&str) -> bool) {
+        let says_where = |list: &str| is_given(list) && ["tables", "through"].contains(&list);
+        let given = self
+            .lists()
+            .into_iter()
+            .filter(|(list, _)| says_where(list));
+        let tables = given.flat_map(|(_, tables)| tables);
+        let tables: BTreeSet<TableName> = tables.map(|table| TableName::parse(table)).collect();
+        let stays =
+            |list: &str, table: &str| is_given(list) || !tables.contains(&TableName::parse(table));
+        self.tables.retain(|table, _| stays("tables", table));
+        self.through.retain(|table, _| stays("through", table));
+        self.reference.retain(|table| stays("reference", table));
+        self.ignore.retain(|table| stays("ignore", table));
+    }
+
     /// Contradictions among the listed tables, all at once.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
-        let lists = self.tables.keys().chain(self.through.keys());
-        let lists = lists.chain(&self.reference).chain(&self.ignore);
-        let mut seen = BTreeSet::new();
-        let mut problems: Vec<String> = lists
-            .map(|text| TableName::parse(text))
-            .filter(|table| !seen.insert(table.clone()))
-            .map(|table| format!("table {table} is listed twice"))
+        let mut places: BTreeMap<TableName, Vec<&str>> = BTreeMap::new();
+        for (list, tables) in self.lists() {
+            for table in tables {
+                places
+                    .entry(TableName::parse(table))
+                    .or_default()
+                    .push(list);
+            }
+        }
+        let twice = places.into_iter().filter(|(_, lists)| lists.len() > 1);
+        let mut problems: Vec<String> = twice
+            .map(|(table, lists)| {
+                let lists: Vec<String> = lists.iter().map(|list| format!("`{list}`")).collect();
+                format!(
+                    "table {table} is listed twice: under {}; `map set --forget` takes it off all lists",
+                    lists.join(" and ")
+                )
+            })
             .collect();
         for (table, through) in &self.through {
             let parent = TableName::parse(&through.parent);

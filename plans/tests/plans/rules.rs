@@ -143,7 +143,7 @@ fn settings_that_do_not_fit_are_refused_with_every_reason() {
     };
     let error = settings.accepted(&two()).unwrap_err();
     let expected = [
-        "table public.orders is listed twice",
+        "table public.orders is listed twice: under `tables` and `reference`; `map set --forget` takes it off all lists",
         "table items belongs to public.carts, which is listed under neither `tables` nor `through`",
         "two rules are called one",
         "table orders has 2 key column(s), the map's key has 1",
