@@ -1,5 +1,7 @@
 //! What stands in the way of a move is found before anything is created, each with what mends it.
 
+use std::collections::BTreeMap;
+
 use plans::failure::Severity;
 use plans::id::{MapName, ShardName};
 use plans::key::KeyType;
@@ -295,6 +297,32 @@ async fn tables_that_belong_to_others_move_offline_only_and_parents_come_first()
     };
     assert_eq!(through.columns, [("item_id".to_owned(), "id".to_owned())]);
     assert!(matches!(&through.key, TableKey::Through(item) if item.columns[0].0 == "good_id"));
+}
+
+#[tokio::test]
+async fn a_table_that_holds_the_key_under_another_name_is_told_so() {
+    let ddl = "create table good (id bigint primary key);
+        create table edge (source_id bigint not null references good, pos bigint, primary key (source_id, pos))";
+    let source = Database::new("sv_held_s").await;
+    let target = Database::on(source.cluster.clone(), "sv_held_t").await;
+    run(&source, ddl).await;
+    let mut task = task(&source.dsn_text(), &target.dsn_text(), &[("good", "id")]);
+    let parent = ThroughRef {
+        parent: "good".to_owned(),
+        columns: BTreeMap::new(),
+    };
+    task.settings.through.insert("edge".to_owned(), parent);
+    let survey = survey::run(&task).await.unwrap();
+    refuses(
+        &survey,
+        "through.online",
+        "its own source_id is the key",
+        "list it under `tables` in the place of `through`: public.edge: source_id",
+    );
+    let held = KeyColumns(vec!["source_id".to_owned()]);
+    task.settings.through.clear();
+    task.settings.tables.insert("edge".to_owned(), held);
+    assert_eq!(refusals(&survey::run(&task).await.unwrap()), []);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //! Of a partitioned table each leaf is looked at.
 
 use plans::request::Mode;
-use plans::table::{KeyColumn, Through};
+use plans::table::{KeyColumn, TableKey, Through};
 
 use super::Findings;
 use super::identity::Tied;
@@ -128,7 +128,15 @@ impl Check<'_> {
     /// The columns that tie a row to its parent; true when rows can be asked for by them.
     pub(super) fn through(&self, through: &Through, mode: Mode, findings: &mut Findings) -> bool {
         self.identity(Tied::Through, findings);
-        if mode == Mode::Online {
+        if let (Mode::Online, Some(held)) = (mode, held_key(through)) {
+            let (table, held) = (&self.facts.table, held.join(","));
+            self.refuse(
+                findings,
+                "through.online",
+                format!("it is listed as belonging to {}, and so its changes cannot be captured by key; but its own {held} is the key", through.parent),
+                format!("list it under `tables` in the place of `through`: {table}: {held}"),
+            );
+        } else if mode == Mode::Online {
             self.refuse(
                 findings,
                 "through.online",
@@ -156,4 +164,17 @@ impl Check<'_> {
         }
         lost.is_empty()
     }
+}
+
+/// The own columns that hold the key, where a row refers to its parent by the parent's key.
+fn held_key(through: &Through) -> Option<Vec<&str>> {
+    let TableKey::Columns(key) = &through.key else {
+        return None;
+    };
+    let held = key.iter().map(|column| {
+        let mut columns = through.columns.iter();
+        let (own, _) = columns.find(|(_, theirs)| theirs == &column.name)?;
+        Some(own.as_str())
+    });
+    held.collect()
 }
