@@ -27,7 +27,7 @@ pub struct SurveyTask {
     /// Tables that nobody lists are left alone: they were when the plan was made.
     #[serde(default)]
     pub again: bool,
-    /// Whether the move is tried where the target is new.
+    /// Whether the move is tried.
     #[serde(default)]
     pub trial: bool,
 }

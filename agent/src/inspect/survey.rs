@@ -155,10 +155,10 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
         &mut findings,
     )
     .await?;
-    let tried = task.trial && state == TargetState::New && !findings.refuse_it();
+    let tried = task.trial && !findings.refuse_it();
     Ok(Survey {
         trial: match tried {
-            true => trial::run(task, &listed.moving, &mut findings).await?,
+            true => trial::run(task, (state, &listed.moving), &mut findings).await?,
             false => None,
         },
         moving_ppm: moving_ppm(&shards.here, &listed, task).await?,

@@ -1,6 +1,10 @@
 //! What a step would fail at is found by the trial of a plan, which leaves nothing behind.
 
 use plans::failure::{Finding, Severity};
+use plans::key::Key;
+use plans::key_set::KeySet;
+use plans::plan::TargetState;
+use plans::shard_map::KeyColumns;
 use plans::survey::{Survey, SurveyTask};
 
 use super::shard::{Shard as Database, until};
@@ -202,6 +206,60 @@ async fn an_object_that_the_target_has_already_is_refused() {
     );
     run(&case.target, "drop function own()").await;
     assert_eq!(refusals(&case.tried(&case.task(&["good"])).await), []);
+}
+
+#[tokio::test]
+async fn a_live_target_is_tried_in_tables_like_its_own() {
+    let ddl = format!(
+        "create extension ltree; {GOOD} create sequence numbers;
+         create table item (tenant_id bigint, id bigint default nextval('numbers'), n int check (n > 0), label text,
+             made bigint generated always as (id * 2) stored, primary key (tenant_id, id), unique (tenant_id, label));
+         create table part (tenant_id bigint, id bigint, primary key (tenant_id, id)) partition by hash (tenant_id);
+         create table part_0 partition of part for values with (modulus 1, remainder 0);
+         create table path (tenant_id bigint, k ltree, primary key (tenant_id, k));"
+    );
+    let case = Case::new("st_live", &ddl).await;
+    run(
+        &case.target,
+        &format!("{ddl} insert into good select 9, i from generate_series(1, 20) i"),
+    )
+    .await;
+    let rows = format!(
+        "{ROWS} insert into item select tenant_id, id, 1, 'l' || id from good; insert into part select tenant_id, id from good;
+         delete from good where tenant_id > 6"
+    );
+    run(&case.source, &rows).await;
+    let mut task = case.task(&["good", "item", "part"]);
+    task.settings.ignore = vec!["path".to_owned()];
+    task.keys = KeySet::range(None, Some(Key::Int(7)));
+    let survey = case.tried(&task).await;
+    assert_eq!(
+        (refusals(&survey), survey.target),
+        (Vec::new(), TargetState::Live)
+    );
+    let trial = survey.trial.expect("tried to its end");
+    assert_eq!((trial.tables, trial.rows, trial.without_rows), (3, 300, 0));
+    let kept = case.target.session().await;
+    let kept = kept
+        .query_one("select count(*) from public.good", &[])
+        .await;
+    assert_eq!(kept.expect("counted").get::<_, i64>(0), 20);
+
+    run(
+        &case.source,
+        "insert into path select 1, ('a.b' || i)::ltree from generate_series(1, 20) i",
+    )
+    .await;
+    task.settings.ignore = Vec::new();
+    let column = KeyColumns(vec!["tenant_id".to_owned()]);
+    task.settings.tables.insert("path".to_owned(), column);
+    let survey = case.tried(&task).await;
+    let finding = failed(&survey);
+    assert_eq!(finding.object, "shard b, table public.path");
+    assert!(
+        finding.problem.contains("operator does not exist"),
+        "{finding:?}"
+    );
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use plans::inspection::{Inspected, Inspection, Load, LoadTask};
 use plans::key_set::KeySet;
 use plans::plan::Plan;
 use plans::planner::{self, MoveOutline, Outline, PlanError};
-use plans::request::{Measure, Mode, Options, Request, Schema, TrialRun};
+use plans::request::{Measure, Mode, Options, Request, TrialRun};
 use plans::shard_map::{MapSettings, ShardMap};
 use plans::survey::{Survey, SurveyTask};
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) struct Look<'a> {
     pub(super) mode: Mode,
     /// The plan was made before.
     pub(super) again: bool,
-    /// Whether the move is tried where the target is new.
+    /// Whether the move is tried.
     pub(super) trial: bool,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Look<'a> {
             keys: &outlined.keys,
             mode: outlined.mode,
             again: false,
-            trial: options.trial == TrialRun::Run && options.schema == Schema::Copy,
+            trial: options.trial == TrialRun::Run,
         }
     }
 }

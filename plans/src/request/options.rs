@@ -82,7 +82,7 @@ pub struct Options {
     /// Where the target's tables come from.
     #[serde(skip_serializing_if = "is_usual")]
     pub schema: Schema,
-    /// Whether the plan tries the move on a target that is new.
+    /// Whether the plan tries the move on the target.
     #[serde(skip_serializing_if = "is_usual")]
     pub trial: TrialRun,
     /// Standbys, by `application_name`, that a cutover does not wait for: they must not be promoted afterwards.

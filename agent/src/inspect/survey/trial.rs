@@ -1,19 +1,21 @@
-//! Tries a move into a new target: its steps in small, on the target itself, in one transaction that is never committed
-//! (ADR 56).
+//! Tries a move: its steps in small, on the target itself, in one transaction that is never committed (ADR 56).
 //!
 //! Order: what the schema has before the copy; a sample of each table's rows; keys; the sample compared; changes of it;
 //! the rest of the schema, beside the rows; and, once these are gone, validated foreign keys and both schemas compared.
+//! On a live target the rows go into tables that are made like its own, and the schema is left.
 //! Every statement is that of the step itself. The server rolls all of it back, whatever becomes of this process.
-//! Absent: what takes more than one session, and a live target, which gets no schema.
+//! Absent: what takes more than one session.
 
 mod changes;
 mod failure;
 mod rows;
 mod sample;
+mod scratch;
 
 use std::time::Instant;
 
 use connect::Connected;
+use plans::plan::TargetState;
 use plans::request::Mode;
 use plans::survey::{SurveyTask, Trial};
 use plans::table::{MovingTable, one_of_each_top};
@@ -45,13 +47,16 @@ const PATIENCE: [&str; 2] = [
 /// Tries the move, and adds what fails to the findings; `None` where it could not be tried to its end.
 pub(super) async fn run(
     task: &SurveyTask,
-    tables: &[MovingTable],
+    (state, tables): (TargetState, &[MovingTable]),
     findings: &mut Findings,
 ) -> Result<Option<Trial>, StepError> {
     let started = Instant::now();
     let run = async {
         let mut trial = Attempt::open(task, tables).await?;
-        let tried = trial.steps().await;
+        let tried = match state {
+            TargetState::New => trial.on_new().await,
+            TargetState::Live => trial.on_live().await,
+        };
         trial.end().await;
         tried.map(|()| trial)
     };
@@ -84,6 +89,8 @@ pub(super) async fn run(
 struct Attempt<'a> {
     task: &'a SurveyTask,
     tables: &'a [MovingTable],
+    /// As they are called where the sample goes.
+    copies: Vec<MovingTable>,
     source: Shard,
     /// Reads the source's rows, in one snapshot.
     here: Connected,
@@ -113,6 +120,7 @@ impl<'a> Attempt<'a> {
         Ok(Self {
             task,
             tables,
+            copies: tables.to_vec(),
             source,
             here,
             executor,
@@ -131,7 +139,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// What nothing can follow when it fails ends the trial; all else is noted, and the trial goes on.
-    async fn steps(&mut self) -> Result<(), Failed> {
+    async fn on_new(&mut self) -> Result<(), Failed> {
         let version = schema::major(self.there(), self.target()).await?;
         let entries = schema::read(&self.source, version).await?.entries;
         let (validations, entries): (Vec<Entry>, Vec<Entry>) = entries
@@ -148,16 +156,7 @@ impl<'a> Attempt<'a> {
         self.copy().await?;
         self.as_replica(false).await?;
         self.build(&of(Section::Key)).await?;
-        // Rows are found by their keys.
-        if self.failures.is_empty() {
-            self.as_replica(true).await?;
-            self.compare_rows().await?;
-            // As they are found by the comparison.
-            if self.failures.is_empty() && self.task.mode == Mode::Online {
-                self.change_rows().await?;
-            }
-            self.as_replica(false).await?;
-        }
+        self.use_rows().await?;
         self.build(&of(Section::Post)).await?;
         if !self.failures.is_empty() {
             return Ok(());
@@ -165,6 +164,27 @@ impl<'a> Attempt<'a> {
         self.empty().await?;
         self.build(&validations.iter().collect::<Vec<_>>()).await?;
         self.compare_schemas().await
+    }
+
+    async fn on_live(&mut self) -> Result<(), Failed> {
+        self.objects = self.tables.len();
+        self.make_like().await?;
+        self.as_replica(true).await?;
+        self.copy().await?;
+        self.use_rows().await
+    }
+
+    /// Compares and changes the sample; rows are found by their keys, and changed as the comparison finds them.
+    async fn use_rows(&mut self) -> Result<(), Failed> {
+        if !self.failures.is_empty() {
+            return Ok(());
+        }
+        self.as_replica(true).await?;
+        self.compare_rows().await?;
+        if self.failures.is_empty() && self.task.mode == Mode::Online {
+            self.change_rows().await?;
+        }
+        Ok(self.as_replica(false).await?)
     }
 
     /// Rolls everything back; where the session has ended, the server has done so.

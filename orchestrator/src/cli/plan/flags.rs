@@ -175,7 +175,7 @@ pub(super) struct Flags {
     /// The target's tables: copied from the source, or existing there already.
     #[arg(long, value_name = "copy|existing", value_parser = schema)]
     pub(super) schema: Option<Schema>,
-    /// Do not try the move on a target that is new.
+    /// Do not try the move on the target.
     #[arg(long)]
     pub(super) no_trial: bool,
     /// A standby, by its application_name, that cutovers do not wait for; may be given several times.

@@ -12,7 +12,7 @@ use crate::pg::compare::{self, Moving, Part, Side};
 impl Attempt<'_> {
     /// Copies a sample of each table.
     pub(super) async fn copy(&mut self) -> Result<(), Failed> {
-        for table in self.tables {
+        for (at, table) in self.tables.iter().enumerate() {
             let predicate = table.predicate(&self.task.keys, "t");
             let places = sample::places(&self.here, table, &predicate, &self.source.name).await?;
             let pieces = sample::read(&self.here, table, &places).await;
@@ -20,7 +20,7 @@ impl Attempt<'_> {
                 pieces.map_err(|error| failure::of_rows(&self.source.name, table, &error))?;
             let bytes = pieces.iter().map(|piece| count(piece.len())).sum();
             self.savepoint().await?;
-            match sample::write(self.there(), table, pieces).await {
+            match sample::write(self.there(), &self.copies[at], pieces).await {
                 Ok(rows) => {
                     self.samples.push(Sample {
                         places,
@@ -43,7 +43,8 @@ impl Attempt<'_> {
     pub(super) async fn compare_rows(&mut self) -> Result<(), Failed> {
         for (at, table) in self.tables.iter().enumerate() {
             self.savepoint().await?;
-            match self.compared(table, &self.samples[at]).await {
+            let copy = &self.copies[at];
+            match self.compared((table, copy), &self.samples[at]).await {
                 Ok(true) => self.release().await?,
                 Ok(false) => {
                     let differs = failure::differs(self.target(), table);
@@ -58,7 +59,11 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    async fn compared(&self, table: &MovingTable, sample: &Sample) -> Result<bool, StepError> {
+    async fn compared(
+        &self,
+        (table, copy): (&MovingTable, &MovingTable),
+        sample: &Sample,
+    ) -> Result<bool, StepError> {
         if sample.rows == 0 {
             return Ok(true);
         }
@@ -71,7 +76,7 @@ impl Attempt<'_> {
             shard: self.target(),
         };
         let own = Moving::of_rows(table, sample.condition());
-        let copy = Moving::of_rows(table, "true".to_owned());
+        let copy = Moving::of_rows(copy, "true".to_owned());
         let (first, second) = tokio::try_join!(
             compare::digest(here, &own, &Part::Whole),
             compare::digest(there, &copy, &Part::Whole)
@@ -87,15 +92,15 @@ impl Attempt<'_> {
     /// Applies changes to rows of the sample, which come to nothing.
     pub(super) async fn change_rows(&mut self) -> Result<(), Failed> {
         let (tables, target) = (self.tables, self.target());
-        let mut applier = Applier::prepare(self.there(), tables, target).await?;
+        let mut applier = Applier::prepare(self.there(), &self.copies, target).await?;
         let keyed = tables.iter().enumerate();
         for (at, table) in keyed.filter(|(_, table)| table.has_key()) {
             self.savepoint().await?;
-            let table = (at, table);
-            match changes::run(&mut self.executor, &mut applier, table, target).await {
+            let copy = (at, &self.copies[at]);
+            match changes::run(&mut self.executor, &mut applier, copy, target).await {
                 Ok(()) => self.release().await?,
                 Err(error) => {
-                    let failed = failure::of_step(target, table.1, "catch_up", error);
+                    let failed = failure::of_step(target, table, "catch_up", error);
                     self.roll_back(failed).await?;
                 }
             }
