@@ -71,3 +71,4 @@ mod versions;
 mod wait_out;
 mod waits;
 mod ways_back;
+mod wide;

@@ -13,10 +13,11 @@ use std::process::Stdio;
 
 use cluster::Binaries;
 use connect::{Dsn, Resolved};
+use futures::{StreamExt, pin_mut};
 use plans::names::SCHEMA;
 use plans::table::quote_ident;
 use tokio::process::Command;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::archive::{self, ArchiveEntry, ArchiveSection, ObjectId};
 use crate::error::{At, StepError};
@@ -87,6 +88,94 @@ impl Entry {
     pub(crate) fn sql(&self) -> String {
         self.statements.join("\n")
     }
+}
+
+/// Entries that are sent at once.
+const AT_ONCE: usize = 50;
+
+/// Makes entries in the session's transaction, many in one round trip. The first one that fails, with what the server
+/// said; the transaction has failed then.
+///
+/// Without savepoints: what is made in a subtransaction is not found by the transaction's number
+/// ([`created::record`](super::created::record)).
+pub(crate) async fn make<'a>(
+    client: &Client,
+    entries: &[&'a Entry],
+) -> Result<(), (&'a Entry, tokio_postgres::Error)> {
+    for some in entries.chunks(AT_ONCE) {
+        let mut sql = String::new();
+        for (at, entry) in some.iter().enumerate() {
+            sql.push_str(&format!("select {at} as {BEGUN};\n{}\n", entry.sql()));
+        }
+        let mut begun = 0;
+        let made = run_told(client, &sql, &mut begun).await;
+        made.map_err(|error| (some[begun.min(some.len() - 1)], error))?;
+    }
+    Ok(())
+}
+
+/// The column that says which entry is begun.
+const BEGUN: &str = "shardwright_entry";
+
+/// Runs statements, and keeps the last value of [`BEGUN`].
+async fn run_told(
+    client: &Client,
+    sql: &str,
+    begun: &mut usize,
+) -> Result<(), tokio_postgres::Error> {
+    let messages = client.simple_query_raw(sql).await?;
+    pin_mut!(messages);
+    while let Some(message) = messages.next().await {
+        if let SimpleQueryMessage::Row(row) = message?
+            && row
+                .columns()
+                .first()
+                .is_some_and(|column| column.name() == BEGUN)
+            && let Some(at) = row.get(0).and_then(|at| at.parse().ok())
+        {
+            *begun = at;
+        }
+    }
+    Ok(())
+}
+
+/// As [`make`], but for those that fail: each that does, with what the server said.
+///
+/// # Errors
+/// When the session can do nothing more.
+pub(crate) async fn make_most<'a>(
+    client: &Client,
+    entries: &[&'a Entry],
+) -> Result<Vec<(&'a Entry, tokio_postgres::Error)>, tokio_postgres::Error> {
+    let mut failed = Vec::new();
+    for some in entries.chunks(AT_ONCE) {
+        if made(client, &batch(some)).await.is_ok() {
+            continue;
+        }
+        for entry in some {
+            match made(client, &entry.sql()).await {
+                Err(error) if error.as_db_error().is_some() => failed.push((*entry, error)),
+                done => done?,
+            }
+        }
+    }
+    Ok(failed)
+}
+
+fn batch(entries: &[&Entry]) -> String {
+    let all: Vec<String> = entries.iter().map(|entry| entry.sql()).collect();
+    all.join("\n")
+}
+
+/// Runs statements in the session's transaction, or none of them.
+async fn made(client: &Client, sql: &str) -> Result<(), tokio_postgres::Error> {
+    let run = format!("savepoint entries; {sql}\nrelease savepoint entries");
+    let made = client.batch_execute(&run).await;
+    if made.is_err() {
+        let back = "rollback to savepoint entries; release savepoint entries";
+        client.batch_execute(back).await?;
+    }
+    made
 }
 
 /// The schema of one database.

@@ -365,3 +365,38 @@ async fn tables_made_anew_refuse_what_was_given_away_with_the_old_ones() {
         "those that come are its own again"
     );
 }
+
+#[tokio::test]
+async fn everything_that_is_made_on_the_target_is_recorded() {
+    let bench = Bench::new("brought_recorded", ITEM).await;
+    let source = bench.source.session().await;
+    let more = "create type public.mood as enum ('calm'); create table public.beside (id bigint primary key, mood public.mood)";
+    source.batch_execute(more).await.expect("made");
+    let there = bench.ours(&bench.target).await;
+    let none = "drop table public.item";
+    there.batch_execute(none).await.expect("dropped");
+    let context = preparing(&bench).await;
+    assert!(steps::prepare(&context).await.expect("ready").created);
+    let recorded = there
+        .query(
+            "select identity from shardwright.created where identity like 'public.%' order by 1",
+            &[],
+        )
+        .await
+        .expect("read");
+    let recorded: Vec<String> = recorded.iter().map(|row| row.get(0)).collect();
+    for object in ["public.beside", "public.item", "public.mood"] {
+        assert!(recorded.iter().any(|name| name == object), "{recorded:?}");
+    }
+    // An entry that fails is named.
+    let taken = "create function public.taken() returns int language sql as 'select 1'";
+    source.batch_execute(taken).await.expect("made");
+    drop_new(&bench).await;
+    there.batch_execute(taken).await.expect("made");
+    let refused = steps::prepare(&context).await.expect_err("it is taken");
+    let failure = refused.failure().expect("a failure");
+    assert!(
+        failure.message.contains("creating FUNCTION public taken()"),
+        "{failure:?}"
+    );
+}

@@ -23,7 +23,7 @@ use crate::pg::away::Away;
 use crate::pg::brought::Brought;
 use crate::pg::delete::Closed;
 use crate::pg::guard::cascade;
-use crate::pg::schema::{Schema, Section};
+use crate::pg::schema::{Entry, Schema, Section, make};
 use crate::pg::{catalog, created, epoch, guard, home, others};
 use crate::schema;
 
@@ -279,16 +279,23 @@ async fn store(
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: keeping the schema's statements");
     let id = &context.dispatch.migration.0;
-    for (ordinal, entry) in (0_i32..).zip(&schema.entries) {
-        session
-            .execute(
-                "insert into shardwright.schema_entry (migration, ordinal, section, parallel, label, statement)
-                 values ($1, $2, $3, $4, $5, $6)",
-                &[id, &ordinal, &entry.section.name(), &entry.parallel, &entry.label, &entry.sql()],
-            )
-            .await
-            .at(&what)?;
-    }
+    let entries = schema.entries.iter();
+    let (sections, labels): (Vec<&str>, Vec<&str>) = entries
+        .map(|entry| (entry.section.name(), entry.label.as_str()))
+        .unzip();
+    let entries = schema.entries.iter();
+    let (parallel, statements): (Vec<bool>, Vec<String>) =
+        entries.map(|entry| (entry.parallel, entry.sql())).unzip();
+    session
+        .execute(
+            "insert into shardwright.schema_entry (migration, ordinal, section, parallel, label, statement)
+             select $1, entry.place - 1, entry.section, entry.parallel, entry.label, entry.statement
+             from unnest($2::pg_catalog.text[], $3::pg_catalog.bool[], $4::pg_catalog.text[], $5::pg_catalog.text[])
+                  with ordinality entry (section, parallel, label, statement, place)",
+            &[id, &sections, &parallel, &labels, &statements],
+        )
+        .await
+        .at(&what)?;
     session
         .execute(
             "update shardwright.move set loaded = true where migration = $1",
@@ -306,21 +313,16 @@ async fn restore(
     shard: &str,
 ) -> Result<(), StepError> {
     let dispatch = &context.dispatch;
-    for entry in schema
-        .entries
-        .iter()
-        .filter(|entry| entry.section == Section::Pre)
-    {
-        let what = format!("shard {shard}: creating {}", entry.label);
-        // pg_dump's function bodies may refer to what comes later.
-        session
-            .batch_execute(&format!(
-                "set local check_function_bodies = off; {}",
-                entry.sql()
-            ))
-            .await
-            .at(what)?;
+    let pre = schema.entries.iter();
+    let pre: Vec<&Entry> = pre.filter(|entry| entry.section == Section::Pre).collect();
+    let check = |check: &str| format!("set local check_function_bodies = {check}");
+    let what = format!("shard {shard}: setting up the session");
+    // pg_dump's function bodies may refer to what comes later.
+    session.batch_execute(&check("off")).await.at(&what)?;
+    if let Err((entry, error)) = make(session, &pre).await {
+        return Err(error).at(format_args!("shard {shard}: creating {}", entry.label));
     }
+    session.batch_execute(&check("on")).await.at(&what)?;
     let what = format!("shard {shard}: recording what was created");
     created::record(session, &dispatch.migration)
         .await

@@ -18,13 +18,13 @@ use connect::Connected;
 use plans::plan::TargetState;
 use plans::request::Mode;
 use plans::survey::{SurveyTask, Trial};
-use plans::table::{MovingTable, one_of_each_top};
+use plans::table::MovingTable;
 
 use super::Findings;
 use crate::error::{At, StepError};
 use crate::pg::apply::Executor;
 use crate::pg::identity::{self, Timeline};
-use crate::pg::schema::{Entry, Section};
+use crate::pg::schema::{Entry, Section, make, make_most};
 use crate::pg::shard::Shard;
 use crate::pg::{epoch, user_code};
 use crate::schema;
@@ -33,8 +33,6 @@ use crate::schema::foreign_keys::VALIDATION;
 use failure::Failed;
 use sample::Sample;
 
-/// Entries that share a savepoint; where one of them fails each gets its own.
-const AT_ONCE: usize = 50;
 /// Trials of one database follow each other: each would wait for names that the other one has taken.
 const TURN: &str =
     "select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:trial', 0))";
@@ -195,24 +193,23 @@ impl<'a> Attempt<'a> {
     /// Ordinary triggers and foreign keys do not fire, as in the sessions that copy and apply; or do again.
     async fn as_replica(&self, replica: bool) -> Result<(), StepError> {
         let role = if replica { "replica" } else { "origin" };
-        let set = format!("set local session_replication_role = {role}");
+        self.set(&format!("session_replication_role = {role}"))
+            .await
+    }
+
+    async fn set(&self, setting: &str) -> Result<(), StepError> {
+        let set = format!("set local {setting}");
         let set = self.there().batch_execute(&set).await;
         set.at(format_args!("shard {}: setting up a trial", self.target()))
     }
 
     /// What follows an entry that fails would mostly fail for that alone.
     async fn before_the_copy(&mut self, entries: &[&Entry]) -> Result<(), Failed> {
-        for entry in entries {
-            // As in the step: function bodies may refer to what comes later.
-            let sql = format!("set local check_function_bodies = off; {}", entry.sql());
-            let made = self.there().batch_execute(&sql).await;
-            made.map_err(|error| failure::of_entry(self.target(), entry, &error))?;
-        }
-        let on = self
-            .there()
-            .batch_execute("set local check_function_bodies = on");
-        on.await
-            .at(format_args!("shard {}: setting up a trial", self.target()))?;
+        // As in the step: function bodies may refer to what comes later.
+        self.set("check_function_bodies = off").await?;
+        let made = make(self.there(), entries).await;
+        made.map_err(|(entry, error)| failure::of_entry(self.target(), entry, &error))?;
+        self.set("check_function_bodies = on").await?;
         Ok(user_code::prove(self.there(), self.tables, self.target()).await?)
     }
 
@@ -245,41 +242,26 @@ impl<'a> Attempt<'a> {
 
     /// Makes entries; those that fail are noted.
     async fn build(&mut self, entries: &[&Entry]) -> Result<(), Failed> {
-        for some in entries.chunks(AT_ONCE) {
-            let all: Vec<String> = some.iter().map(|entry| entry.sql()).collect();
-            if self.made(&all.join("\n")).await.is_ok() {
-                continue;
-            }
-            for entry in some {
-                if let Err(error) = self.made(&entry.sql()).await {
-                    match failure::of_entry(self.target(), entry, &error) {
-                        Failed::Step(finding) => self.failures.push(*finding),
-                        ended @ Failed::Trial(_) => return Err(ended),
-                    }
-                }
+        let failed = make_most(self.there(), entries).await;
+        let failed = failed.at(format_args!("shard {}: trying the schema", self.target()))?;
+        for (entry, error) in failed {
+            match failure::of_entry(self.target(), entry, &error) {
+                Failed::Step(finding) => self.failures.push(*finding),
+                ended @ Failed::Trial(_) => return Err(ended),
             }
         }
         Ok(())
     }
 
-    /// Runs statements, or none of them.
-    async fn made(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
-        let run = format!("savepoint trial; {sql}\nrelease savepoint trial");
-        let made = self.there().batch_execute(&run).await;
-        if made.is_err() {
-            let back = "rollback to savepoint trial; release savepoint trial";
-            self.there().batch_execute(back).await?;
-        }
-        made
-    }
-
     /// Keys are validated without rows: a sample lacks most of the rows that others refer to.
     async fn empty(&self) -> Result<(), StepError> {
         self.as_replica(true).await?;
-        let tables = one_of_each_top(self.tables).into_iter();
-        let names: Vec<String> = tables.map(|table| table.top().sql()).collect();
-        let sql = format!("truncate {} cascade", names.join(", "));
-        let emptied = self.there().batch_execute(&sql).await;
+        let full = self.copies.iter().zip(&self.samples);
+        let full = full.filter(|(_, sample)| sample.rows > 0);
+        let deletes: Vec<String> = full
+            .map(|(copy, _)| format!("delete from only {}", copy.table.sql()))
+            .collect();
+        let emptied = self.there().batch_execute(&deletes.join("; ")).await;
         emptied.at(format_args!("shard {}: emptying a trial", self.target()))?;
         self.as_replica(false).await
     }
@@ -302,7 +284,9 @@ pub(crate) async fn places(
     client: &tokio_postgres::Client,
     table: &MovingTable,
 ) -> Result<Vec<String>, StepError> {
-    sample::places(client, table, "true", "a").await
+    let tables = std::slice::from_ref(table);
+    let sizes = sample::sizes(client, tables, "a").await?;
+    sample::places(client, (table, &sizes[0]), "true", "a").await
 }
 
 fn count(number: usize) -> u64 {

@@ -12,9 +12,15 @@ use crate::pg::compare::{self, Moving, Part, Side};
 impl Attempt<'_> {
     /// Copies a sample of each table.
     pub(super) async fn copy(&mut self) -> Result<(), Failed> {
-        for (at, table) in self.tables.iter().enumerate() {
+        let sizes = sample::sizes(&self.here, self.tables, &self.source.name).await?;
+        for (at, (table, size)) in self.tables.iter().zip(&sizes).enumerate() {
+            if size.pages == 0 {
+                self.samples.push(Sample::default());
+                continue;
+            }
             let predicate = table.predicate(&self.task.keys, "t");
-            let places = sample::places(&self.here, table, &predicate, &self.source.name).await?;
+            let places =
+                sample::places(&self.here, (table, size), &predicate, &self.source.name).await?;
             let pieces = sample::read(&self.here, table, &places).await;
             let pieces =
                 pieces.map_err(|error| failure::of_rows(&self.source.name, table, &error))?;
@@ -92,11 +98,18 @@ impl Attempt<'_> {
     /// Applies changes to rows of the sample, which come to nothing.
     pub(super) async fn change_rows(&mut self) -> Result<(), Failed> {
         let (tables, target) = (self.tables, self.target());
-        let mut applier = Applier::prepare(self.there(), &self.copies, target).await?;
-        let keyed = tables.iter().enumerate();
-        for (at, table) in keyed.filter(|(_, table)| table.has_key()) {
+        let with_rows = tables
+            .iter()
+            .enumerate()
+            .filter(|(at, table)| table.has_key() && self.samples[*at].rows > 0);
+        let with_rows: Vec<(&MovingTable, MovingTable)> = with_rows
+            .map(|(at, table)| (table, self.copies[at].clone()))
+            .collect();
+        let copies: Vec<MovingTable> = with_rows.iter().map(|(_, copy)| copy.clone()).collect();
+        let mut applier = Applier::prepare(self.there(), &copies, target).await?;
+        for (at, (table, copy)) in with_rows.iter().enumerate() {
             self.savepoint().await?;
-            let copy = (at, &self.copies[at]);
+            let copy = (at, copy);
             match changes::run(&mut self.executor, &mut applier, copy, target).await {
                 Ok(()) => self.release().await?,
                 Err(error) => {

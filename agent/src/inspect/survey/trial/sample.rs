@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt, pin_mut};
 use plans::table::{MovingTable, quote_ident};
-use tokio_postgres::{Client, Error};
+use tokio_postgres::{Client, Error, Row};
 
 use crate::error::{At, StepError};
 use crate::pg::copy_stream;
@@ -41,10 +41,34 @@ const ORDERED: [&str; 10] = [
     "interval",
 ];
 
-/// Pages of a table, and its columns of an enum.
-const SIZED: &str = "select pg_catalog.pg_relation_size(pg_catalog.to_regclass($1)) / pg_catalog.current_setting('block_size')::pg_catalog.int8,
+/// Pages of each table, and its columns of an enum.
+const SIZED: &str = "select pg_catalog.pg_relation_size(c.oid) / pg_catalog.current_setting('block_size')::pg_catalog.int8,
     array(select a.attname::pg_catalog.text from pg_catalog.pg_attribute a join pg_catalog.pg_type y on y.oid = a.atttypid
-          where a.attrelid = pg_catalog.to_regclass($1)::pg_catalog.oid and y.typtype = 'e')";
+          where a.attrelid = c.oid and y.typtype = 'e')
+    from pg_catalog.unnest($1::pg_catalog.text[]) with ordinality given (name, place)
+    cross join lateral (select pg_catalog.to_regclass(given.name)::pg_catalog.oid as oid) c order by given.place";
+
+/// How large a table is, as far as its sample depends on it.
+pub(super) struct Size {
+    pub(super) pages: i64,
+    enums: Vec<String>,
+}
+
+/// The sizes of tables, in their order.
+pub(super) async fn sizes(
+    client: &Client,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<Vec<Size>, StepError> {
+    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    let rows = client.query(SIZED, &[&names]).await;
+    let rows = rows.at(format_args!("shard {shard}: reading the sizes of tables"))?;
+    let size = |row: &Row| Size {
+        pages: row.get::<_, Option<i64>>(0).unwrap_or_default(),
+        enums: row.get(1),
+    };
+    Ok(rows.iter().map(size).collect())
+}
 
 /// Rows of one table.
 #[derive(Default)]
@@ -72,19 +96,17 @@ fn among(places: &[String]) -> String {
 /// Where the rows of the sample are on the source; none where none was seen that moves.
 pub(super) async fn places(
     client: &Client,
-    table: &MovingTable,
+    (table, size): (&MovingTable, &Size),
     predicate: &str,
     shard: &str,
 ) -> Result<Vec<String>, StepError> {
     let what = format!("shard {shard}: taking a sample of {}", table.table);
     let name = table.table.sql();
-    let row = client.query_one(SIZED, &[&name]).await.at(&what)?;
-    let (pages, enums): (i64, Vec<String>) = (row.get(0), row.get(1));
-    let seen = pages_sql(&name, predicate, pages);
-    let sql = places_sql(table, &seen, &enums);
+    let seen = pages_sql(&name, predicate, size.pages);
+    let sql = places_sql(table, &seen, &size.enums);
     let rows = client.query(&sql, &[]).await.at(&what)?;
     let found: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-    if !found.is_empty() || pages == 0 {
+    if !found.is_empty() {
         return Ok(found);
     }
     by_index(client, &name, predicate, &what).await
