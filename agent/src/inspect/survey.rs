@@ -5,6 +5,7 @@
 
 mod clashes;
 mod crossings;
+mod expressions;
 mod foreign_keys;
 mod identity;
 mod schema;
@@ -239,6 +240,7 @@ async fn moving(
     let unreadable = doctor::unreadable(client, &listed.moving, shard).await?;
     listed.unfit.extend(unreadable);
     check_code(client, &mut listed, shard, findings).await?;
+    expressions::check(client, &mut listed, shard, findings).await?;
     Ok(listed)
 }
 

@@ -194,6 +194,66 @@ async fn a_view_whose_function_needs_a_search_path_is_refused_with_the_function(
 }
 
 #[tokio::test]
+async fn an_index_whose_function_needs_a_search_path_is_refused_and_no_end_of_the_plan() {
+    let ddl = format!(
+        "create function norm(c text) returns text immutable language sql as $$ select lower(btrim(c)) $$;
+         create function ok(c text) returns boolean immutable language sql as $$ select norm(c) <> 'x' $$;
+         {GOOD} {ROWS} alter table good add l text; create index on good (ok(l)); analyze good;"
+    );
+    let case = Case::new("st_index", &ddl).await;
+    let survey = case.tried(&case.task(&["good"])).await;
+    refuses(
+        &survey,
+        "table.expression",
+        "shard a, table public.good",
+        "set search_path",
+    );
+    let (_, text) = &refusals(&survey)[0];
+    assert!(
+        text.contains("function norm(text) does not exist"),
+        "{text}"
+    );
+    let mended = "alter function ok(text) set search_path = public";
+    run(&case.source, mended).await;
+    let survey = case.tried(&case.task(&["good"])).await;
+    assert_eq!(refusals(&survey), []);
+    assert!(survey.trial.is_some());
+}
+
+#[tokio::test]
+async fn a_check_whose_function_needs_a_search_path_is_refused() {
+    for (language, body) in [
+        (
+            "plpgsql",
+            "begin return exists (select from rate where id = n); end",
+        ),
+        ("sql", "select exists (select from rate where id = n)"),
+    ] {
+        let ddl = format!(
+            "create table rate (id bigint primary key); insert into rate select i from generate_series(0, 200) i;
+             create function known(n bigint) returns boolean stable language {language} as $$ {body} $$;
+             {GOOD} alter table good add n bigint check (known(n));
+             insert into good select i % 7, i, i from generate_series(1, 100) i;"
+        );
+        let case = Case::new(&format!("st_check_{language}"), &ddl).await;
+        let mut task = case.task(&["good"]);
+        task.settings.reference = vec!["rate".to_owned()];
+        let survey = case.tried(&task).await;
+        let finding = failed(&survey);
+        assert_eq!(finding.object, "shard b, table public.good");
+        let problem = &finding.problem;
+        assert!(
+            problem.contains("relation \"rate\" does not exist"),
+            "{problem}"
+        );
+        assert!(finding.remedy.contains("set search_path"), "{finding:?}");
+        let mended = "alter function known(bigint) set search_path = public";
+        run(&case.source, mended).await;
+        assert_eq!(refusals(&case.tried(&task).await), []);
+    }
+}
+
+#[tokio::test]
 async fn an_object_that_the_target_has_already_is_refused() {
     let case = Case::new("st_taken", &format!("{FUNCTION} {GOOD} {ROWS}")).await;
     run(&case.target, FUNCTION).await;

@@ -31,6 +31,7 @@ use crate::schema;
 use crate::schema::compare::compare;
 use crate::schema::foreign_keys::VALIDATION;
 use failure::Failed;
+pub(super) use failure::{UNQUALIFIED, said};
 use sample::Sample;
 
 /// Trials of one database follow each other: each would wait for names that the other one has taken.

@@ -41,6 +41,9 @@ fn tables() -> Vec<Plant> {
             alter table good set access method other"),
         plant("table.invalid_index", "create index broken on good (id); update pg_index set indisvalid = false where indexrelid = 'broken'::regclass"),
         plant("table.not_valid", "alter table good add check (id > 0) not valid"),
+        plant("table.expression", "create function trimmed(text) returns text immutable language sql as 'select btrim($1)'; \
+            create function lowered(text) returns text immutable language sql as 'select trimmed(lower($1))'; \
+            alter table good add name text; create index named on good (lowered(name))"),
         plant("table.generated", "create function own(bigint) returns bigint immutable language sql as 'select $1'; \
             alter table good add made bigint generated always as (own(id)) stored"),
     ]

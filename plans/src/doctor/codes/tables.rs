@@ -123,4 +123,12 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The target computes it anew. If the function is another one there, or looks at more than its arguments, the value differs and the comparison fails.",
         mend: "Make sure that the function is the same on both shards and depends on its arguments alone.",
     },
+    Code {
+        sw: "SW0426",
+        name: "table.expression",
+        severity: Refused,
+        title: "An index or a statistics object calls a function that needs a search path",
+        wrong: "Every session of a move has an empty search_path: it cannot even plan a statement for the table.",
+        mend: "alter function ... set search_path = ...; or name what it uses with its schema",
+    },
 ];

@@ -145,7 +145,7 @@ fn is_of_the_server(state: &str) -> bool {
 }
 
 /// What the server said, with the functions in which it came to that: no values of rows.
-fn said(error: &Error) -> String {
+pub(in crate::inspect::survey) fn said(error: &Error) -> String {
     let within = error.as_db_error().and_then(|db| db.where_());
     let within = within.into_iter().flat_map(str::lines);
     let within: Vec<&str> = within
@@ -158,7 +158,7 @@ fn said(error: &Error) -> String {
 }
 
 /// Something is named without its schema, which only a search path finds; our sessions have none.
-const UNQUALIFIED: &str = "every session of a move has an empty search_path: name what is missing with its schema, or give the function that uses it a path of its own: alter function ... set search_path = ...";
+pub(in crate::inspect::survey) const UNQUALIFIED: &str = "every session of a move has an empty search_path: name what is missing with its schema, or give the function that uses it a path of its own: alter function ... set search_path = ...";
 
 /// Rows are found by types whose operators are outside of `pg_catalog`.
 const IDENTITY: &str = "identify its rows by columns of built-in types: alter table ... replica identity using index ..., with the index of a unique constraint over such columns, the key's among them";

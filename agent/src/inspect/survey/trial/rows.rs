@@ -19,8 +19,9 @@ impl Attempt<'_> {
                 continue;
             }
             let predicate = table.predicate(&self.task.keys, "t");
-            let places =
-                sample::places(&self.here, (table, size), &predicate, &self.source.name).await?;
+            let source = self.source.name.as_str();
+            let places = sample::places(&self.here, (table, size), &predicate, source).await;
+            let places = places.map_err(|error| failure::of_step(source, table, "copy", error))?;
             let pieces = sample::read(&self.here, table, &places).await;
             let pieces =
                 pieces.map_err(|error| failure::of_rows(&self.source.name, table, &error))?;
