@@ -6,6 +6,7 @@ use plans::key_set::KeySet;
 use plans::plan::TargetState;
 use plans::shard_map::KeyColumns;
 use plans::survey::{Survey, SurveyTask};
+use plans::table::{TableName, quote_ident};
 
 use super::shard::{Shard as Database, until};
 use super::survey::{GOOD, refusals, refuses, run, task};
@@ -250,6 +251,53 @@ async fn a_check_whose_function_needs_a_search_path_is_refused() {
         let mended = "alter function known(bigint) set search_path = public";
         run(&case.source, mended).await;
         assert_eq!(refusals(&case.tried(&task).await), []);
+    }
+}
+
+#[tokio::test]
+async fn names_are_never_executed() {
+    let names = [
+        "a\"; select pwn(); --",
+        "{columns}",
+        "x{name} t where true limit 1) union all (select pwn()",
+        "'; select pwn(); --",
+        "$$; select pwn(); $$",
+        "t\ny\\",
+    ];
+    let mut ddl = String::from(
+        "create schema evil; create table evil.called (at text);
+         create function pwn() returns text language plpgsql as 'begin insert into evil.called values (now()); return 1; end';",
+    );
+    for name in names {
+        let ident = quote_ident(name);
+        ddl += &format!(
+            "create schema {ident}; create type {ident}.m as enum ('a', 'b');
+             create table {ident}.{ident} (tenant_id bigint, {ident} text, mood {ident}.m default 'a', n int, primary key (tenant_id, {ident}));
+             insert into {ident}.{ident} (tenant_id, {ident}, n) select i % 7, i, i from generate_series(1, 20) i;"
+        );
+    }
+    let case = Case::new("st_names", &ddl).await;
+    let listed: Vec<String> = names
+        .iter()
+        .map(|name| {
+            TableName {
+                schema: (*name).to_owned(),
+                name: (*name).to_owned(),
+            }
+            .to_string()
+        })
+        .collect();
+    let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
+    let mut task = case.task(&listed);
+    task.settings.ignore = vec!["evil.called".to_owned()];
+    let survey = case.tried(&task).await;
+    assert_eq!(refusals(&survey), []);
+    let trial = survey.trial.expect("tried to its end");
+    assert_eq!((trial.rows, trial.without_rows), (20 * 6, 0));
+    for database in [&case.source, &case.target] {
+        let session = database.session().await;
+        let called = session.query("select from evil.called", &[]).await;
+        assert!(called.map_or(true, |rows| rows.is_empty()));
     }
 }
 

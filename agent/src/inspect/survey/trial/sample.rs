@@ -102,8 +102,7 @@ pub(super) async fn places(
 ) -> Result<Vec<String>, StepError> {
     let what = format!("shard {shard}: taking a sample of {}", table.table);
     let name = table.table.sql();
-    let seen = pages_sql(&name, predicate, size.pages);
-    let sql = places_sql(table, &seen, &size.enums);
+    let sql = places_sql(table, predicate, size);
     let rows = client.query(&sql, &[]).await.at(&what)?;
     let found: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     if !found.is_empty() {
@@ -112,18 +111,19 @@ pub(super) async fn places(
     by_index(client, &name, predicate, &what).await
 }
 
-/// The rows of the pages that are read, in the two halves of a union; each has its columns as they are.
-fn pages_sql(name: &str, predicate: &str, pages: i64) -> String {
+/// The rows of the pages that are read: some at random, the same ones each time, and the last.
+fn pages_sql(name: &str, columns: &[String], predicate: &str, pages: i64) -> String {
     let some = (pages / 100).max(PAGES);
     let percent = (some as f64 * 100.0 / pages.max(1) as f64).min(100.0);
     let newest = (pages - NEWEST).max(0);
+    let columns = columns.join(", ");
     let half = |of: &str, rows: i64| {
         format!(
-            "(select t.ctid as shardwright_ctid, {{columns}} from only {name} t {of} and {predicate} limit {rows})"
+            "(select t.ctid as shardwright_ctid, {columns} from only {name} t {of} and {predicate} limit {rows})"
         )
     };
     format!(
-        "{} union {{all}} {}",
+        "{} union all {}",
         half(
             &format!("tablesample system ({percent}) repeatable (1) where true"),
             SEEN
@@ -135,8 +135,8 @@ fn pages_sql(name: &str, predicate: &str, pages: i64) -> String {
     )
 }
 
-/// The query for the places, over the rows of `pages`.
-fn places_sql(table: &MovingTable, pages: &str, enums: &[String]) -> String {
+/// The query for the places.
+fn places_sql(table: &MovingTable, predicate: &str, size: &Size) -> String {
     let mut columns: Vec<String> = Vec::new();
     let (mut ends, mut picked) = (Vec::new(), Vec::new());
     let mut each = Vec::new();
@@ -155,18 +155,18 @@ fn places_sql(table: &MovingTable, pages: &str, enums: &[String]) -> String {
                 ));
             }
         } else {
-            let size = format!("pg_catalog.pg_column_size(s.{own})");
+            let width = format!("pg_catalog.pg_column_size(s.{own})");
             ends.push(format!(
-                "pg_catalog.max({size}) filter (where {size} <= {WIDEST}) as most_{at}"
+                "pg_catalog.max({width}) filter (where {width} <= {WIDEST}) as most_{at}"
             ));
             picked.push(format!(
-                "pg_catalog.min(s.shardwright_ctid) filter (where {size} = e.most_{at})"
+                "pg_catalog.min(s.shardwright_ctid) filter (where {width} = e.most_{at})"
             ));
         }
         picked.push(format!(
             "pg_catalog.min(s.shardwright_ctid) filter (where s.{own} is null)"
         ));
-        if enums.contains(&column.name) {
+        if size.enums.contains(&column.name) {
             each.push(format!(
                 "union select pg_catalog.min(s.shardwright_ctid) from s group by s.{own}"
             ));
@@ -176,9 +176,7 @@ fn places_sql(table: &MovingTable, pages: &str, enums: &[String]) -> String {
         columns.push("1 as c0".to_owned());
         ends.push("1 as none".to_owned());
     }
-    let rows = pages
-        .replace("{columns}", &columns.join(", "))
-        .replace("{all}", "all");
+    let rows = pages_sql(&table.table.sql(), &columns, predicate, size.pages);
     format!(
         "with s as materialized ({rows}),
               e as materialized (select {ends} from s)
