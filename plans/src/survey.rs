@@ -6,6 +6,7 @@ use crate::shard_map::MapSettings;
 use crate::table::{Majors, MovingTable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +53,9 @@ pub struct Survey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
 }
+
+/// How long a trial may take.
+pub const TRIAL_LIMIT: Duration = Duration::from_secs(300);
 
 /// A move that was tried: its steps in small on the target, and rolled back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

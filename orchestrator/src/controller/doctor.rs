@@ -5,7 +5,7 @@
 //! Absent: judging; the rows of `plans::doctor` say how grave a finding is.
 
 use super::dispatch::shard_ref;
-use super::planning::{AT_ONCE, Look};
+use super::planning::{AT_ONCE, looks};
 use super::{ControlError, Controller};
 use futures::stream::StreamExt;
 use plans::doctor::{DoctorTask, Examined, MapTables, count, sort};
@@ -170,10 +170,9 @@ impl Controller {
             !gone(&m.source) && !gone(&m.target)
         });
         let reachable: Vec<&MoveOutline> = reachable.collect();
-        let surveys = reachable.iter().map(|outlined_move| {
-            let look = Look::new(outlined_move, request.options());
-            self.survey(look, outlined.settings.clone(), map, &outlined.shards)
-        });
+        let surveys = looks(reachable.iter().copied(), request.options()).into_iter();
+        let surveys =
+            surveys.map(|look| self.survey(look, outlined.settings.clone(), map, &outlined.shards));
         let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());
         let surveys: Vec<_> = surveys.buffered(AT_ONCE).collect().await;
         let mut found = Vec::new();

@@ -12,7 +12,8 @@ use plans::plan::Plan;
 use plans::planner::{self, MoveOutline, Outline, PlanError};
 use plans::request::{Measure, Mode, Options, Request, TrialRun};
 use plans::shard_map::{MapSettings, ShardMap};
-use plans::survey::{Survey, SurveyTask};
+use plans::survey::{Survey, SurveyTask, TRIAL_LIMIT};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Inspections of one question that are under way at once.
@@ -52,15 +53,30 @@ pub(super) struct Outlined {
     pub(super) outline: Outline,
 }
 
+/// A look at each move. Of those between the same two shards the first is tried: the others meet the same schema.
+pub(super) fn looks<'a>(
+    moves: impl IntoIterator<Item = &'a MoveOutline>,
+    options: &Options,
+) -> Vec<Look<'a>> {
+    let mut tried = BTreeSet::new();
+    let moves = moves.into_iter();
+    moves
+        .map(|outlined| {
+            let first = tried.insert((&outlined.source, &outlined.target));
+            Look::new(outlined, first && options.trial == TrialRun::Run)
+        })
+        .collect()
+}
+
 impl<'a> Look<'a> {
-    pub(super) fn new(outlined: &'a MoveOutline, options: &Options) -> Self {
+    fn new(outlined: &'a MoveOutline, trial: bool) -> Self {
         Self {
             source: &outlined.source,
             target: &outlined.target,
             keys: &outlined.keys,
             mode: outlined.mode,
             again: false,
-            trial: options.trial == TrialRun::Run,
+            trial,
         }
     }
 }
@@ -91,8 +107,7 @@ impl Controller {
             settings,
             outline,
         } = self.outlined(&request).await?;
-        let looks = outline.moves.iter();
-        let looks = looks.map(|outlined| Look::new(outlined, request.options()));
+        let looks = looks(&outline.moves, request.options()).into_iter();
         let looks = looks.map(|look| self.survey(look, settings.clone(), &map, &shards));
         let looks = futures::stream::iter(looks.collect::<Vec<_>>());
         let surveys: Vec<Survey> = looks.buffered(AT_ONCE).try_collect().await?;
@@ -192,8 +207,12 @@ impl Controller {
             again: look.again,
             trial: look.trial,
         };
+        let work = match task.trial {
+            true => TRIAL_LIMIT,
+            false => Duration::ZERO,
+        };
         let asked = Inspection::Survey(task);
-        let Inspected::Survey(survey) = self.inspect(asked, Duration::ZERO).await? else {
+        let Inspected::Survey(survey) = self.inspect(asked, work).await? else {
             return Err(ControlError::OtherAnswer);
         };
         Ok(survey)

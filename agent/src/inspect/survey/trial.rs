@@ -59,7 +59,13 @@ pub(super) async fn run(
         trial.end().await;
         tried.map(|()| trial)
     };
-    let trial = match run.await {
+    let limited = tokio::time::timeout(plans::survey::TRIAL_LIMIT, run).await;
+    let late = || {
+        let seconds = plans::survey::TRIAL_LIMIT.as_secs();
+        let message = format!("it took longer than {seconds} s");
+        Err(Failed::Trial(StepError::passing("trial", message)))
+    };
+    let trial = match limited.unwrap_or_else(|_| late()) {
         Ok(trial) => trial,
         Err(Failed::Step(finding)) => {
             findings.0.push(*finding);
