@@ -111,6 +111,26 @@ async fn a_move_that_fits_is_tried_with_all_its_objects() {
 }
 
 #[tokio::test]
+async fn a_sample_without_the_rows_that_it_refers_to_is_none_that_fails() {
+    let ddl = format!(
+        "{GOOD} insert into good select i % 7, i from generate_series(1, 5000) i;
+         create table plain (tenant_id bigint, id bigint, good bigint, primary key (tenant_id, id),
+             foreign key (tenant_id, good) references good);
+         create table part (tenant_id bigint, id bigint, good bigint, primary key (tenant_id, id),
+             foreign key (tenant_id, good) references good) partition by hash (tenant_id);
+         create table part_0 partition of part for values with (modulus 2, remainder 0);
+         create table part_1 partition of part for values with (modulus 2, remainder 1);
+         insert into plain select tenant_id, id, id from good order by id desc;
+         insert into part select tenant_id, id, id from good order by id desc;"
+    );
+    let case = Case::new("st_refers", &ddl).await;
+    let survey = case.tried(&case.task(&["good", "plain", "part"])).await;
+    assert_eq!(refusals(&survey), []);
+    let trial = survey.trial.expect("tried to its end");
+    assert!((600..1600).contains(&trial.rows), "{trial:?}");
+}
+
+#[tokio::test]
 async fn a_trigger_whose_condition_needs_a_search_path_is_refused() {
     let ddl = format!(
         "create schema ext; create extension hstore schema ext; {GOOD} {ROWS}

@@ -1,7 +1,7 @@
 //! Tries a move: its steps in small, on the target itself, in one transaction that is never committed (ADR 56).
 //!
 //! Order: what the schema has before the copy; a sample of each table's rows; keys; the sample compared; changes of it;
-//! the rest of the schema, beside the rows; and, once these are gone, validated foreign keys and both schemas compared.
+//! the rest of the schema, beside the rows; and, once these are gone, foreign keys and both schemas compared.
 //! On a live target the rows go into tables that are made like its own, and the schema is left.
 //! Every statement is that of the step itself. The server rolls all of it back, whatever becomes of this process.
 //! Absent: what takes more than one session.
@@ -29,7 +29,7 @@ use crate::pg::shard::Shard;
 use crate::pg::{epoch, user_code};
 use crate::schema;
 use crate::schema::compare::compare;
-use crate::schema::foreign_keys::VALIDATION;
+use crate::schema::foreign_keys::{KEY, VALIDATION};
 use failure::Failed;
 pub(super) use failure::{UNQUALIFIED, said};
 use sample::Sample;
@@ -147,10 +147,10 @@ impl<'a> Attempt<'a> {
     async fn on_new(&mut self) -> Result<(), Failed> {
         let version = schema::major(self.there(), self.target()).await?;
         let entries = schema::read(&self.source, version).await?.entries;
-        let (validations, entries): (Vec<Entry>, Vec<Entry>) = entries
-            .into_iter()
-            .partition(|entry| entry.label.starts_with(VALIDATION));
-        self.objects = entries.len();
+        let refers = |label: &str| [KEY, VALIDATION].iter().any(|kind| label.starts_with(kind));
+        let (keys, entries): (Vec<Entry>, Vec<Entry>) =
+            entries.into_iter().partition(|entry| refers(&entry.label));
+        self.objects = entries.len() + keys.len();
         let of = |section: Section| {
             let entries = entries.iter();
             let entries = entries.filter(move |entry| entry.section == section);
@@ -163,11 +163,11 @@ impl<'a> Attempt<'a> {
         self.build(&of(Section::Key)).await?;
         self.use_rows().await?;
         self.build(&of(Section::Post)).await?;
+        self.empty().await?;
+        self.build(&keys.iter().collect::<Vec<_>>()).await?;
         if !self.failures.is_empty() {
             return Ok(());
         }
-        self.empty().await?;
-        self.build(&validations.iter().collect::<Vec<_>>()).await?;
         self.compare_schemas().await
     }
 
@@ -260,7 +260,8 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
-    /// Keys are validated without rows: a sample lacks most of the rows that others refer to.
+    /// Foreign keys are added and validated without rows: a sample lacks most of the rows that others refer to, and a key of
+    /// a partitioned table looks at them when it is added.
     async fn empty(&self) -> Result<(), StepError> {
         self.as_replica(true).await?;
         let full = self.copies.iter().zip(&self.samples);
