@@ -124,6 +124,7 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
     let state = target::state(&shards.there, &listed.moving, task, &mut findings).await?;
     if state == TargetState::New {
         tables::add_reference(&shards.here, task, &mut listed, &mut findings).await?;
+        expressions::check(&shards.here, &mut listed, source, &mut findings).await?;
         schema::check(&shards.here, source, &mut findings).await?;
     }
     check_references(&shards.here, &mut listed, references, task, &mut findings).await?;

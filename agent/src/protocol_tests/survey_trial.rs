@@ -130,6 +130,39 @@ async fn a_sample_without_the_rows_that_it_refers_to_is_none_that_fails() {
     assert!((600..1600).contains(&trial.rows), "{trial:?}");
 }
 
+/// Types of columns.
+const TYPES: &str = "smallint|integer|bigint|numeric|numeric(10,2)|real|double precision|money|date|daterange|\
+    datemultirange|timestamp|timestamp(3)|timestamptz|tsrange|time|timetz(2)|interval|interval day|\
+    integer[]|numeric(5,1)[]|date[]|int4range|nummultirange|text|varchar(9)|char(3)|bytea|boolean|\
+    uuid|json|jsonb|xml|point|box|path|inet|macaddr|bit(3)|varbit|tsvector|tsquery|oid|pg_lsn|name|\
+    \"char\"|mood|pair";
+
+#[tokio::test]
+async fn a_sample_is_taken_of_columns_of_every_type() {
+    let columns: Vec<String> = TYPES
+        .split('|')
+        .zip(0..)
+        .map(|(kind, at)| format!("c{at} {kind}"))
+        .collect();
+    let ddl = format!(
+        "create type mood as enum ('a', 'b'); create type pair as (a int, b text);
+         create table good (tenant_id bigint, id bigint, {}, primary key (tenant_id, id));
+         insert into good (tenant_id, id) select i % 7, i from generate_series(1, 10) i",
+        columns.join(", ")
+    );
+    let case = Case::new("st_types", &ddl).await;
+    let survey = case.tried(&case.task(&["good"])).await;
+    assert_eq!(refusals(&survey), []);
+    let unfinished = survey
+        .findings
+        .iter()
+        .find(|f| f.code == "trial.unfinished");
+    assert_eq!(
+        (survey.trial.map(|trial| trial.rows), unfinished),
+        (Some(10), None)
+    );
+}
+
 #[tokio::test]
 async fn a_trigger_whose_condition_needs_a_search_path_is_refused() {
     let ddl = format!(

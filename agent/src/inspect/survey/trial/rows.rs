@@ -20,8 +20,8 @@ impl Attempt<'_> {
             }
             let predicate = table.predicate(&self.task.keys, "t");
             let source = self.source.name.as_str();
-            let places = sample::places(&self.here, (table, size), &predicate, source).await;
-            let places = places.map_err(|error| failure::of_step(source, table, "copy", error))?;
+            // No statement of a step: where it fails, nothing is known of the move.
+            let places = sample::places(&self.here, (table, size), &predicate, source).await?;
             let pieces = sample::read(&self.here, table, &places).await;
             let pieces =
                 pieces.map_err(|error| failure::of_rows(&self.source.name, table, &error))?;

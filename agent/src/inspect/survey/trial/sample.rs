@@ -27,7 +27,7 @@ const WIDEST: i64 = 1 << 20;
 /// Bytes that a sample may have on its way.
 const LARGEST: usize = 64 << 20;
 
-/// Types whose least and greatest values are taken, as `format_type` begins their names.
+/// Types whose least and greatest values are taken, as `format_type` prints them before a modifier.
 const ORDERED: [&str; 10] = [
     "smallint",
     "integer",
@@ -37,9 +37,16 @@ const ORDERED: [&str; 10] = [
     "double precision",
     "date",
     "timestamp",
-    "time ",
+    "time",
     "interval",
 ];
+
+fn is_ordered(data_type: &str) -> bool {
+    let mut names = ORDERED.iter();
+    let is = |rest: &str| rest.is_empty() || rest.starts_with(['(', ' ']);
+    let named = names.any(|name| data_type.strip_prefix(name).is_some_and(is));
+    named && !data_type.ends_with("[]")
+}
 
 /// Pages of each table, and its columns of an enum.
 const SIZED: &str = "select pg_catalog.pg_relation_size(c.oid) / pg_catalog.current_setting('block_size')::pg_catalog.int8,
@@ -143,11 +150,7 @@ fn places_sql(table: &MovingTable, predicate: &str, size: &Size) -> String {
     for (at, column) in table.written_columns().enumerate().take(COLUMNS) {
         let own = format!("c{at}");
         columns.push(format!("t.{} as {own}", quote_ident(&column.name)));
-        if ORDERED
-            .iter()
-            .any(|name| column.data_type.starts_with(name))
-            && !column.data_type.ends_with("[]")
-        {
+        if is_ordered(&column.data_type) {
             for (end, of) in [("least", "min"), ("most", "max")] {
                 ends.push(format!("pg_catalog.{of}(s.{own}) as {end}_{at}"));
                 picked.push(format!(
