@@ -1,7 +1,7 @@
 //! Looks at shards outside of migrations: for a plan, for the load, for an import, for a check.
 //!
-//! Everything here only reads, but for mends and sweeps that an operator has asked for, and for the closing of keys
-//! on a shard that is older than the map.
+//! Everything here only reads, but for the trial of a plan, which is rolled back, for mends and sweeps that an operator
+//! has asked for, and for the closing of keys on a shard that is older than the map.
 
 mod check;
 mod close;

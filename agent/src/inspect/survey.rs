@@ -1,4 +1,5 @@
-//! Survey: looks at both shards for a plan, and again in preflight; changes nothing.
+//! Survey: looks at both shards for a plan, and again in preflight; changes nothing. A trial writes
+//! on the target, and rolls back (ADR 56).
 //!
 //! Order: both servers, the source's tables, the target's state, then, on a target that is live, what is
 //! there already. Every finding at once, each with its object and what mends it.

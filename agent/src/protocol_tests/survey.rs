@@ -300,7 +300,7 @@ async fn tables_that_belong_to_others_move_offline_only_and_parents_come_first()
 }
 
 #[tokio::test]
-async fn a_table_that_holds_the_key_under_another_name_is_told_so() {
+async fn a_table_that_holds_the_key_under_another_name_is_reported() {
     let ddl = "create table good (id bigint primary key);
         create table edge (source_id bigint not null references good, pos bigint, primary key (source_id, pos))";
     let source = Database::new("sv_held_s").await;

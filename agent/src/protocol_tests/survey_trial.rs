@@ -170,7 +170,7 @@ async fn a_trigger_whose_condition_needs_a_search_path_is_refused() {
          alter table good add attrs ext.hstore, add v int;
          create function bump() returns trigger language plpgsql as 'begin new.v := 1; return new; end';
          set search_path = public, ext;
-         create trigger bumped before update on good for each row when (old.attrs is distinct from new.attrs) execute function bump();"
+         create trigger bumped before update on good for each row when (old.attrs is distinct from new.attrs) execute function bump('s3cret');"
     );
     let case = Case::new("st_distinct", &ddl).await;
     let survey = case.tried(&case.task(&["good"])).await;
@@ -182,6 +182,7 @@ async fn a_trigger_whose_condition_needs_a_search_path_is_refused() {
         "{problem}"
     );
     assert!(problem.contains("CREATE TRIGGER bumped"), "{problem}");
+    assert!(!problem.contains("s3cret"), "{problem}");
     assert!(finding.remedy.contains("IS DISTINCT FROM"), "{finding:?}");
     run(
         &case.source,
@@ -210,10 +211,10 @@ async fn a_key_whose_operators_need_a_search_path_is_refused() {
         finding.remedy.contains("replica identity using index"),
         "{finding:?}"
     );
-    let mended = "alter table good add id bigint generated always as identity;
+    let fixed = "alter table good add id bigint generated always as identity;
         alter table good add constraint found unique (tenant_id, id);
         alter table good replica identity using index found";
-    run(&case.source, mended).await;
+    run(&case.source, fixed).await;
     let survey = case.tried(&case.task(&["good"])).await;
     assert_eq!(refusals(&survey), []);
     assert_eq!(survey.tables[0].identity, ["tenant_id", "id"]);
@@ -267,8 +268,8 @@ async fn an_index_whose_function_needs_a_search_path_is_refused_and_no_end_of_th
         text.contains("function norm(text) does not exist"),
         "{text}"
     );
-    let mended = "alter function ok(text) set search_path = public";
-    run(&case.source, mended).await;
+    let fixed = "alter function ok(text) set search_path = public";
+    run(&case.source, fixed).await;
     let survey = case.tried(&case.task(&["good"])).await;
     assert_eq!(refusals(&survey), []);
     assert!(survey.trial.is_some());
@@ -301,8 +302,8 @@ async fn a_check_whose_function_needs_a_search_path_is_refused() {
             "{problem}"
         );
         assert!(finding.remedy.contains("set search_path"), "{finding:?}");
-        let mended = "alter function known(bigint) set search_path = public";
-        run(&case.source, mended).await;
+        let fixed = "alter function known(bigint) set search_path = public";
+        run(&case.source, fixed).await;
         assert_eq!(refusals(&case.tried(&task).await), []);
     }
 }

@@ -7,30 +7,13 @@ use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
 use crate::error::{StepError, describe};
+use crate::pg::masked::masked;
 use crate::pg::schema::Entry;
 
 /// A step of the move would fail.
 const FAILED: &str = "trial.failed";
 /// Nothing is known of the steps that were left.
 const UNFINISHED: &str = "trial.unfinished";
-
-/// Kinds of entries whose statement is shown: it holds no secret. Longer ones are cut.
-const SHOWN: [&str; 12] = [
-    "CHECK CONSTRAINT ",
-    "CONSTRAINT ",
-    "DEFAULT ",
-    "DOMAIN ",
-    "FK ",
-    "INDEX ",
-    "MATERIALIZED VIEW ",
-    "POLICY ",
-    "RULE ",
-    "STATISTICS ",
-    "TRIGGER ",
-    "VIEW ",
-];
-/// Characters of a statement that are shown.
-const LONGEST: usize = 300;
 
 /// Why a trial ends.
 pub(super) enum Failed {
@@ -49,11 +32,9 @@ impl From<StepError> for Failed {
 /// An object of the schema that the target does not take.
 pub(super) fn of_entry(shard: &str, entry: &Entry, error: &Error) -> Failed {
     let object = format!("shard {shard}, {}", entry.label);
-    let mut problem = said(error);
-    if SHOWN.iter().any(|kind| entry.label.starts_with(kind)) {
-        let statement: String = entry.sql().chars().take(LONGEST).collect();
-        problem = format!("{problem}; the statement is: {statement}");
-    }
+    // Its literals may be secrets: what a trigger sends with a request, options of a server.
+    let statement = masked(&entry.sql());
+    let problem = format!("{}; the statement is: {statement}", said(error));
     failed(object, problem, error, remedy_of_entry)
 }
 
