@@ -37,6 +37,7 @@ fn seen(inspection: &Inspection, names: &[&str], broken: &str) -> Result<Inspect
         }),
         Inspection::Doctor(task) => Ok(Inspected::Doctor(Examined {
             shard: task.shard.name.clone(),
+            identity: task.shard.identity.clone(),
             tables: 1,
             findings: found(task.shard.name.as_str()).collect(),
             took_ms: 1,
@@ -74,8 +75,8 @@ async fn refused_findings_are_printed_with_what_mends_them_and_end_with_four() {
     assert_eq!(code, Some(4), "{said}");
     let lines = [
         "shard a, 1 tables: 1 refused, 1 warnings\n",
-        "  refused  SW0102  setting wal_level\n           it is replica\n           mend: alter system",
-        "  warning  SW0104  setting wal_level\n",
+        "\nrefused  SW0102  wal_level is not logical\n  it is replica\n  - shard a: setting wal_level\n  fix: alter system",
+        "\nwarning  SW0104  ",
         "shard b, 1 tables: nothing found\n",
         "1 refused, 1 warnings, 0 notes\n",
     ];

@@ -6,8 +6,10 @@
 
 mod codes;
 mod examine;
+mod script;
 
 pub use examine::{DoctorTask, Examined, MapTables, count, sort};
+pub use script::{Place, Script, script};
 
 use crate::failure::Severity;
 

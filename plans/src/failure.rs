@@ -1,5 +1,7 @@
 //! A failure as it travels from an agent to the operator: what, how to retry, what mends it.
 
+use crate::fix::{Fix, Statement};
+use crate::id::ShardName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,8 +59,11 @@ pub struct Finding {
     pub object: String,
     /// What would go wrong.
     pub problem: String,
-    /// The statement or setting that mends it.
+    /// The statement or setting that fixes it.
     pub remedy: String,
+    /// The same as SQL for a script, where SQL alone removes the finding and is right whatever the application is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Fix>,
 }
 
 impl Finding {
@@ -78,6 +83,15 @@ impl Finding {
             object: object.into(),
             problem: problem.into(),
             remedy: remedy.into(),
+            fix: None,
         }
+    }
+
+    /// With the statements that remove it from a shard.
+    pub fn fixed_by(&mut self, shard: &str, statements: Vec<Statement>) {
+        self.fix = Some(Fix {
+            shard: ShardName::from(shard),
+            statements,
+        });
     }
 }

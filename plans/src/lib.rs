@@ -10,6 +10,7 @@
 
 pub mod doctor;
 pub mod failure;
+pub mod fix;
 pub mod fleet;
 pub mod graph;
 pub mod id;

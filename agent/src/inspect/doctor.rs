@@ -22,6 +22,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use plans::doctor::{DoctorTask, Examined, MapTables, sort};
+use plans::fix::{Stage, Statement};
 use plans::key_set::KeySet;
 use plans::request::Mode;
 use plans::shard_map::Sequences;
@@ -37,6 +38,8 @@ use crate::error::{At, StepError};
 struct Question {
     /// The name of its row in `plans::doctor`.
     code: &'static str,
+    /// When the remedy runs in a script; none where it is no statement, or not right for every application.
+    fix: Option<Stage>,
     sql: &'static str,
 }
 
@@ -74,6 +77,7 @@ pub(super) async fn run(task: &DoctorTask) -> Result<Examined, StepError> {
     found.dedup();
     Ok(Examined {
         shard: task.shard.name.clone(),
+        identity: task.shard.identity.clone(),
         tables: u64::try_from(tables.len()).unwrap_or(u64::MAX),
         findings: found,
         took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -185,6 +189,10 @@ fn add(question: &Question, rows: &[tokio_postgres::Row], shard: &str, findings:
         let (object, problem, remedy): (String, String, String) =
             (row.get(0), row.get(1), row.get(2));
         let object = format!("shard {shard}, {object}");
-        findings.add(question.code, object, problem, remedy);
+        let statement = question.fix.map(|stage| Statement::new(stage, &remedy));
+        let finding = findings.add(question.code, object, problem, remedy);
+        if let Some(statement) = statement {
+            finding.fixed_by(shard, vec![statement]);
+        }
     }
 }

@@ -8,6 +8,7 @@ mod close;
 mod differences;
 mod directory;
 mod doctor;
+mod fixes;
 mod identify;
 mod inventory;
 mod keys;

@@ -8,6 +8,7 @@ mod clashes;
 mod crossings;
 mod expressions;
 mod foreign_keys;
+mod functions;
 mod identity;
 mod schema;
 mod server;
@@ -25,6 +26,7 @@ pub(crate) use server::check_version;
 pub(crate) use trial::places;
 
 use plans::failure::{Finding, Severity};
+use plans::fix::{Fix, Stage};
 use plans::plan::TargetState;
 use plans::request::Mode;
 use plans::survey::{Survey, SurveyTask};
@@ -60,9 +62,11 @@ impl Findings {
         object: impl Into<String>,
         problem: impl Into<String>,
         remedy: impl Into<String>,
-    ) {
+    ) -> &mut Finding {
         debug_assert!(plans::doctor::find(code).is_some(), "no row for {code}");
+        let at = self.0.len();
         self.0.push(Finding::new(code, object, problem, remedy));
+        &mut self.0[at]
     }
 
     /// Adds a finding that refuses.
@@ -72,10 +76,10 @@ impl Findings {
         object: impl Into<String>,
         problem: impl Into<String>,
         remedy: impl Into<String>,
-    ) {
-        self.add(code, object, problem, remedy);
-        let last = self.0.last().map(|finding| finding.severity);
-        debug_assert_eq!(last, Some(Severity::Refused), "the row of {code}");
+    ) -> &mut Finding {
+        let finding = self.add(code, object, problem, remedy);
+        debug_assert_eq!(finding.severity, Severity::Refused, "the row of {code}");
+        finding
     }
 }
 
@@ -86,16 +90,44 @@ impl Findings {
         found.any(|finding| finding.severity == Severity::Refused)
     }
 
-    /// Adds what was found of a leaf; what holds for the whole table, `of_all`, is told once, of that.
+    /// Adds what was found of a leaf; what holds for the whole table, `of_all`, is reported once, of that.
     fn inherit(&mut self, own: Self, of_all: &Self) {
-        for finding in own.0 {
-            let whole = of_all.0.iter().find(|whole| whole.code == finding.code);
-            let told = whole.unwrap_or(&finding);
-            if !self.0.contains(told) {
-                self.0.push(told.clone());
+        for leaf in own.0 {
+            let same =
+                |whole: &&Finding| (&whole.code, &whole.problem) == (&leaf.code, &leaf.problem);
+            let Some(whole) = of_all.0.iter().find(same) else {
+                self.0.push(leaf);
+                continue;
+            };
+            let fix = fix_of_leaf(whole, &leaf);
+            let mut known = self.0.iter_mut();
+            let known = known
+                .find(|known| (&known.object, &known.problem) == (&whole.object, &whole.problem));
+            match (known, fix) {
+                (None, fix) => self.0.push(Finding {
+                    fix,
+                    ..whole.clone()
+                }),
+                (Some(known), Some(fix)) => {
+                    if let Some(all) = &mut known.fix {
+                        all.statements.extend(fix.statements);
+                    }
+                }
+                (Some(_), None) => {}
             }
         }
     }
+}
+
+/// Columns are altered at the top, and the leaves follow; each leaf has an identity of its own.
+fn fix_of_leaf(whole: &Finding, leaf: &Finding) -> Option<Fix> {
+    let (whole, leaf) = (whole.fix.as_ref()?, leaf.fix.as_ref()?);
+    let columns = whole.statements.iter().filter(|s| s.stage == Stage::Tables);
+    let rest = leaf.statements.iter().filter(|s| s.stage != Stage::Tables);
+    Some(Fix {
+        shard: leaf.shard.clone(),
+        statements: columns.chain(rest).cloned().collect(),
+    })
 }
 
 /// The sessions of a survey.
@@ -127,6 +159,7 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
         tables::add_reference(&shards.here, task, &mut listed, &mut findings).await?;
         expressions::check(&shards.here, &mut listed, source, &mut findings).await?;
         schema::check(&shards.here, source, &mut findings).await?;
+        foreign_keys::check_copied(&listed.moving, &references, task, &mut findings);
     }
     check_references(&shards.here, &mut listed, references, task, &mut findings).await?;
     check_definitions(&shards.here, &listed, task, &mut findings).await?;
@@ -238,7 +271,7 @@ async fn moving(
         );
     }
     doctor::usable(client, &mut tied, shard, findings).await?;
-    let mut listed = tables::moving(client, task, tied, findings).await?;
+    let mut listed = tables::moving(client, task, tied, references, findings).await?;
     let unreadable = doctor::unreadable(client, &listed.moving, shard).await?;
     listed.unfit.extend(unreadable);
     check_code(client, &mut listed, shard, findings).await?;

@@ -8,6 +8,7 @@ mod pairs;
 mod plants;
 mod remedies;
 mod roles;
+mod scripts;
 mod settings;
 
 use std::collections::BTreeSet;
@@ -46,6 +47,23 @@ struct Plant {
     settings: &'static str,
     key: KeyType,
     mode: Mode,
+    /// What the remedy comes to.
+    remedy: Remedy,
+}
+
+/// What an operator does who follows a remedy.
+#[derive(Debug, Clone, Copy)]
+enum Remedy {
+    /// Runs the script, after which nothing is found but this.
+    Script(&'static [&'static str]),
+    /// Runs the remedy with these statements in the place of what it leaves open.
+    Statements(&'static str),
+    /// Moves the keys offline.
+    Offline,
+    /// Changes the settings of the map to these.
+    Settings(&'static str),
+    /// Nothing at the database: what the finding is about goes on, for this reason.
+    Stays(&'static str),
 }
 
 /// A defect in the good table, or beside it in tables that the settings do not need to name.
@@ -56,10 +74,37 @@ const fn plant(code: &'static str, ddl: &'static str) -> Plant {
         settings: SETTINGS,
         key: KeyType::Bigint,
         mode: Mode::Online,
+        remedy: Remedy::Script(&[]),
     }
 }
 
 impl Plant {
+    const fn fixed_by(mut self, statements: &'static str) -> Self {
+        self.remedy = Remedy::Statements(statements);
+        self
+    }
+
+    const fn listed_anew(mut self, settings: &'static str) -> Self {
+        self.remedy = Remedy::Settings(settings);
+        self
+    }
+
+    const fn moves_offline(mut self) -> Self {
+        self.remedy = Remedy::Offline;
+        self
+    }
+
+    const fn stays(mut self, why: &'static str) -> Self {
+        self.remedy = Remedy::Stays(why);
+        self
+    }
+
+    /// The script leads to a lesser finding.
+    const fn leads_to(mut self, codes: &'static [&'static str]) -> Self {
+        self.remedy = Remedy::Script(codes);
+        self
+    }
+
     const fn settings(mut self, settings: &'static str) -> Self {
         self.settings = settings;
         self

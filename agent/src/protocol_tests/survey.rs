@@ -156,7 +156,7 @@ async fn unfit_tables_are_all_told_at_once() {
         &survey,
         "key.identity",
         "table public.outside",
-        "primary key (tenant_id, id)",
+        "on \"public\".\"outside\" (\"tenant_id\", \"id\")",
     );
     refuses(&survey, "key.type", "table public.narrow", "type bigint");
     refuses(
@@ -191,8 +191,8 @@ async fn a_foreign_key_that_leaves_the_move_is_named() {
     refuses(
         &survey,
         "foreign_key.leaves",
-        "good_kind_fkey",
-        "drop the foreign key",
+        "table public.kind: it does not move, and is joined to tables that do by good_kind_fkey of public.good",
+        "list public.kind under `reference` if every shard has the same rows",
     );
 }
 
@@ -357,8 +357,8 @@ async fn an_unlisted_child_without_the_key_is_proposed_as_through() {
         .unwrap();
     refuses(
         &survey,
-        "foreign_key.leaves",
-        "item_good_id_fkey",
+        "table.unlisted",
+        "table public.item",
         "list public.item under `through` with parent public.good",
     );
 }

@@ -92,6 +92,12 @@ impl Diagnosis {
             failed,
         }
     }
+
+    /// Everything that was found, shard by shard and then move by move.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        let of_shards = self.shards.iter().flat_map(|shard| &shard.findings);
+        of_shards.chain(self.moves.iter().flat_map(|m| &m.findings))
+    }
 }
 
 impl Controller {
@@ -164,7 +170,7 @@ impl Controller {
                 mode: if online { Mode::Online } else { Mode::Offline },
             });
         }
-        let (examined, mut failed) = self.examine(tasks).await?;
+        let (mut examined, mut failed) = self.examine(tasks).await?;
         let reachable = moves.iter().filter(|m| {
             let gone = |name: &ShardName| failed.iter().any(|f| f.shards.contains(name));
             !gone(&m.source) && !gone(&m.target)
@@ -184,6 +190,7 @@ impl Controller {
                 }
             }
         }
+        without_implied(&mut examined, &found);
         Ok(Diagnosis::new(examined, found, failed))
     }
 
@@ -229,13 +236,28 @@ fn tables(map: &ShardMap, settings: &MapSettings) -> MapTables {
 
 /// What the survey of a move found that the examinations of its shards did not.
 fn between(m: &MoveOutline, found: Vec<Finding>, examined: &[Examined]) -> MoveExamined {
-    let known = |finding: &Finding| examined.iter().any(|e| e.findings.contains(finding));
+    let known = |finding: &Finding| {
+        let mut known = examined.iter().flat_map(|e| &e.findings);
+        known.any(|known| (&known.code, &known.object) == (&finding.code, &finding.object))
+    };
     let mut findings: Vec<Finding> = found.into_iter().filter(|f| !known(f)).collect();
     sort(&mut findings);
     MoveExamined {
         source: m.source.clone(),
         target: m.target.clone(),
         findings,
+    }
+}
+
+/// Takes out what a move says more gravely of the same object.
+fn without_implied(examined: &mut [Examined], moves: &[MoveExamined]) {
+    let refused = moves.iter().flat_map(|m| &m.findings);
+    let across: Vec<&Finding> = refused.filter(|f| f.code == "foreign_key.across").collect();
+    for shard in examined {
+        shard.findings.retain(|finding| {
+            finding.code != "foreign_key.mixed"
+                || !across.iter().any(|across| across.object == finding.object)
+        });
     }
 }
 

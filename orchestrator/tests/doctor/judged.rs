@@ -89,8 +89,8 @@ impl Case {
         }
     }
 
-    /// What is found for a split that takes the keys from `at` on to the second shard.
-    async fn found(&self, fleet: &Fleet, name: &str) -> Found {
+    /// Makes the map, and a request that takes the keys from `at` on to the second shard.
+    async fn request(&self, fleet: &Fleet, name: &str) -> String {
         let [from, to] = shards(name);
         let map = json!({
             "name": name, "strategy": "range", "key": [self.key],
@@ -106,7 +106,7 @@ impl Case {
             ],
             "options": {"mode": self.mode},
         });
-        doctor(fleet, &[&fleet.request(&request.to_string())]).await
+        fleet.request(&request.to_string())
     }
 
     fn judged(&self) -> Found {
@@ -153,31 +153,65 @@ async fn demo(fleet: &Fleet, shard: &str) {
     Shop::new(0.0001, 1).load(&dsn, &all, None).await.unwrap();
 }
 
-/// What the doctor finds beside what is said of the server of the tests itself: it does without fsync, and its agents are
-/// superusers.
-pub(crate) async fn doctor(fleet: &Fleet, what: &[&str]) -> Found {
+/// Runs the script of what is found on each shard, as an operator would; what it covered, and is found still.
+async fn left_by_script(fleet: &Fleet, name: &str, request: &str) -> Vec<String> {
+    let file = std::env::temp_dir().join(format!("{name}.sql"));
+    let with_fix = |found: &[Value]| -> Found {
+        let covered = found.iter().filter(|finding| finding["fix"] != Value::Null);
+        covered.map(code_and_object).collect()
+    };
+    let path = file.to_str().unwrap();
+    let before = findings(fleet, &[request, "--script", path, "--deletes"]).await;
+    let covered = with_fix(&before);
+    if covered.is_empty() {
+        return Vec::new();
+    }
+    let statements = std::fs::read_to_string(&file).unwrap();
+    for shard in shards(name) {
+        if statements.contains(&format!("= '{shard}' as chosen")) {
+            load(fleet, shard, &file).await;
+        }
+    }
+    let after: Found = findings(fleet, &[request])
+        .await
+        .iter()
+        .map(code_and_object)
+        .collect();
+    let left = covered.intersection(&after);
+    left.map(|(code, object)| format!("{name}: {code} of {object} is there after the script"))
+        .collect()
+}
+
+fn code_and_object(finding: &Value) -> (String, String) {
+    let text = |field: &str| finding[field].as_str().unwrap().to_owned();
+    let object = text("object");
+    let object = object
+        .split_once(", ")
+        .map_or(&*object, |(_, object)| object);
+    (text("code"), object.to_owned())
+}
+
+/// The findings as the doctor prints them for programs.
+async fn findings(fleet: &Fleet, what: &[&str]) -> Vec<Value> {
     let output = fleet.run(&[&["doctor", "-o", "json"], what].concat()).await;
     let said = String::from_utf8_lossy(&output.stderr);
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
     assert_eq!(answer.get("failed"), None, "{answer}");
     let parts =
         ["shards", "moves"].map(|part| answer[part].as_array().cloned().unwrap_or_default());
-    let findings = parts
-        .iter()
-        .flatten()
-        .flat_map(|part| part["findings"].as_array().unwrap());
-    let mut found: Found = findings
-        .map(|finding| {
-            let text = |field: &str| finding[field].as_str().unwrap().to_owned();
-            let object = text("object");
-            let object = object
-                .split_once(", ")
-                .map_or(&*object, |(_, object)| object);
-            (text("code"), object.to_owned())
-        })
-        .collect();
+    let found = parts.iter().flatten();
+    found
+        .flat_map(|part| part["findings"].as_array().unwrap().clone())
+        .collect()
+}
+
+/// What the doctor finds beside what is said of the server of the tests itself: it does without fsync, and its agents are
+/// superusers.
+pub(crate) async fn doctor(fleet: &Fleet, what: &[&str]) -> Found {
+    let found = findings(fleet, what).await;
+    let mut found: Found = found.iter().map(code_and_object).collect();
     let of_tests = |code: &str, object: &str| (code.to_owned(), object.to_owned());
-    assert!(found.remove(&of_tests("server.fsync", "setting fsync")));
+    found.remove(&of_tests("server.fsync", "setting fsync"));
     // A move is not refused for it: only the examination of a shard says it.
     found.remove(&of_tests("role.superuser", "role postgres"));
     found
@@ -192,7 +226,8 @@ async fn every_finding_on_every_schema_is_judged_and_none_is_false() {
     let mut wrong = Vec::new();
     for (name, case) in &cases {
         case.make(&fleet, shards(name)[0]).await;
-        let (found, judged) = (case.found(&fleet, name).await, case.judged());
+        let request = case.request(&fleet, name).await;
+        let (found, judged) = (doctor(&fleet, &[&request]).await, case.judged());
         for (code, object) in found.difference(&judged) {
             wrong.push(format!("{name}: nobody judged {code} of {object}"));
         }
@@ -205,6 +240,7 @@ async fn every_finding_on_every_schema_is_judged_and_none_is_false() {
             }
         }
         println!("{name}: {} findings, all of them judged true", found.len());
+        wrong.extend(left_by_script(&fleet, name, &request).await);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

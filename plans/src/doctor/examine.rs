@@ -2,6 +2,7 @@
 
 use crate::failure::{Finding, Severity};
 use crate::id::{MapName, ShardName};
+use crate::identity::DatabaseIdentity;
 use crate::key::KeyType;
 use crate::plan::ShardRef;
 use crate::request::Mode;
@@ -38,6 +39,9 @@ pub struct MapTables {
 pub struct Examined {
     /// The shard.
     pub shard: ShardName,
+    /// Its database; none where it was not registered yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<DatabaseIdentity>,
     /// How many tables were examined.
     pub tables: u64,
     /// Everything that stands in the way of a move or is worth knowing, the gravest first.

@@ -70,6 +70,21 @@ impl MapSettings {
         ]
     }
 
+    /// Whether some list has the table, or `ignore` has all that no other list has.
+    #[must_use]
+    pub fn has_listed(&self, table: &TableName) -> bool {
+        let lists = self.lists();
+        let mut names = lists.iter().flat_map(|(_, names)| names);
+        names.any(|name| name.as_str() == "*" || &TableName::parse(name) == table)
+    }
+
+    /// The tables of which every shard has the same rows.
+    #[must_use]
+    pub fn reference_tables(&self) -> BTreeSet<TableName> {
+        let names = self.reference.iter();
+        names.map(|name| TableName::parse(name)).collect()
+    }
+
     /// Takes tables that `tables` or `through` lists off the lists that were not given with these: who says where the
     /// rows of a table belong has listed it anew. No table stops being sharded by being listed elsewhere.
     pub fn take_off_others(&mut self, is_given: impl Fn(&str) -> bool) {

@@ -324,6 +324,7 @@ pub(crate) fn finding(severity: Severity) -> Finding {
         object: "shard shard-a, table public.orders".to_owned(),
         problem: "an update that changes the key cannot be told apart from an insert".to_owned(),
         remedy: "alter table public.orders replica identity full".to_owned(),
+        fix: None,
     }
 }
 

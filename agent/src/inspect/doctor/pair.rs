@@ -106,22 +106,29 @@ impl Pair<'_> {
             match installed.or(offered) {
                 // What tables of a live target need is there: they are equal to the source's.
                 None if state == TargetState::Live => {}
-                None => findings.add(
-                    "pair.extension",
-                    object,
-                    format!("the source has it in version {version}, and here it is missing"),
-                    format!(
-                        "install its files on the target's machine, then: create extension {} version {}",
-                        quote_ident(&name),
-                        quote_literal(&version)
-                    ),
-                ),
-                Some(other) if other != version => findings.add(
-                    "pair.extension_version",
-                    object,
-                    format!("it is version {version} on the source and {other} here"),
-                    format!("alter extension {} update, on the older side", quote_ident(&name)),
-                ),
+                None => {
+                    findings.add(
+                        "pair.extension",
+                        object,
+                        format!("the source has it in version {version}, and here it is missing"),
+                        format!(
+                            "install its files on the target's machine, then: create extension {} version {}",
+                            quote_ident(&name),
+                            quote_literal(&version)
+                        ),
+                    );
+                }
+                Some(other) if other != version => {
+                    findings.add(
+                        "pair.extension_version",
+                        object,
+                        format!("it is version {version} on the source and {other} here"),
+                        format!(
+                            "alter extension {} update, on the older side",
+                            quote_ident(&name)
+                        ),
+                    );
+                }
                 Some(_) => {}
             }
         }

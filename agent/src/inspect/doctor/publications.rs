@@ -6,6 +6,7 @@ use super::Question;
 pub(super) const TABLES: &[Question] = &[
     Question {
         code: "publication.all_tables",
+        fix: None,
         sql: "
             select pg_catalog.format('publication %s', p.pubname),
                    'it publishes all tables, so its subscribers get arriving rows as inserts, removed ones as deletes, and our own tables',
@@ -18,6 +19,7 @@ pub(super) const TABLES: &[Question] = &[
     },
     Question {
         code: "publication.table",
+        fix: None,
         sql: "
             select pg_catalog.format('publication %s', p.pubname),
                    pg_catalog.format('it publishes %s of the tables, the first is %s; its subscribers get arriving rows as inserts and removed ones as deletes',
@@ -32,6 +34,7 @@ pub(super) const TABLES: &[Question] = &[
     },
     Question {
         code: "subscription.present",
+        fix: None,
         sql: "
             select pg_catalog.format('subscription %s', s.subname),
                    'it writes into this database; changes of moved keys would be refused by the guard and stop it',

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use plans::fix::{Stage, Statement};
 use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::Client;
 
@@ -12,6 +13,7 @@ use crate::error::{At, StepError};
 pub(super) const ALWAYS: &[Question] = &[
     Question {
         code: "role.monitor",
+        fix: Some(Stage::Roles),
         sql: "
             select pg_catalog.format('role %s', session_user),
                    'it cannot see the sessions of others, so neither long writers nor standbys that lag would be noticed',
@@ -20,6 +22,7 @@ pub(super) const ALWAYS: &[Question] = &[
     },
     Question {
         code: "role.connections",
+        fix: Some(Stage::Roles),
         sql: "
             select pg_catalog.format('role %s', r.rolname),
                    pg_catalog.format('its connection limit is %s, a move takes up to 16', r.rolconnlimit),
@@ -32,6 +35,7 @@ pub(super) const ALWAYS: &[Question] = &[
 /// Whatever the tables, and no reason against a move: a survey does not ask it.
 pub(super) const BEYOND: &[Question] = &[Question {
     code: "role.superuser",
+    fix: None,
     sql: "
         select pg_catalog.format('role %s', r.rolname),
                case when r.rolsuper
@@ -48,6 +52,7 @@ pub(super) const BEYOND: &[Question] = &[Question {
 pub(super) const TABLES: &[Question] = &[
     Question {
         code: "role.owner",
+        fix: Some(Stage::Roles),
         sql: "
             select pg_catalog.format('role %s', session_user),
                    pg_catalog.format('it may not act as %s, who owns %s of the tables, the first is %s; neither a guard nor a publication of them can be made',
@@ -60,6 +65,7 @@ pub(super) const TABLES: &[Question] = &[
     },
     Question {
         code: "role.row_security",
+        fix: Some(Stage::Roles),
         sql: "
             select pg_catalog.format('table %s', t.label),
                    pg_catalog.format('its row security holds for role %s, which would see and write some rows only', session_user),
@@ -95,12 +101,10 @@ pub(in crate::inspect) async fn usable(
         if tied.iter().any(|(table, _)| table.schema == schema) {
             let (object, problem, remedy): (String, String, String) =
                 (row.get(1), row.get(2), row.get(3));
-            findings.add(
-                "role.usage",
-                format!("shard {shard}, {object}"),
-                problem,
-                remedy,
-            );
+            let statement = Statement::new(Stage::Roles, &remedy);
+            let object = format!("shard {shard}, {object}");
+            let finding = findings.add("role.usage", object, problem, remedy);
+            finding.fixed_by(shard, vec![statement]);
         }
         closed.insert(schema);
     }

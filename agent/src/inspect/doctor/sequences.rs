@@ -1,5 +1,7 @@
 //! Sequences behind the columns of the tables that move.
 
+use plans::fix::Stage;
+
 use super::Question;
 
 /// A question with the columns as `q`: the sequence that each draws from, by identity or by default, and its type.
@@ -41,6 +43,7 @@ macro_rules! of_columns {
 pub(super) const TABLES: &[Question] = &[
     Question {
         code: "sequence.shared",
+        fix: None,
         sql: of_columns!(
             "select label, pg_catalog.format('%s columns draw from it: %s', count(distinct col), pg_catalog.string_agg(distinct col, ', ')),
                     'nothing, if their values need to differ on one shard only; else: shardwright map set MAP --sequences stride'
@@ -49,6 +52,7 @@ pub(super) const TABLES: &[Question] = &[
     },
     Question {
         code: "sequence.cycle",
+        fix: Some(Stage::Others),
         sql: of_columns!(
             "select distinct label, 'it begins anew when it has come to its end, and then issues values that are on a shard already',
                     pg_catalog.format('alter sequence %s no cycle', sql)
@@ -57,6 +61,7 @@ pub(super) const TABLES: &[Question] = &[
     },
     Question {
         code: "sequence.short",
+        fix: None,
         sql: of_columns!(
             "select label,
                     pg_catalog.format('it stands at %s of %s, which %s can hold; shared out by stride it goes on in steps of 64', last, most, col),
@@ -69,6 +74,7 @@ pub(super) const TABLES: &[Question] = &[
 /// Of the tables that move, where sequences are shared out by stride.
 pub(super) const STRIDE: &[Question] = &[Question {
     code: "sequence.step",
+    fix: None,
     sql: of_columns!(
         "select distinct label,
                 pg_catalog.format('it counts by %s and cannot be shared out by stride, so two shards may issue the same value', seqincrement),

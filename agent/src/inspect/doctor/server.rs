@@ -1,11 +1,14 @@
 //! Settings of the server and what is under way there.
 
+use plans::fix::Stage;
+
 use super::Question;
 
 /// Whatever the move.
 pub(super) const ALWAYS: &[Question] = &[
     Question {
         code: "server.fsync",
+        fix: Some(Stage::Settings),
         sql: "
             select pg_catalog.format('setting %s', s.name),
                    'it is off; a crash of the server loses what was acknowledged, and what closes the moved keys',
@@ -15,6 +18,7 @@ pub(super) const ALWAYS: &[Question] = &[
     },
     Question {
         code: "server.connections",
+        fix: None,
         sql: "
             select 'setting max_connections',
                    pg_catalog.format('%s connections are free, a move takes up to 16', free.number),
@@ -23,8 +27,12 @@ pub(super) const ALWAYS: &[Question] = &[
                          - pg_catalog.current_setting('superuser_reserved_connections')::int
                          - coalesce(pg_catalog.current_setting('reserved_connections', true), '0')::int
                          - (select count(*) from pg_catalog.pg_stat_activity where backend_type = 'client backend') as number) free
-            where free.number < 16
-            union all
+            where free.number < 16",
+    },
+    Question {
+        code: "server.connections",
+        fix: Some(Stage::Settings),
+        sql: "
             select pg_catalog.format('database %s', d.datname),
                    pg_catalog.format('its connection limit is %s, a move takes up to 16', d.datconnlimit),
                    pg_catalog.format('alter database %I connection limit -1', d.datname)
@@ -33,6 +41,7 @@ pub(super) const ALWAYS: &[Question] = &[
     },
     Question {
         code: "server.collation_version",
+        fix: None,
         sql: "
             select pg_catalog.format('database %s', d.datname),
                    pg_catalog.format('its collation was of version %s when it was made and is of version %s now, so indexes may be out of order',
@@ -55,6 +64,7 @@ pub(super) const ALWAYS: &[Question] = &[
     },
     Question {
         code: "standby.missing",
+        fix: None,
         sql: "
             select 'setting synchronous_standby_names',
                    pg_catalog.format('it is %s and no such standby is connected; every commit waits for one, ours too',
@@ -66,6 +76,7 @@ pub(super) const ALWAYS: &[Question] = &[
     },
     Question {
         code: "transaction.prepared",
+        fix: None,
         sql: "
             select pg_catalog.format('prepared transaction %s of database %s', x.gid, x.database),
                    pg_catalog.format('it is %s old; a slot cannot be created and no cutover goes on before it ends',
@@ -76,6 +87,7 @@ pub(super) const ALWAYS: &[Question] = &[
     },
     Question {
         code: "transaction.old",
+        fix: None,
         sql: "
             select pg_catalog.format('transaction of pid %s', a.pid),
                    pg_catalog.format('it has been open for %s; creating the slot waits for it',
@@ -91,6 +103,7 @@ pub(super) const ALWAYS: &[Question] = &[
 pub(super) const CAPTURE: &[Question] = &[
     Question {
         code: "server.sender_timeout",
+        fix: Some(Stage::Settings),
         sql: "
             select 'setting wal_sender_timeout',
                    pg_catalog.format('it is %s ms; a short pause of the agent or of the network ends the stream each time', s.setting),
@@ -100,6 +113,7 @@ pub(super) const CAPTURE: &[Question] = &[
     },
     Question {
         code: "server.idle_slots",
+        fix: Some(Stage::Settings),
         sql: "
             select 'setting idle_replication_slot_timeout',
                    pg_catalog.format('it is %s; a slot that no agent reads for so long is lost, and with it the migration', s.setting),

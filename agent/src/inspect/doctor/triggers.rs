@@ -1,10 +1,13 @@
 //! What runs beside a write or a definition: triggers, rules, event triggers.
 
+use plans::fix::Stage;
+
 use super::Question;
 
 /// Whatever the tables.
 pub(super) const ALWAYS: &[Question] = &[Question {
     code: "trigger.event",
+    fix: None,
     sql: "
         select pg_catalog.format('event trigger %s', e.evtname),
                pg_catalog.format('it fires at %s, also for what a move creates and drops: guards, publications, the schema shardwright', e.evtevent),
@@ -20,6 +23,7 @@ pub(super) const ALWAYS: &[Question] = &[Question {
 pub(super) const TABLES: &[Question] = &[
     Question {
         code: "trigger.always",
+        fix: Some(Stage::Others),
         sql: "
             select pg_catalog.format('trigger %s of %s', g.tgname, t.label),
                    pg_catalog.format('it fires for replicated changes too (enable %s), so what it does would be done once more on the target',
@@ -33,6 +37,7 @@ pub(super) const TABLES: &[Question] = &[
     },
     Question {
         code: "rule.always",
+        fix: Some(Stage::Others),
         sql: "
             select pg_catalog.format('rule %s of %s', r.rulename, t.label),
                    pg_catalog.format('it acts on replicated changes too (enable %s), so they would be rewritten on the target',

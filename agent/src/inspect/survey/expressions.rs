@@ -1,10 +1,12 @@
 //! Expressions of indexes and statistics that no session of ours can plan for: a function that they call finds nothing
 //! without a search path.
 
+use plans::fix::Statement;
 use plans::table::TableName;
 use tokio_postgres::{Client, Row};
 
 use super::Findings;
+use super::functions;
 use super::tables::Listed;
 use super::trial::{UNQUALIFIED, said};
 use crate::error::At;
@@ -43,11 +45,30 @@ pub(super) async fn check(
         match planned {
             Err(error) if error.as_db_error().is_some() => {
                 let object = format!("shard {shard}, table {table}");
-                findings.refuse("table.expression", object, said(&error), UNQUALIFIED);
+                let statements = functions::of_expressions(client, &table, shard).await?;
+                refuse(object, said(&error), statements, shard, findings);
                 listed.unfit.insert(table);
             }
             planned => planned.at(format_args!("shard {shard}: planning for {table}"))?,
         }
     }
     Ok(())
+}
+
+fn refuse(
+    object: String,
+    problem: String,
+    statements: Vec<Statement>,
+    shard: &str,
+    findings: &mut Findings,
+) {
+    let sql: Vec<&str> = statements.iter().map(|s| s.sql.as_str()).collect();
+    let remedy = match sql.is_empty() {
+        true => UNQUALIFIED.to_owned(),
+        false => sql.join(" "),
+    };
+    let finding = findings.refuse("table.expression", object, problem, remedy);
+    if !statements.is_empty() {
+        finding.fixed_by(shard, statements);
+    }
 }

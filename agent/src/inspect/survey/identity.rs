@@ -2,9 +2,11 @@
 //!
 //! A table that lacks an identity is offered a unique index that fits, by the statement that makes it one.
 
+use plans::fix::Statement;
 use plans::request::Mode;
-use plans::table::{KeyColumn, quote_ident};
+use plans::table::{KeyColumn, TableName, quote_ident};
 
+use super::super::fixes;
 use super::Findings;
 use super::table::Check;
 use crate::pg::definitions::UniqueIndex;
@@ -47,37 +49,34 @@ impl Check<'_> {
             .collect();
         match (found.is_empty(), full) {
             (true, true) => self.whole_row(tied, findings),
-            (true, false) => self.no_identity(&key, findings),
+            (true, false) => self.no_identity(tied, findings),
             // Nothing is captured and nothing published: a row need only be found.
             (false, _) if self.mode == Mode::Offline => {}
             (false, false) if self.facts.replica_identity == 'n' => {
-                self.no_identity(&key, findings);
+                self.no_identity(tied, findings);
             }
-            (false, false) if !outside.is_empty() => self.key_outside(&key, &outside, findings),
+            (false, false) if !outside.is_empty() => self.key_outside(tied, &outside, findings),
             (false, true | false) => {}
         }
     }
 
     /// Its replica identity is the full row, and there is nothing else to find one by.
     fn whole_row(&self, tied: Tied<'_>, findings: &mut Findings) {
-        let remedy = self.remedy(&tied.key());
-        match tied {
-            Tied::By(_) | Tied::Through => findings.add(
+        let remedy = self.remedy(tied);
+        let (code, problem) = match tied {
+            Tied::By(_) | Tied::Through => (
                 "table.whole_row",
-                self.object.clone(),
-                "it has no primary key, so each changed row is looked for by all of its columns",
-                remedy,
+                "it has no primary key, so each changed row is searched for by all of its columns",
             ),
-            Tied::Reference => self.refuse(
-                findings,
+            Tied::Reference => (
                 "table.primary_key",
                 "it has no primary key; its rows could not be compared between shards",
-                remedy,
             ),
-        }
+        };
+        self.report(findings, code, problem, remedy);
     }
 
-    fn no_identity(&self, key: &[&str], findings: &mut Findings) {
+    fn no_identity(&self, tied: Tied<'_>, findings: &mut Findings) {
         let facts = self.facts;
         let (code, problem) = match facts.replica_identity {
             'n' => (
@@ -97,75 +96,110 @@ impl Check<'_> {
                 "it has no primary key; its rows could not be told apart",
             ),
         };
-        self.refuse(findings, code, problem, self.remedy(key));
+        self.report(findings, code, problem, self.remedy(tied));
     }
 
-    fn key_outside(&self, key: &[&str], outside: &[&str], findings: &mut Findings) {
+    fn key_outside(&self, tied: Tied<'_>, outside: &[&str], findings: &mut Findings) {
         let identity = match self.facts.replica_identity {
             'i' => "index that is its replica identity",
             _ => "primary key",
         };
-        self.refuse(
-            findings,
-            "key.identity",
-            format!(
-                "the key column {} is not part of the {identity}, so the application's own updates would fail once published",
-                outside.join(", ")
-            ),
-            self.remedy(key),
+        let problem = format!(
+            "the key column {} is not part of the {identity}, so the application's own updates would fail once published",
+            outside.join(", ")
         );
+        self.report(findings, "key.identity", problem, self.remedy(tied));
     }
 
-    /// The statement that gives rows an identity with the key's columns in it.
-    fn remedy(&self, key: &[&str]) -> String {
-        let facts = self.facts;
-        let table = facts.table.sql();
+    fn report(
+        &self,
+        findings: &mut Findings,
+        code: &str,
+        problem: impl Into<String>,
+        (remedy, statements): (String, Vec<Statement>),
+    ) {
+        let finding = findings.add(code, self.object.clone(), problem, remedy);
+        if !statements.is_empty() {
+            finding.fixed_by(self.shard, statements);
+        }
+    }
+
+    /// What gives rows an identity with the key's columns in it, and the statements, where these are all that is needed.
+    fn remedy(&self, tied: Tied<'_>) -> (String, Vec<Statement>) {
+        let (facts, key) = (self.facts, tied.key());
+        let table = &facts.table;
         let holds = |columns: &[String]| key.iter().all(|name| columns.iter().any(|c| c == name));
         let primary = &facts.primary_key;
-        if facts.replica_identity != 'd'
-            && !facts.deferrable_key
-            && !primary.is_empty()
-            && holds(primary)
-        {
-            return format!("alter table {table} replica identity default");
+        let has_primary = !primary.is_empty() && !facts.deferrable_key;
+        if has_primary && facts.replica_identity != 'd' && holds(primary) {
+            return by(fixes::identify_by_default(table));
         }
         if let Some(index) = self.unique.iter().find(|index| holds(&index.columns)) {
-            return with_index(&table, index);
+            return with_index(table, index);
         }
-        let rest = primary.iter().map(String::as_str);
-        let rest: Vec<&str> = rest.filter(|column| !key.contains(column)).collect();
-        let full =
-            format!("or alter table {table} replica identity full, which captures every row whole");
-        if primary.is_empty() {
-            let columns = if key.is_empty() {
-                String::new()
-            } else {
-                format!("{}, ", key.join(", "))
-            };
-            return format!("alter table {table} add primary key ({columns}...), {full}");
+        if has_primary {
+            let rest = primary.iter().map(String::as_str);
+            let rest = rest.filter(|column| !key.contains(column));
+            let columns: Vec<&str> = key.iter().copied().chain(rest).collect();
+            let nullable = columns.iter().filter(|name| self.is_nullable(name));
+            let nullable: Vec<&str> = nullable.copied().collect();
+            return after_columns(
+                table,
+                &nullable,
+                fixes::identify_by_new_index(table, &columns),
+            );
         }
-        let columns = [key, &rest].concat().join(", ");
-        if facts.deferrable_key {
-            return format!("make the primary key ({columns}) not deferrable, {full}");
+        let columns = match (primary.is_empty(), key.is_empty()) {
+            (true, true) => "...".to_owned(),
+            (true, false) => format!("{}, ...", key.join(", ")),
+            (false, _) => primary.join(", "),
+        };
+        let key = match facts.deferrable_key {
+            true => format!("make the primary key ({columns}) not deferrable"),
+            false => format!("alter table {} add primary key ({columns})", table.sql()),
+        };
+        if facts.replica_identity == 'f' || matches!(tied, Tied::Reference) {
+            return (key, Vec::new());
         }
-        format!("make the primary key ({columns}), {full}")
+        let whole = fixes::identify_by_row(table);
+        let remedy = format!(
+            "{} which captures every row whole; better, as rows are then found by an index: {key}",
+            whole.sql
+        );
+        (remedy, vec![whole])
+    }
+
+    fn is_nullable(&self, column: &str) -> bool {
+        let mut columns = self.columns.iter();
+        columns.any(|found| found.column.name == column && !found.not_null)
     }
 }
 
-fn with_index(table: &str, index: &UniqueIndex) -> String {
-    let mut sql: String = index
-        .nullable
-        .iter()
-        .map(|column| {
-            format!(
-                "alter table {table} alter column {} set not null; ",
-                quote_ident(column)
-            )
-        })
+fn with_index(table: &TableName, index: &UniqueIndex) -> (String, Vec<Statement>) {
+    let nullable: Vec<&str> = index.nullable.iter().map(String::as_str).collect();
+    let identify = fixes::identify_by(table, &index.name);
+    after_columns(table, &nullable, (identify.sql.clone(), vec![identify]))
+}
+
+/// Statements, after those by which some columns are never null, with the short form of all of them.
+fn after_columns(
+    table: &TableName,
+    nullable: &[&str],
+    (short, statements): (String, Vec<Statement>),
+) -> (String, Vec<Statement>) {
+    let given = nullable.iter().map(|column| {
+        let (table, column) = (table.sql(), quote_ident(column));
+        format!("alter table {table} alter column {column} set not null; ")
+    });
+    let short = given
+        .chain([short.trim_end_matches(';').to_owned()])
         .collect();
-    sql.push_str(&format!(
-        "alter table {table} replica identity using index {}",
-        quote_ident(&index.name)
-    ));
-    sql
+    let given = nullable.iter().map(|column| fixes::not_null(table, column));
+    (short, given.chain(statements).collect())
+}
+
+/// The statement itself.
+fn by(statement: Statement) -> (String, Vec<Statement>) {
+    let sql = statement.sql.trim_end_matches(';').to_owned();
+    (sql, vec![statement])
 }

@@ -1,8 +1,10 @@
 //! What a server must offer: version, settings, privileges, free slots; and two servers together.
 
+use plans::fix::{Stage, Statement};
 use plans::key::KeyType;
 use plans::request::Mode;
 use plans::survey::SurveyTask;
+use plans::table::{quote_ident, quote_literal};
 use tokio_postgres::{Client, Row};
 
 use super::Findings;
@@ -106,7 +108,8 @@ async fn check_role(
     let row = client
         .query_one(
             "select r.rolsuper, r.rolreplication, r.rolname::text,
-                    pg_catalog.has_database_privilege(pg_catalog.current_database(), 'create')
+                    pg_catalog.has_database_privilege(pg_catalog.current_database(), 'create'),
+                    pg_catalog.quote_ident(r.rolname), pg_catalog.quote_ident(pg_catalog.current_database())
              from pg_catalog.pg_roles r where r.rolname = session_user",
             &[],
         )
@@ -117,31 +120,34 @@ async fn check_role(
         return Ok(());
     }
     let object = format!("shard {shard}, role {name}");
+    let (role, database): (String, String) = (row.get(4), row.get(5));
+    let mut refuse = |code: &str, problem: &str, statement: String| {
+        let finding = findings.refuse(code, object.clone(), problem, statement.clone());
+        finding.fixed_by(shard, vec![Statement::new(Stage::Roles, statement)]);
+    };
     if !replication && mode == Mode::Online {
-        findings.refuse(
+        let statement = format!("alter role {role} replication");
+        refuse(
             "role.replication",
-            object.clone(),
             "it may not use replication slots",
-            format!("alter role {name} replication"),
+            statement,
         );
     }
     if !row.get::<_, bool>(3) {
-        findings.refuse(
+        refuse(
             "role.create",
-            object.clone(),
             "it may not create a schema or a publication in this database",
-            format!("grant create on database ... to {name}"),
+            format!("grant create on database {database} to {role}"),
         );
     }
     let may_set = client
         .batch_execute("set session_replication_role = replica; reset session_replication_role")
         .await;
     if may_set.is_err() {
-        findings.refuse(
+        refuse(
             "role.replica",
-            object,
             "it may not set session_replication_role, which apply needs",
-            format!("grant set on parameter session_replication_role to {name}"),
+            format!("grant set on parameter session_replication_role to {role}"),
         );
     }
     Ok(())
@@ -199,17 +205,27 @@ pub(super) async fn check_pair(
             "use databases that are encoded in UTF8",
         );
     }
-    let (source_roles, target_roles): (Vec<String>, Vec<String>) = (a.get(4), b.get(4));
-    for role in source_roles
-        .iter()
-        .filter(|role| !target_roles.contains(role))
-    {
-        findings.refuse(
-            "pair.role",
-            format!("shard {}, role {role}", task.target.name),
-            "it exists on the source and not here; owners and grants cannot be carried over",
-            format!("create role \"{role}\" on the target as it is on the source"),
-        );
-    }
+    let (here, there): (Vec<String>, Vec<String>) = (a.get(4), b.get(4));
+    check_roles(&here, &there, task, findings);
     Ok(())
+}
+
+/// Owners and grants of the source need its roles.
+fn check_roles(here: &[String], there: &[String], task: &SurveyTask, findings: &mut Findings) {
+    let target = task.target.name.as_str();
+    for role in here.iter().filter(|role| !there.contains(role)) {
+        let create = format!("create role {}", quote_ident(role));
+        let finding = findings.refuse(
+            "pair.role",
+            format!("shard {target}, role {role}"),
+            "it exists on the source and not here; owners and grants cannot be carried over",
+            format!(
+                "{create}, on the target; where applications connect as it, as it is on the source"
+            ),
+        );
+        // Where it was created meanwhile, nothing is left to do.
+        let body = format!("begin {create}; exception when duplicate_object then null; end");
+        let statement = format!("do {}", quote_literal(&body));
+        finding.fixed_by(target, vec![Statement::new(Stage::Roles, statement)]);
+    }
 }

@@ -2,8 +2,9 @@
 //! Of a partitioned table each leaf is looked at.
 
 use plans::request::Mode;
-use plans::table::{KeyColumn, TableKey, Through};
+use plans::table::{KeyColumn, TableKey, Through, quote_ident};
 
+use super::super::fixes;
 use super::Findings;
 use super::identity::Tied;
 use crate::pg::catalog::{self, Found};
@@ -11,6 +12,7 @@ use crate::pg::definitions::{FoundColumn, UniqueIndex};
 
 /// One table with what its catalog says.
 pub(super) struct Check<'a> {
+    pub(super) shard: &'a str,
     pub(super) object: String,
     pub(super) facts: &'a Found,
     pub(super) columns: &'a [FoundColumn],
@@ -27,7 +29,7 @@ impl Check<'_> {
         problem: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        findings.refuse(code, self.object.clone(), problem, remedy);
+        let _ = findings.refuse(code, self.object.clone(), problem, remedy);
     }
 
     /// A table that can be listed: no partition, and not without partitions.
@@ -108,17 +110,24 @@ impl Check<'_> {
                         "the key column {name} is {}, the map's key is {kind}",
                         found.column.data_type
                     ),
-                    format!("alter table {table} alter column {name} type {kind}"),
+                    format!(
+                        "alter table {table} alter column {} type {kind}",
+                        quote_ident(name)
+                    ),
                 );
                 false
             }
             Some(found) if !found.not_null => {
-                self.refuse(
-                    findings,
+                let finding = findings.refuse(
                     "key.null",
+                    self.object.clone(),
                     format!("the key column {name} may be null; such a row belongs nowhere"),
-                    format!("alter table {table} alter column {name} set not null"),
+                    format!(
+                        "alter table {table} alter column {} set not null",
+                        quote_ident(name)
+                    ),
                 );
+                finding.fixed_by(self.shard, vec![fixes::not_null(&self.facts.table, name)]);
                 true
             }
             Some(_) => true,

@@ -7,8 +7,10 @@ use plans::survey::SurveyTask;
 use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, Through, quote_ident};
 use tokio_postgres::Client;
 
+use super::super::fixes;
 use super::super::keys::join_condition;
 use super::Findings;
+use super::foreign_keys::{self, Sharded};
 use super::identity::Tied;
 use super::table::Check;
 use crate::error::{At, StepError};
@@ -58,9 +60,10 @@ impl Definitions {
         })
     }
 
-    fn check<'a>(&'a self, facts: &'a Found, task: &SurveyTask) -> Check<'a> {
+    fn check<'a>(&'a self, facts: &'a Found, task: &'a SurveyTask) -> Check<'a> {
         let (shard, table) = (&task.source.name, &facts.table);
         Check {
+            shard: shard.as_str(),
             object: format!("shard {shard}, table {table}"),
             facts,
             columns: self.columns.get(table).map_or(&[], Vec::as_slice),
@@ -75,11 +78,13 @@ pub(super) async fn moving(
     client: &Client,
     task: &SurveyTask,
     tied: Vec<(TableName, TableKey)>,
+    references: &[ForeignKey],
     findings: &mut Findings,
 ) -> Result<Listed, StepError> {
     let shard = task.source.name.as_str();
     let read = Definitions::read(client, tied.iter().map(|(table, _)| table), shard).await?;
-    check_listing(&read.found, task, findings);
+    let sharded = tied.iter().map(|(table, key)| (table, key)).collect();
+    check_listing(&read.found, references, &sharded, task, findings);
     let mut listed = Listed {
         moving: Vec::new(),
         unfit: BTreeSet::new(),
@@ -196,26 +201,32 @@ fn missing(table: &TableName, list: &str, shard: &str, findings: &mut Findings) 
     );
 }
 
-/// A table that is listed nowhere is refused by name.
-fn check_listing(found: &BTreeMap<TableName, Found>, task: &SurveyTask, findings: &mut Findings) {
-    let settings = &task.settings;
-    if task.again || settings.ignore.iter().any(|name| name == "*") {
+/// A table that is listed nowhere is refused by name, with the list that its foreign keys speak for.
+fn check_listing(
+    found: &BTreeMap<TableName, Found>,
+    references: &[ForeignKey],
+    sharded: &Sharded<'_>,
+    task: &SurveyTask,
+    findings: &mut Findings,
+) {
+    if task.again {
         return;
     }
-    let names = settings.tables.keys().chain(settings.through.keys());
-    let names = names.chain(&settings.reference).chain(&settings.ignore);
-    let listed: BTreeSet<TableName> = names.map(|name| TableName::parse(name)).collect();
     // A partition goes with the table at the top.
     let tables = found.values().filter(|found| found.partition_of.is_none());
     let tables = tables.map(|found| &found.table);
-    for table in tables.filter(|table| !listed.contains(*table)) {
+    for table in tables.filter(|table| !task.settings.has_listed(table)) {
+        let list = foreign_keys::placing(table, references, sharded);
         findings.refuse(
             "table.unlisted",
             format!("shard {}, table {table}", task.source.name),
             "nothing says whether it is sharded",
-            format!(
-                "list {table} under `tables` with its key column, under `through`, `reference` or `ignore`"
-            ),
+            list.unwrap_or_else(|| {
+                format!(
+                    "list {table} under `tables` with its key column, under `reference` if every shard has the same rows, \
+                     or under `ignore` if its rows stay"
+                )
+            }),
         );
     }
 }
@@ -272,7 +283,7 @@ pub(super) async fn check_orphans(
             );
         }
         if orphans > 0 {
-            findings.refuse(
+            let finding = findings.refuse(
                 "through.orphan",
                 format!("shard {shard}, table {}", table.table),
                 format!(
@@ -281,6 +292,7 @@ pub(super) async fn check_orphans(
                 ),
                 format!("give them a parent; or, if nothing needs them: delete from {name} t where {orphan}"),
             );
+            finding.fixed_by(shard, vec![fixes::delete(&table.table, &orphan)]);
         }
     }
     Ok(())

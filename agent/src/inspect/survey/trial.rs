@@ -30,7 +30,7 @@ use crate::pg::{epoch, user_code};
 use crate::schema;
 use crate::schema::compare::compare;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
-use failure::Failed;
+use failure::{Failed, Failure};
 pub(super) use failure::{UNQUALIFIED, said};
 use sample::Sample;
 
@@ -67,8 +67,8 @@ pub(super) async fn run(
     };
     let trial = match limited.unwrap_or_else(|_| late()) {
         Ok(trial) => trial,
-        Err(Failed::Step(finding)) => {
-            findings.0.push(*finding);
+        Err(Failed::Step(failure)) => {
+            findings.0.push(failure.into_finding(&task.source).await?);
             return Ok(None);
         }
         Err(Failed::Trial(error)) => {
@@ -78,7 +78,9 @@ pub(super) async fn run(
             return Ok(None);
         }
     };
-    findings.0.extend(trial.failures);
+    for failure in trial.failures {
+        findings.0.push(failure.into_finding(&task.source).await?);
+    }
     let empty = trial.samples.iter().filter(|sample| sample.rows == 0);
     Ok(Some(Trial {
         objects: count(trial.objects),
@@ -103,7 +105,7 @@ struct Attempt<'a> {
     executor: Executor,
     samples: Vec<Sample>,
     objects: usize,
-    failures: Vec<plans::failure::Finding>,
+    failures: Vec<Failure>,
 }
 
 impl<'a> Attempt<'a> {
@@ -231,7 +233,7 @@ impl<'a> Attempt<'a> {
     /// Notes what failed since the savepoint; the trial goes on, unless it is the trial that did.
     async fn roll_back(&mut self, failed: Failed) -> Result<(), Failed> {
         match failed {
-            Failed::Step(finding) => self.failures.push(*finding),
+            Failed::Step(failure) => self.failures.push(*failure),
             ended @ Failed::Trial(_) => return Err(ended),
         }
         let back = "rollback to savepoint trial; release savepoint trial";
@@ -253,7 +255,7 @@ impl<'a> Attempt<'a> {
         let failed = failed.at(format_args!("shard {}: trying the schema", self.target()))?;
         for (entry, error) in failed {
             match failure::of_entry(self.target(), entry, &error) {
-                Failed::Step(finding) => self.failures.push(*finding),
+                Failed::Step(failure) => self.failures.push(*failure),
                 ended @ Failed::Trial(_) => return Err(ended),
             }
         }

@@ -39,9 +39,9 @@ pub(super) const CODES: &[Code] = &[
         sw: "SW0505",
         name: "key.identity",
         severity: Refused,
-        title: "A key column is not part of the primary key",
+        title: "A key column is not part of what identifies rows",
         wrong: "A deleted row would be captured without its key, and the application's own updates fail once the table is published with a row filter.",
-        mend: "alter table ... drop constraint ..., add primary key (key, ...)",
+        mend: "create unique index concurrently ... on ... (key, ...); alter table ... replica identity using index .... The primary key stays as it is.",
     },
     Code {
         sw: "SW0506",

@@ -65,7 +65,7 @@ pub(super) const CODES: &[Code] = &[
         severity: Refused,
         title: "The table has no primary key",
         wrong: "Once published, the application's own updates and deletes fail, because nothing identifies their rows.",
-        mend: "alter table ... replica identity using index ..., where a unique index fits; or alter table ... add primary key (...)",
+        mend: "alter table ... replica identity using index ..., where a unique index fits; or alter table ... add primary key (...); or, where the table is sharded, alter table ... replica identity full",
     },
     Code {
         sw: "SW0412",
@@ -73,7 +73,7 @@ pub(super) const CODES: &[Code] = &[
         severity: Refused,
         title: "The primary key is deferrable",
         wrong: "PostgreSQL does not take it to identify rows.",
-        mend: "alter table ... replica identity using index ..., where another unique index fits; or alter table ... drop constraint ..., add primary key (...)",
+        mend: "alter table ... replica identity using index ..., where another unique index fits; or alter table ... drop constraint ..., add primary key (...); or, where the table is sharded, alter table ... replica identity full",
     },
     Code {
         sw: "SW0413",
@@ -105,7 +105,7 @@ pub(super) const CODES: &[Code] = &[
         severity: Warning,
         title: "An index is not valid",
         wrong: "Building it was broken off. Queries do not use it, writes pay for it, and a new target does not get it.",
-        mend: "reindex index concurrently ...; or drop index ...",
+        mend: "reindex index concurrently ...; or, where nothing needs it: drop index ...",
     },
     Code {
         sw: "SW0423",
@@ -129,6 +129,6 @@ pub(super) const CODES: &[Code] = &[
         severity: Refused,
         title: "An index or a statistics object calls a function that needs a search path",
         wrong: "Every session of a move has an empty search_path: it cannot even plan a statement for the table.",
-        mend: "alter function ... set search_path = ...; or name what it uses with its schema",
+        mend: "alter routine ... set search_path = ...; or name what it uses with its schema",
     },
 ];

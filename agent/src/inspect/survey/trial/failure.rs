@@ -2,10 +2,12 @@
 
 use plans::failure::Finding;
 use plans::id::ShardName;
+use plans::plan::ShardRef;
 use plans::table::MovingTable;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
+use super::super::functions::{self, Named};
 use crate::error::{StepError, describe};
 use crate::pg::masked::masked;
 use crate::pg::schema::Entry;
@@ -15,10 +17,54 @@ const FAILED: &str = "trial.failed";
 /// Nothing is known of the steps that were left.
 const UNFINISHED: &str = "trial.unfinished";
 
+/// A step of the move that would fail.
+#[derive(Debug)]
+pub(super) struct Failure {
+    finding: Finding,
+    /// The function that needs a search path.
+    unfound_in: Option<Named>,
+}
+
+impl From<Finding> for Failed {
+    fn from(finding: Finding) -> Self {
+        Self::Step(Box::new(Failure {
+            finding,
+            unfound_in: None,
+        }))
+    }
+}
+
+impl Failure {
+    /// As a finding; where a function needs a search path, with the statement that gives it one.
+    pub(super) async fn into_finding(mut self, source: &ShardRef) -> Result<Finding, StepError> {
+        if let Some(function) = &self.unfound_in {
+            let client = super::super::super::session(source, "survey").await?;
+            let shard = source.name.as_str();
+            let statements = functions::named(&client, function, shard).await?;
+            if let [statement] = statements.as_slice() {
+                self.finding.remedy = format!(
+                    "every session of a move has an empty search_path: {} or name what is missing with its schema",
+                    statement.sql
+                );
+                self.finding.fixed_by(shard, statements);
+            }
+        }
+        Ok(self.finding)
+    }
+}
+
+/// What a search path would find.
+const UNFOUND: [SqlState; 4] = [
+    SqlState::UNDEFINED_FUNCTION,
+    SqlState::UNDEFINED_OBJECT,
+    SqlState::UNDEFINED_TABLE,
+    SqlState::AMBIGUOUS_FUNCTION,
+];
+
 /// Why a trial ends.
 pub(super) enum Failed {
     /// A step of the move would fail, and what follows it could not be tried.
-    Step(Box<Finding>),
+    Step(Box<Failure>),
     /// The trial itself did.
     Trial(StepError),
 }
@@ -54,12 +100,11 @@ fn failed(
         let message = format!("{object}: {problem}");
         return Failed::Trial(StepError::passing("trial", message));
     };
-    Failed::Step(Box::new(Finding::new(
-        FAILED,
-        object,
-        problem,
-        remedy(state),
-    )))
+    let unfound = UNFOUND.contains(state).then(|| Named::outermost(error));
+    Failed::Step(Box::new(Failure {
+        finding: Finding::new(FAILED, object, problem, remedy(state)),
+        unfound_in: unfound.flatten(),
+    }))
 }
 
 /// A step that reports its errors itself.
@@ -80,19 +125,20 @@ pub(super) fn of_step(shard: &str, table: &MovingTable, step: &str, error: StepE
         None => failure.hint.clone().unwrap_or_default(),
     };
     let problem = format!("step {step}: {}", failure.message);
-    Failed::Step(Box::new(Finding::new(FAILED, object, problem, remedy)))
+    Finding::new(FAILED, object, problem, remedy).into()
 }
 
 /// Both schemas differ once all is made.
 pub(super) fn of_schemas(shard: &str, error: StepError) -> Failed {
     match error.failure() {
         Some(failure) if failure.code == crate::schema::compare::DIFFERENT => {
-            Failed::Step(Box::new(Finding::new(
+            Finding::new(
                 FAILED,
                 format!("shard {shard}, schema"),
                 failure.message.clone(),
                 "make what it names the same on both: often a default of the target's database or of a role there, or an extension of another version",
-            )))
+            )
+            .into()
         }
         _ => Failed::Trial(error),
     }
@@ -100,12 +146,13 @@ pub(super) fn of_schemas(shard: &str, error: StepError) -> Failed {
 
 /// Rows of the sample are others on the target.
 pub(super) fn differs(shard: &str, table: &MovingTable) -> Failed {
-    Failed::Step(Box::new(Finding::new(
+    Finding::new(
         FAILED,
         format!("shard {shard}, table {}", table.table),
         "step verify: rows that were copied are not found by their identity, or read in another way there",
         "give the table's identity types whose text the two servers read and print alike; or list it under `ignore`",
-    )))
+    )
+    .into()
 }
 
 /// The trial did not come to its end.
@@ -150,12 +197,6 @@ const UNQUALIFIED_TEXT: &str = "every session of a move has an empty search_path
 const TAKEN: &str = "drop it on the target, or choose an empty database; or create all tables there yourself and say `schema: existing`";
 
 fn remedy(state: &SqlState) -> &'static str {
-    let unfound = [
-        SqlState::UNDEFINED_FUNCTION,
-        SqlState::UNDEFINED_OBJECT,
-        SqlState::UNDEFINED_TABLE,
-        SqlState::AMBIGUOUS_FUNCTION,
-    ];
     let taken = [
         SqlState::DUPLICATE_TABLE,
         SqlState::DUPLICATE_OBJECT,
@@ -163,7 +204,7 @@ fn remedy(state: &SqlState) -> &'static str {
         SqlState::DUPLICATE_FUNCTION,
     ];
     match state {
-        state if unfound.contains(state) => UNQUALIFIED,
+        state if UNFOUND.contains(state) => UNQUALIFIED,
         state if taken.contains(state) => TAKEN,
         state if *state == SqlState::INSUFFICIENT_PRIVILEGE => {
             "grant the missing privilege to the agent's role"

@@ -1,0 +1,98 @@
+//! Statements that fix what was found: each can run again, and none holds a lock while it reads a whole table.
+
+use plans::fix::{Stage, Statement};
+use plans::table::{TableName, quote_ident, quote_literal};
+
+/// The longest name that PostgreSQL takes, in bytes.
+const NAME_MAX: usize = 63;
+/// How many rows are deleted in one transaction.
+const BATCH: u32 = 10_000;
+
+/// Declares a column to be never null. A check that is validated first spares the table a lock for as long as it is read.
+pub(super) fn not_null(table: &TableName, column: &str) -> Statement {
+    let name = quote_ident(&cut(&format!("shardwright_given_{column}"), NAME_MAX));
+    let (table, column) = (table.sql(), quote_ident(column));
+    let sql = format!(
+        "alter table {table} drop constraint if exists {name};
+alter table {table} add constraint {name} check ({column} is not null) not valid;
+alter table {table} validate constraint {name};
+alter table {table} alter column {column} set not null, drop constraint {name}"
+    );
+    Statement::new(Stage::Tables, sql)
+}
+
+/// Builds a unique index over these columns, and has it identify the rows; with both statements in short.
+pub(super) fn identify_by_new_index(
+    table: &TableName,
+    columns: &[&str],
+) -> (String, Vec<Statement>) {
+    let name = format!("{}_shard_identity", cut(&table.name, NAME_MAX - 15));
+    let quoted: Vec<String> = columns.iter().map(|column| quote_ident(column)).collect();
+    let index = TableName {
+        schema: table.schema.clone(),
+        name: name.clone(),
+    };
+    let create = format!(
+        "create unique index concurrently if not exists {} on {} ({})",
+        quote_ident(&name),
+        table.sql(),
+        quoted.join(", ")
+    );
+    // What an attempt left that was broken off is not valid, and has the name.
+    let sql = format!(
+        "select pg_catalog.format('drop index %s', i.indexrelid::pg_catalog.regclass) from pg_catalog.pg_index i
+  where i.indexrelid = pg_catalog.to_regclass({}) and not i.indisvalid \\gexec
+{create}",
+        quote_literal(&index.sql()),
+    );
+    let identify = identify_by(table, &name);
+    let short = format!("{create}; {}", identify.sql);
+    (short, vec![Statement::new(Stage::Indexes, sql), identify])
+}
+
+/// Has an index identify the rows.
+pub(super) fn identify_by(table: &TableName, index: &str) -> Statement {
+    let (table, index) = (table.sql(), quote_ident(index));
+    let sql = format!("alter table {table} replica identity using index {index}");
+    Statement::new(Stage::Identities, sql)
+}
+
+/// Has the primary key, or the whole row, identify the rows.
+pub(super) fn identify_by_default(table: &TableName) -> Statement {
+    identify(table, "default")
+}
+
+/// Has the whole row identify itself.
+pub(super) fn identify_by_row(table: &TableName) -> Statement {
+    identify(table, "full")
+}
+
+fn identify(table: &TableName, by: &str) -> Statement {
+    let sql = format!("alter table {} replica identity {by}", table.sql());
+    Statement::new(Stage::Identities, sql)
+}
+
+/// Deletes the rows `t` of a table that fulfil a condition, some at a time.
+pub(super) fn delete(table: &TableName, condition: &str) -> Statement {
+    let table = table.sql();
+    let body = format!(
+        "begin
+  loop
+    delete from only {table} where ctid = any (array(select t.ctid from only {table} t where {condition} limit {BATCH}));
+    exit when not found;
+    commit;
+  end loop;
+end"
+    );
+    let sql = format!("do {}", quote_literal(&body));
+    Statement::new(Stage::Deletes, sql)
+}
+
+/// As much of a text as fits into so many bytes.
+fn cut(text: &str, bytes: usize) -> String {
+    let mut end = text.len().min(bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
+}

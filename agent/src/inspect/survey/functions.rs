@@ -1,0 +1,135 @@
+//! The functions that need a search path which no session of ours has, and the statement that gives them one of their own.
+
+use plans::fix::{Stage, Statement};
+use plans::table::TableName;
+use tokio_postgres::{Client, Error, Row};
+
+use crate::error::{At, StepError};
+
+/// The application's functions `f (oid)` that have no path of their own: signature, and the schemas that sessions of the
+/// database find by its default, with the function's own.
+const WITHOUT_PATH: &str = "
+    select distinct p.oid::pg_catalog.regprocedure::pg_catalog.text, (
+      select pg_catalog.string_agg(pg_catalog.quote_ident(s.name), ', ' order by s.place)
+      from (select d.name, min(d.place) as place
+            from (select pg_catalog.btrim(e.name, ' \"'), e.place
+                  from pg_catalog.string_to_table(coalesce(
+                    (select pg_catalog.split_part(c.entry, '=', 2)
+                     from pg_catalog.pg_db_role_setting r, pg_catalog.unnest(r.setconfig) c (entry)
+                     where r.setrole = 0 and c.entry like 'search\\_path=%'
+                       and r.setdatabase = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())),
+                    'public'), ',') with ordinality e (name, place)
+                  union all select n.nspname, 1000
+                  union all select 'pg_temp', 1001) d (name, place)
+            where d.name = 'pg_temp' or pg_catalog.to_regnamespace(pg_catalog.quote_ident(d.name)) is not null
+            group by d.name) s)
+    from f join pg_catalog.pg_proc p on p.oid = f.oid
+    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    where n.nspname not in ('pg_catalog', 'information_schema', 'shardwright')
+      and not exists (select from pg_catalog.unnest(p.proconfig) c (entry) where c.entry like 'search\\_path=%')
+      and not exists (select from pg_catalog.pg_depend e
+                      where e.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and e.objid = p.oid and e.deptype = 'e')
+    order by 1";
+
+/// Functions that indexes and statistics of the table `$1` call.
+const OF_EXPRESSIONS: &str = "
+    with f (oid) as (
+      select d.refobjid
+      from pg_catalog.pg_depend d
+      where d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass
+        and (d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass
+               and d.objid in (select i.indexrelid from pg_catalog.pg_index i where i.indrelid = pg_catalog.to_regclass($1))
+             or d.classid = 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass
+               and d.objid in (select x.oid from pg_catalog.pg_statistic_ext x where x.stxrelid = pg_catalog.to_regclass($1))))";
+
+/// The function with the signature `$1`, or the only one with the name `$2`.
+const NAMED: &str = "
+    with f (oid) as (
+      select pg_catalog.to_regprocedure($1)::pg_catalog.oid
+      union
+      select min(p.oid) from pg_catalog.pg_proc p where p.proname = $2 having count(*) = 1)";
+
+/// A function as an error's context names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Named {
+    /// By its schema, name and arguments.
+    Signature(String),
+    /// By its name alone.
+    Name(String),
+}
+
+impl Named {
+    /// The function by whose call all others within an error came to run.
+    pub(super) fn outermost(error: &Error) -> Option<Self> {
+        let context = error.as_db_error()?.where_()?;
+        context.lines().rev().find_map(Self::of_line)
+    }
+
+    fn of_line(line: &str) -> Option<Self> {
+        if let Some(rest) = line.strip_prefix("PL/pgSQL function ") {
+            let (signature, _) = rest.split_once(") ")?;
+            return Some(Self::Signature(format!("{signature})")));
+        }
+        let (name, _) = line.strip_prefix("SQL function \"")?.split_once("\" ")?;
+        Some(Self::Name(name.to_owned()))
+    }
+}
+
+/// Gives the functions that a table's indexes and statistics call a search path.
+pub(super) async fn of_expressions(
+    client: &Client,
+    table: &TableName,
+    shard: &str,
+) -> Result<Vec<Statement>, StepError> {
+    let sql = format!("{OF_EXPRESSIONS} {WITHOUT_PATH}");
+    let rows = client.query(&sql, &[&table.sql()]).await;
+    let rows = rows.at(format_args!(
+        "shard {shard}: reading the functions of {table}"
+    ))?;
+    Ok(rows.iter().map(with_path).collect())
+}
+
+/// Gives the function that an error names a search path; none where it has one, or where the name is not enough.
+pub(super) async fn named(
+    client: &Client,
+    function: &Named,
+    shard: &str,
+) -> Result<Vec<Statement>, StepError> {
+    let (signature, name) = match function {
+        Named::Signature(signature) => (Some(signature), None),
+        Named::Name(name) => (None, Some(name)),
+    };
+    let sql = format!("{NAMED} {WITHOUT_PATH}");
+    let rows = client.query(&sql, &[&signature, &name]).await;
+    let rows = rows.at(format_args!("shard {shard}: reading a function"))?;
+    Ok(rows.iter().map(with_path).collect())
+}
+
+fn with_path(row: &Row) -> Statement {
+    let (signature, path): (String, String) = (row.get(0), row.get(1));
+    let sql = format!("alter routine {signature} set search_path = {path}");
+    Statement::new(Stage::Functions, sql)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Named;
+
+    #[test]
+    fn a_line_of_context_names_its_function() {
+        let of_line = |line: &str| Named::of_line(line);
+        assert_eq!(
+            of_line("PL/pgSQL function app.known(text,integer) line 3 at RETURN"),
+            Some(Named::Signature("app.known(text,integer)".to_owned()))
+        );
+        assert_eq!(
+            of_line("SQL function \"known\" during inlining"),
+            Some(Named::Name("known".to_owned()))
+        );
+        assert_eq!(of_line("COPY orders, line 3"), None);
+        assert_eq!(
+            of_line("PL/pgSQL function inline_code_block line 1 at RAISE"),
+            None
+        );
+    }
+}

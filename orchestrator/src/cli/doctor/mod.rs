@@ -1,0 +1,122 @@
+//! `shardwright doctor`: what stands in the way of a move, with what fixes it; nothing is changed.
+
+mod text;
+
+use super::client::Client;
+use super::error::{CliError, DEFECTS, REFUSED};
+use super::files::{read, write_or_print};
+use super::output::{Output, json};
+use crate::cli::out::say;
+use crate::controller::{Diagnosis, DoctorAsk};
+use clap::Args;
+use plans::doctor::{Place, find, script};
+use plans::id::{MapName, ShardName};
+use std::path::{Path, PathBuf};
+
+/// What to examine; without anything every shard.
+#[derive(Debug, Args)]
+pub(super) struct Doctor {
+    /// A request as `plan` takes it: its shards, and each of its moves; `-` is stdin.
+    #[arg(conflicts_with_all = ["shard", "map"])]
+    request: Option<PathBuf>,
+    /// This shard only.
+    #[arg(long)]
+    shard: Option<String>,
+    /// The shards and the tables of this map only.
+    #[arg(long)]
+    map: Option<String>,
+    /// Say what a code means, for example SW0411; nothing is examined.
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["request", "shard", "map"])]
+    explain: Option<String>,
+    /// Write the statements that fix what was found as a script for psql; `-` is stdout, and nothing else is printed.
+    #[arg(long, value_name = "FILE", conflicts_with = "explain")]
+    script: Option<PathBuf>,
+    /// Let the script delete rows: those that refer to no row.
+    #[arg(long, requires = "script")]
+    deletes: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Doctor {
+    pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
+        if let Some(code) = &self.explain {
+            let row =
+                find(code).ok_or_else(|| CliError::Usage(format!("there is no code {code}")))?;
+            super::out::print(row.chapter());
+            return Ok(0);
+        }
+        let ask = DoctorAsk {
+            shard: self.shard.map(ShardName),
+            map: self.map.map(MapName),
+            request: self.request.as_deref().map(read).transpose()?,
+        };
+        let found: Diagnosis = client.post("/api/v1/doctor", json(&ask)?).await?;
+        match self.script.as_deref() {
+            Some(file) => {
+                if file != Path::new("-") {
+                    self.output.print(&found, text::of)?;
+                }
+                write_script(&found, self.deletes, file)?;
+            }
+            None => {
+                self.output.print(&found, text::of)?;
+                offer_script(&found);
+            }
+        }
+        for failed in &found.failed {
+            let names: Vec<_> = failed.shards.iter().map(ToString::to_string).collect();
+            say!(
+                "not examined: shard {}: {}",
+                names.join(" and "),
+                failed.message
+            );
+            if let Some(hint) = &failed.hint {
+                say!("    {hint}");
+            }
+        }
+        Ok(match (found.refused, found.failed.is_empty()) {
+            (0, true) => 0,
+            (0, false) => DEFECTS,
+            (_, _) => REFUSED,
+        })
+    }
+}
+
+/// Writes what fixes the findings.
+fn write_script(found: &Diagnosis, deletes: bool, file: &Path) -> Result<(), CliError> {
+    let places: Vec<Place<'_>> = found
+        .shards
+        .iter()
+        .map(|examined| Place {
+            shard: &examined.shard,
+            identity: examined.identity.as_ref(),
+        })
+        .collect();
+    let findings: Vec<_> = found.findings().collect();
+    let script = script(&places, &findings, deletes);
+    let path = Some(file).filter(|file| *file != Path::new("-"));
+    write_or_print(path, &script.text)?;
+    say!(
+        "the script fixes {} of {} findings; {} are left to you, at its end",
+        script.covered,
+        findings.len(),
+        script.left + script.withheld
+    );
+    if script.withheld > 0 {
+        say!(
+            "{} of these would delete rows: --deletes takes them in",
+            script.withheld
+        );
+    }
+    Ok(())
+}
+
+/// Says how to get the statements, where there are some.
+fn offer_script(found: &Diagnosis) {
+    let with_fix = found.findings().filter(|finding| finding.fix.is_some());
+    let number = with_fix.count();
+    if number > 0 {
+        say!("SQL fixes {number} of the findings: --script FILE writes it");
+    }
+}

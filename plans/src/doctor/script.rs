@@ -1,0 +1,295 @@
+//! A script for `psql` out of the fixes of findings: each statement once, by stage, in the database that it is for.
+//!
+//! Order: the proof of the database, then shard by shard stage by stage, then what the script leaves to the reader.
+
+use crate::failure::{Finding, Severity};
+use crate::fix::{Stage, Statement};
+use crate::id::ShardName;
+use crate::identity::DatabaseIdentity;
+use crate::table::quote_literal;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// How long a statement waits for a lock: what queues behind it waits as long.
+const LOCK_TIMEOUT: &str = "set lock_timeout = '5s';";
+/// Building an index beside writes waits for transactions, and nothing queues behind it.
+const NO_LOCK_TIMEOUT: &str = "set lock_timeout = 0;";
+
+/// A shard, and the database that it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// Its name.
+    pub shard: &'a ShardName,
+    /// What its database proves itself by; none: it was never registered, and no script is made for it.
+    pub identity: Option<&'a DatabaseIdentity>,
+}
+
+/// A script, and what it covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// For `psql -X -f`.
+    pub text: String,
+    /// Findings that are gone once it has run to its end on each of its shards.
+    pub covered: usize,
+    /// Findings that only statements which delete rows would remove, where those are not asked for.
+    pub withheld: usize,
+    /// Refusals and warnings that no statement removes.
+    pub left: usize,
+}
+
+/// Writes the script; statements that delete rows are in it only with `deletes`.
+#[must_use]
+pub fn script(places: &[Place<'_>], findings: &[&Finding], deletes: bool) -> Script {
+    let known: Vec<(&ShardName, &DatabaseIdentity, u32)> = places
+        .iter()
+        .filter_map(|place| {
+            let identity = place.identity?;
+            Some((place.shard, identity, identity.database?))
+        })
+        .collect();
+    let of = |finding: &Finding| match &finding.fix {
+        Some(fix) if known.iter().any(|(shard, ..)| *shard == &fix.shard) => {
+            match deletes || fix.statements.iter().all(|s| s.stage != Stage::Deletes) {
+                true => Kind::Covered,
+                false => Kind::Withheld,
+            }
+        }
+        Some(_) | None => Kind::Left,
+    };
+    let of_kind = |kind: Kind| findings.iter().copied().filter(move |f| of(f) == kind);
+    let covered: Vec<&Finding> = of_kind(Kind::Covered).collect();
+    let withheld: Vec<&Finding> = of_kind(Kind::Withheld).collect();
+    let left = of_kind(Kind::Left).filter(|finding| finding.severity != Severity::Note);
+    let left: Vec<&Finding> = left.collect();
+    let concerned = known.into_iter().filter(|(shard, ..)| {
+        let mut fixes = covered.iter().filter_map(|finding| finding.fix.as_ref());
+        fixes.any(|fix| &fix.shard == *shard)
+    });
+    let concerned: Vec<_> = concerned.collect();
+    let mut text = String::new();
+    head(&mut text, &concerned);
+    for (shard, ..) in &concerned {
+        section(&mut text, shard, &covered);
+    }
+    let parts = [
+        (
+            &withheld,
+            "Left out, for it deletes rows; --deletes takes it in",
+        ),
+        (&left, "Left to you"),
+    ];
+    for (findings, title) in parts {
+        remains(&mut text, title, findings);
+    }
+    Script {
+        text,
+        covered: covered.len(),
+        withheld: withheld.len(),
+        left: left.len(),
+    }
+}
+
+/// What becomes of a finding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Covered,
+    Withheld,
+    Left,
+}
+
+/// Ends unless the database is that of one of the shards, whose name `shard` is then.
+fn head(text: &mut String, places: &[(&ShardName, &DatabaseIdentity, u32)]) {
+    let names: Vec<&str> = places.iter().map(|(shard, ..)| shard.as_str()).collect();
+    let names = names.join(", ");
+    let rows: Vec<String> = places
+        .iter()
+        .map(|(shard, identity, database)| {
+            let (shard, system) = (quote_literal(shard.as_str()), &identity.system);
+            format!("    ({shard}, {}, {database})", quote_literal(system))
+        })
+        .collect();
+    *text += "-- Fixes what shardwright doctor found. Run it on each of the shards as a role that may do what is in it:\n";
+    *text += "--   psql -X -f FILE CONNECTION_STRING\n";
+    *text +=
+        "-- It takes the statements of the database in which it runs, and it can run again.\n\n";
+    if rows.is_empty() {
+        *text += "-- No statement fixes what was found.\n";
+        return;
+    }
+    // Writing to a String cannot fail.
+    let _ = write!(
+        text,
+        "\\set ON_ERROR_STOP on
+select coalesce((select known.shard
+  from (values
+{}) known (shard, system, database)
+  join pg_catalog.pg_database d on d.oid = known.database and d.datname = pg_catalog.current_database()
+  join pg_catalog.pg_control_system() c on c.system_identifier::text = known.system), '') as shard \\gset
+select :'shard' = '' as other \\gset
+\\if :other
+do {};
+\\endif
+",
+        rows.join(",\n"),
+        quote_literal(&format!(
+            "begin raise exception {}; end",
+            quote_literal(&format!(
+                "this database is none of the shards that the script is for: {names}"
+            ))
+        )),
+    );
+}
+
+/// The statements of a shard, for its database alone.
+fn section(text: &mut String, shard: &ShardName, covered: &[&Finding]) {
+    let mut steps: Vec<(&Finding, &Statement)> = covered
+        .iter()
+        .filter_map(|finding| Some((*finding, finding.fix.as_ref()?)))
+        .filter(|(_, fix)| &fix.shard == shard)
+        .flat_map(|(finding, fix)| fix.statements.iter().map(move |s| (finding, s)))
+        .collect();
+    steps.sort_by_key(|(_, statement)| statement.stage);
+    let _ = write!(
+        text,
+        "\nselect :'shard' = {} as chosen \\gset\n\\if :chosen\n{LOCK_TIMEOUT}\n",
+        quote_literal(shard.as_str())
+    );
+    let (mut written, mut waits) = (BTreeSet::new(), false);
+    for (finding, Statement { stage, sql }) in steps {
+        if !written.insert(sql) {
+            continue;
+        }
+        if (*stage == Stage::Indexes) != waits {
+            waits = !waits;
+            let _ = writeln!(
+                text,
+                "{}",
+                [LOCK_TIMEOUT, NO_LOCK_TIMEOUT][usize::from(waits)]
+            );
+        }
+        let _ = writeln!(text, "\\echo {}\n{sql}", echoed(finding));
+    }
+    *text += "\\endif\n";
+}
+
+/// Code and object as an argument of `\echo`.
+fn echoed(finding: &Finding) -> String {
+    let line = one_line(&format!("{} {}", finding.sw, finding.object));
+    format!("'{}'", line.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+/// What the script does not do, as comments.
+fn remains(text: &mut String, title: &str, findings: &[&Finding]) {
+    if findings.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n-- {title}:");
+    for finding in findings {
+        let line = format!("{} {}: {}", finding.sw, finding.object, finding.problem);
+        let _ = writeln!(text, "-- {}", one_line(&line));
+        let _ = writeln!(text, "--     {}", one_line(&finding.remedy));
+    }
+}
+
+/// Names may hold line ends, and what follows one would be a statement.
+fn one_line(text: &str) -> String {
+    let plain = text.chars().map(|c| match c.is_control() {
+        true => ' ',
+        false => c,
+    });
+    plain.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Script, script};
+    use crate::failure::Finding;
+    use crate::fix::{Fix, Stage, Statement};
+    use crate::id::ShardName;
+    use crate::identity::DatabaseIdentity;
+
+    fn finding(code: &str, object: &str, steps: &[(Stage, &str)]) -> Finding {
+        let mut finding = Finding::new(code, object, "it is so", "do otherwise");
+        let statements = steps.iter().map(|(stage, sql)| Statement::new(*stage, sql));
+        finding.fix = (!steps.is_empty()).then(|| Fix {
+            shard: ShardName::from("a"),
+            statements: statements.collect(),
+        });
+        finding
+    }
+
+    fn written(findings: &[&Finding], deletes: bool) -> Script {
+        let identity = DatabaseIdentity {
+            system: "7".to_owned(),
+            database: Some(5),
+            ..DatabaseIdentity::default()
+        };
+        let place = Place {
+            shard: &ShardName::from("a"),
+            identity: Some(&identity),
+        };
+        script(&[place], findings, deletes)
+    }
+
+    #[test]
+    fn statements_are_written_once_and_by_stage() {
+        let index = (Stage::Indexes, "create index");
+        let last = finding(
+            "key.identity",
+            "table b",
+            &[index, (Stage::Identities, "identify")],
+        );
+        let first = finding(
+            "key.null",
+            "table a",
+            &[(Stage::Tables, "set not null"), index],
+        );
+        let text = written(&[&last, &first], false).text;
+        let places = [
+            "set not null;",
+            "lock_timeout = 0",
+            "create index;",
+            "identify;",
+        ];
+        let places = places.map(|part| text.find(part).expect("written"));
+        assert!(places.is_sorted(), "{text}");
+        assert_eq!(text.matches("create index;").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn what_deletes_rows_has_to_be_asked_for() {
+        let orphans = finding(
+            "through.orphan",
+            "table a",
+            &[(Stage::Deletes, "delete from a")],
+        );
+        let without = written(&[&orphans], false);
+        assert!(!without.text.contains("\ndelete from a"));
+        assert_eq!((without.covered, without.withheld), (0, 1));
+        let with = written(&[&orphans], true);
+        assert!(with.text.contains("\ndelete from a;"));
+        assert_eq!((with.covered, with.withheld), (1, 0));
+    }
+
+    #[test]
+    fn a_name_with_a_line_end_stays_in_its_comment() {
+        let name = "table a\n\\! rm -r x\ndrop table b";
+        let by_hand = finding("table.inherits", name, &[]);
+        let fixed = finding("key.null", name, &[(Stage::Tables, "fix")]);
+        let text = written(&[&by_hand, &fixed], false).text;
+        let harmless = |line: &str| !line.starts_with("\\!") && !line.starts_with("drop");
+        assert!(text.lines().all(harmless), "{text}");
+    }
+
+    #[test]
+    fn no_script_is_made_for_a_shard_that_cannot_be_told_from_others() {
+        let fixed = finding("key.null", "table a", &[(Stage::Tables, "fix")]);
+        let place = Place {
+            shard: &ShardName::from("a"),
+            identity: None,
+        };
+        let found = script(&[place], &[&fixed], false);
+        assert!(!found.text.contains("\nfix;"));
+        assert_eq!((found.covered, found.left), (0, 1));
+    }
+}
