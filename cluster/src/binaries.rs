@@ -53,24 +53,23 @@ impl Binaries {
     }
 
     fn search(wanted: Wanted, major: Option<u32>) -> Result<Self, ClusterError> {
-        let mut found: Vec<Self> = candidates()
-            .iter()
-            .filter_map(|dir| Self::probe(dir, wanted))
-            .collect();
-        found.retain(|it| major.map_or(it.major >= OLDEST_MAJOR, |wanted| it.major == wanted));
-        let newest = found.iter().map(|it| it.major).max();
-        found
-            .into_iter()
-            .find(|it| Some(it.major) == newest)
-            .ok_or_else(|| ClusterError::BinariesMissing {
-                what: wanted.what,
-                version: major
-                    .map_or_else(|| format!("{OLDEST_MAJOR} or newer"), |m| m.to_string()),
-                searched: match std::env::var(VARIABLE) {
-                    Ok(dirs) => format!("{dirs} (from {VARIABLE})"),
-                    Err(_) => format!("{PACKAGED}/*/bin and PATH"),
-                },
-            })
+        let candidates = candidates();
+        let fits = |it: &Self| major.map_or(it.major >= OLDEST_MAJOR, |wanted| it.major == wanted);
+        let probed = candidates.iter().filter_map(|dir| Self::probe(dir, wanted));
+        let mut found = probed.filter(fits);
+        let found = match major {
+            // What is in `PATH` may be a script that starts slowly: it is asked last.
+            Some(_) => found.next(),
+            None => found.reduce(|best, it| if it.major > best.major { it } else { best }),
+        };
+        found.ok_or_else(|| ClusterError::BinariesMissing {
+            what: wanted.what,
+            version: major.map_or_else(|| format!("{OLDEST_MAJOR} or newer"), |m| m.to_string()),
+            searched: match std::env::var(VARIABLE) {
+                Ok(dirs) => format!("{dirs} (from {VARIABLE})"),
+                Err(_) => format!("{PACKAGED}/*/bin and PATH"),
+            },
+        })
     }
 
     /// The full path of a program, for example `pg_dump`.

@@ -141,16 +141,19 @@ struct Shards {
 /// # Errors
 /// When a shard cannot be reached or read; what stands in the way of a move is in the findings.
 pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
-    let shards = Shards {
-        here: super::session(&task.source, "survey").await?,
-        there: super::session(&task.target, "survey").await?,
-    };
-    let mut findings = Findings::default();
+    let (here, there) = tokio::try_join!(
+        super::session(&task.source, "survey"),
+        super::session(&task.target, "survey"),
+    )?;
+    let shards = Shards { here, there };
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
-    let versions = [
-        check_server(&shards.here, source, task.mode, &mut findings).await?,
-        check_server(&shards.there, target, task.mode, &mut findings).await?,
-    ];
+    let (mut findings, mut of_target) = (Findings::default(), Findings::default());
+    let (ours, theirs) = tokio::try_join!(
+        check_server(&shards.here, source, task.mode, &mut findings),
+        check_server(&shards.there, target, task.mode, &mut of_target),
+    )?;
+    findings.0.append(&mut of_target.0);
+    let versions = [ours, theirs];
     server::check_pair(&shards.here, &shards.there, task, &mut findings).await?;
     let references = catalog::foreign_keys(&shards.here, source).await?;
     let mut listed = moving(&shards.here, task, &references, &mut findings).await?;

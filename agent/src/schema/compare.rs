@@ -51,8 +51,10 @@ pub(crate) async fn compare(
         major(target.0, target.1).await?,
     );
     let (same_words, maintain) = (here == there, here.min(there) >= MAINTAINS);
-    let wanted = definitions(source, same_words, maintain).await?;
-    let found = definitions(target, same_words, maintain).await?;
+    let (wanted, found) = tokio::try_join!(
+        definitions(source, same_words, maintain),
+        definitions(target, same_words, maintain),
+    )?;
     let different = differences(&wanted, &found);
     if !different.is_empty() {
         return Err(refused(target.1, &different));

@@ -1,8 +1,10 @@
 //! Builds what the copy left out: secondary indexes side by side, then triggers and the rest one by one, the tables
-//! analyzed before the first foreign key, so that rows without a parent are looked for by a good plan; foreign keys that
-//! follow each other are added, and validated, side by side again.
+//! analyzed before the first foreign key, so that rows without a parent are searched for by a good plan; foreign keys
+//! that follow each other are added, and validated, some in one transaction.
 //!
 //! The statements lie on the target; each is done together with its mark, so a restart goes on.
+
+mod keys;
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -53,6 +55,29 @@ impl Pending {
     /// Whether what it makes goes with its table.
     fn lies_on_a_table(&self) -> bool {
         PARTS.iter().any(|part| self.label.starts_with(part))
+    }
+
+    /// Waits until it may begin, and says that it does.
+    async fn announce(&self, context: &Context) {
+        context.until_open().await;
+        context.owned.pace.until_worth_beginning().await;
+        context.say(format!("building {}", self.label));
+        context.owned.update(|progress| {
+            progress.tables = vec![TableProgress {
+                table: self.label.clone(),
+                phase: "building".to_owned(),
+                ..TableProgress::default()
+            }];
+        });
+    }
+
+    /// The statement, which starts no processes where an application's latency is held.
+    fn paced(&self, context: &Context) -> String {
+        let alone = match context.owned.pace.is_gentle() {
+            true => ALONE,
+            false => "",
+        };
+        format!("{alone}{}", self.statement)
     }
 
     /// What entries that are built beside it have in common.
@@ -133,16 +158,15 @@ async fn all(context: &Context, entries: Vec<Pending>) -> Result<(), StepError> 
     let mut alike: Vec<Pending> = Vec::new();
     for entry in after {
         if alike.last().is_some_and(|last| last.kind() != entry.kind()) {
-            all_of(context, std::mem::take(&mut alike)).await?;
+            keys::build(context, std::mem::take(&mut alike)).await?;
         }
-        // A key that is added locks its table, then the one that it refers to: two that need the same wait for each other.
         if entry.kind().is_some() {
             alike.push(entry);
         } else {
             build_one(context, &session, &entry, &target.name).await?;
         }
     }
-    all_of(context, alike).await
+    keys::build(context, alike).await
 }
 
 /// Builds entries side by side.
@@ -244,31 +268,12 @@ async fn build_one(
     entry: &Pending,
     shard: &str,
 ) -> Result<(), StepError> {
-    context.until_open().await;
-    context.owned.pace.until_worth_beginning().await;
-    context.say(format!("building {}", entry.label));
-    context.owned.update(|progress| {
-        progress.tables = vec![TableProgress {
-            table: entry.label.clone(),
-            phase: "building".to_owned(),
-            ..TableProgress::default()
-        }];
-    });
+    entry.announce(context).await;
     let what = format!("shard {shard}: building {}", entry.label);
-    let alone = if context.owned.pace.is_gentle() {
-        ALONE
-    } else {
-        ""
-    };
-    let statement = format!("{alone}{}", entry.statement);
+    let statement = entry.paced(context);
     for attempt in 1..=DEADLOCK_TRIES {
         epoch::begin(session, &context.token(), shard).await?;
-        // A foreign key reads both of its tables; indexes are built with the rights of their table's owner.
-        if entry.kind().is_some() {
-            let prover = context.owned.prover(&context.target()?).await?;
-            prover.meet(session, "").await?;
-            prover.look(&context.dispatch.tables).await?;
-        }
+        keys::prove(context, session, entry.kind()).await?;
         match session.batch_execute(&statement).await {
             Ok(()) => break,
             Err(error)
@@ -287,13 +292,20 @@ async fn build_one(
         let recorded = created::record(session, &context.dispatch.migration).await;
         recorded.at(&what)?;
     }
-    session
-        .execute(
-            "update shardwright.schema_entry set done = true where migration = $1 and ordinal = $2",
-            &[&context.dispatch.migration.0, &entry.ordinal],
-        )
-        .await
-        .at(&what)?;
+    mark(context, session, &[entry.ordinal]).await.at(&what)?;
     fail_point::hit(entry.point).await?;
     epoch::commit(session, &what).await
+}
+
+/// Marks entries as done, in the transaction that made them.
+async fn mark(
+    context: &Context,
+    session: &Connected,
+    ordinals: &[i32],
+) -> Result<(), tokio_postgres::Error> {
+    let mark = "update shardwright.schema_entry set done = true where migration = $1 and ordinal = any ($2)";
+    let marked = session
+        .execute(mark, &[&context.dispatch.migration.0, &ordinals])
+        .await;
+    marked.map(drop)
 }

@@ -85,3 +85,101 @@ async fn a_thousand_tables_take_as_many_statements_as_ten() {
     assert!(few > 0);
     assert_eq!(many, few);
 }
+
+/// Tables and foreign keys of the schema that is planned and created beside a dump and a restore of it.
+const WIDE: (usize, usize) = (138, 339);
+
+fn wide((tables, keys): (usize, usize)) -> String {
+    let table = |at: usize| {
+        format!(
+            "create table t{at} (tenant_id bigint not null, id bigint not null, a text, b int default 1 check (b > 0),
+               c timestamptz default now(), r1 bigint, r2 bigint, r3 bigint, primary key (tenant_id, id));
+             create index on t{at} (tenant_id, a); create index on t{at} (c);"
+        )
+    };
+    let key = |key: usize| {
+        let (from, to, column) = (key % tables, (key * 7 + 1) % tables, 1 + key / tables);
+        format!("alter table t{from} add foreign key (tenant_id, r{column}) references t{to};")
+    };
+    let (tables, keys) = ((0..tables).map(table), (0..keys).map(key));
+    tables.chain(keys).collect()
+}
+
+/// Seconds of `pg_dump | psql` from one shard to another.
+async fn piped(fleet: &Fleet, from: &str, to: &str) -> f64 {
+    let server = fleet.server();
+    let password = std::fs::read_to_string(server.password_file()).unwrap();
+    let [dump, psql] = ["pg_dump", "psql"].map(|program| server.binaries().path(program));
+    let (dump, psql) = (dump.display(), psql.display());
+    let pipe = format!(
+        "{dump} --schema-only --exclude-schema=shardwright {from} | {psql} -q -X {to} > /dev/null"
+    );
+    let began = Instant::now();
+    let done = tokio::process::Command::new("bash")
+        .args(["-c", &pipe])
+        .env("PGHOST", server.host())
+        .env("PGPORT", server.port().to_string())
+        .env("PGUSER", "postgres")
+        .env("PGPASSWORD", password.trim())
+        .status()
+        .await;
+    assert!(done.unwrap().success());
+    began.elapsed().as_secs_f64()
+}
+
+/// A shard with a wide schema and its map, and the request of a split whose cutover is automatic.
+async fn split(fleet: &Fleet, shard: &str, to: &str, size: (usize, usize), hold: u32) -> String {
+    let make = format!("set search_path = public; {}", wide(size));
+    fleet.sql(shard, &make).await;
+    let tables: Map<String, Value> = (0..size.0)
+        .map(|at| (format!("t{at}"), json!("tenant_id")))
+        .collect();
+    fleet
+        .map(json!({
+            "name": shard, "strategy": "range", "key": ["bigint"],
+            "mappings": [{"keys": {"range": [{}]}, "shard": shard}], "settings": {"tables": tables},
+        }))
+        .await;
+    let request = json!({
+        "operation": "split", "map": shard, "source": shard,
+        "into": [{"shard": shard, "keys": {"to": 10}}, {"shard": to, "keys": {"from": 10}}],
+        "options": {"cutover": "automatic", "hold": {"seconds": hold}},
+    });
+    request.to_string()
+}
+
+/// Each transaction proves that no code runs which is not trusted, and the proof is about all tables.
+#[tokio::test]
+async fn foreign_keys_are_added_and_validated_in_few_transactions() {
+    let fleet = Fleet::start("keys", &["keyed", "made"]).await;
+    let request = split(&fleet, "keyed", "made", (12, 24), 600).await;
+    fleet.reach(&request, "flipped").await;
+    let of = |what: &str| {
+        format!("select {what} from shardwright.schema_entry where done and label like 'FK %'")
+    };
+    let keys = fleet.number("made", &of("count(*)")).await;
+    let transactions = fleet
+        .number("made", &of("count(distinct xmin::text)"))
+        .await;
+    assert_eq!(keys, 48);
+    assert!(transactions <= 4, "{transactions}");
+    let valid = "select count(*) from pg_constraint where contype = 'f' and convalidated";
+    assert_eq!(fleet.number("made", valid).await, 24);
+}
+
+#[tokio::test]
+#[ignore = "figures"]
+async fn a_wide_schema_beside_a_dump_and_a_restore() {
+    let fleet = Fleet::start("wide", &["wide", "new", "piped"]).await;
+    let request = split(&fleet, "wide", "new", WIDE, 0).await;
+    let piped = piped(&fleet, "wide", "piped").await;
+    let began = Instant::now();
+    let planned = fleet.plan(&request).await;
+    assert!(planned.status.success(), "{planned:?}");
+    let plan = began.elapsed().as_secs_f64();
+    let id = fleet.reach(&request, "completed").await;
+    let report = fleet.ok(&["report", &id]).await;
+    let steps = report.lines().filter(|line| line.contains("step."));
+    steps.for_each(|line| println!("{line}"));
+    println!("pg_dump | psql: {piped:.3} s; survey and trial: {plan:.3} s");
+}

@@ -114,12 +114,13 @@ impl<'a> Attempt<'a> {
             super::super::shard(&task.source)?,
             super::super::shard(&task.target)?,
         );
-        let here = source.lookup_session("trial").await?;
+        let (here, there) =
+            tokio::try_join!(source.lookup_session("trial"), target.session("trial"),)?;
         let begin =
             "begin isolation level repeatable read, read only; set local statement_timeout = '30s'";
         let begun = here.batch_execute(begin).await;
         begun.at(format_args!("shard {}: beginning a trial", source.name))?;
-        let executor = Executor::new(target.session("trial").await?, &target.name).await?;
+        let executor = Executor::new(there, &target.name).await?;
         let proof = identity::proof(Timeline::Same);
         let begin = format!("begin; {}; {TURN}; {}; {proof}", PATIENCE[0], PATIENCE[1]);
         let begun = executor.session().batch_execute(&begin).await;

@@ -79,7 +79,7 @@ impl Plan {
 impl Print {
     async fn plan(self, client: &Client, request: String) -> Result<u8, CliError> {
         let planned = client.post("/api/v1/plans", request).await;
-        let plan: plans::plan::Plan = planned.inspect_err(tell_findings)?;
+        let plan: plans::plan::Plan = planned.inspect_err(report_findings)?;
         let document = json(&plan)?;
         if let Some(path) = &self.out {
             write(path, &format!("{document}\n"))?;
@@ -108,8 +108,8 @@ impl Apply {
     }
 }
 
-/// What must be mended, one after the other.
-fn tell_findings(error: &CliError) {
+/// What must be fixed, one after the other, and how to get the statements.
+fn report_findings(error: &CliError) {
     let CliError::Problem(problem) = error else {
         return;
     };
@@ -118,5 +118,10 @@ fn tell_findings(error: &CliError) {
         let code = code.unwrap_or(&finding.code);
         say!("refused: {code}: {}: {}", finding.object, finding.problem);
         say!("    {}", finding.remedy);
+    }
+    let with_fix = problem.findings.iter().filter(|f| f.fix.is_some());
+    let number = with_fix.count();
+    if number > 0 {
+        say!("SQL fixes {number} of these: shardwright doctor REQUEST --script FILE writes it");
     }
 }

@@ -1,0 +1,112 @@
+//! Foreign keys: added, and later validated, some in one transaction. The proof that no code runs which is not trusted is
+//! about all tables, and made once for each transaction.
+//!
+//! Keys are added by one session: each locks two tables, and those of two sessions would wait for each other.
+//! Validations go on side by side. Each locks its own table against another validation, and all sessions take them in the
+//! order of the tables, so that none waits for one that waits for it.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use connect::Connected;
+
+use super::{Pending, build_one, mark, side_by_side};
+use crate::error::{At, StepError};
+use crate::owned::Context;
+use crate::pg::{epoch, user_code};
+use crate::schema::foreign_keys::KEY;
+
+/// How many are made in one transaction.
+const AT_ONCE: usize = 50;
+/// A transaction that has taken longer takes no more of them: what fails is made again.
+const ENOUGH: Duration = Duration::from_secs(1);
+
+/// Adds, or validates, foreign keys; all entries are of one kind.
+pub(super) async fn build(context: &Context, mut entries: Vec<Pending>) -> Result<(), StepError> {
+    let Some(kind) = entries.first().and_then(Pending::kind) else {
+        return Ok(());
+    };
+    if kind == KEY {
+        return worker(context, &Mutex::new(VecDeque::from(entries))).await;
+    }
+    // A label is the kind, the schema, the table, the key.
+    entries.sort_by(|a, b| a.label.cmp(&b.label));
+    let queue = Mutex::new(VecDeque::from(entries));
+    side_by_side(context, || worker(context, &queue)).await
+}
+
+/// Makes entries until none is left.
+async fn worker(context: &Context, queue: &Mutex<VecDeque<Pending>>) -> Result<(), StepError> {
+    let target = context.target()?;
+    let session = target.session("build").await?;
+    loop {
+        if context.cancel.is_cancelled() {
+            return Err(StepError::Interrupted);
+        }
+        let mut taken = Vec::new();
+        if some(context, &session, queue, &mut taken).await.is_err() {
+            // Whatever it was, one by one each is made or says what it fails of.
+            epoch::rollback(&session).await;
+            for entry in &taken {
+                build_one(context, &session, entry, &target.name).await?;
+            }
+        }
+        if taken.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+/// Makes some entries in one transaction; `taken` are those that were begun.
+async fn some(
+    context: &Context,
+    session: &Connected,
+    queue: &Mutex<VecDeque<Pending>>,
+    taken: &mut Vec<Pending>,
+) -> Result<(), StepError> {
+    let shard = &context.target()?.name;
+    let mut begun = None;
+    while taken.len() < AT_ONCE && begun.is_none_or(|begun: Instant| begun.elapsed() < ENOUGH) {
+        let next = queue
+            .lock()
+            .map_err(|_| StepError::Interrupted)?
+            .pop_front();
+        let Some(entry) = next else { break };
+        entry.announce(context).await;
+        let (kind, statement) = (entry.kind(), entry.paced(context));
+        let what = format!("shard {shard}: building {}", entry.label);
+        taken.push(entry);
+        if begun.is_none() {
+            epoch::begin(session, &context.token(), shard).await?;
+            prove(context, session, kind).await?;
+            begun = Some(Instant::now());
+        }
+        session.batch_execute(&statement).await.at(&what)?;
+    }
+    let Some(last) = taken.last() else {
+        return Ok(());
+    };
+    let what = format!("shard {shard}: building {}", last.label);
+    let ordinals: Vec<i32> = taken.iter().map(|entry| entry.ordinal).collect();
+    mark(context, session, &ordinals).await.at(&what)?;
+    fail_point::hit(last.point).await?;
+    epoch::commit(session, &what).await
+}
+
+/// A foreign key reads both of its tables; what else is built runs with the rights of its table's owner. Definitions stay
+/// as they were proved until the transaction ends.
+pub(super) async fn prove(
+    context: &Context,
+    session: &Connected,
+    kind: Option<&str>,
+) -> Result<(), StepError> {
+    if kind.is_none() {
+        return Ok(());
+    }
+    let target = context.target()?;
+    let tables = &context.dispatch.tables;
+    let prover = context.owned.prover(&target).await?;
+    prover.meet(session, &user_code::lock(tables)).await?;
+    prover.look(tables).await
+}
