@@ -35,7 +35,7 @@ pub enum Stage {
 pub struct Statement {
     /// When it runs.
     pub stage: Stage,
-    /// With its last semicolon.
+    /// With its last semicolon; a condition is one of `psql`.
     pub sql: String,
 }
 
@@ -49,6 +49,13 @@ pub struct Fix {
 }
 
 impl Statement {
+    /// Statements with commands of `psql` between them, as they are.
+    #[must_use]
+    pub fn psql(stage: Stage, text: impl Into<String>) -> Self {
+        let sql = text.into();
+        Self { stage, sql }
+    }
+
     /// A statement of this stage; the last semicolon is added.
     #[must_use]
     pub fn new(stage: Stage, sql: impl AsRef<str>) -> Self {

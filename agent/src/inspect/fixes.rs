@@ -8,17 +8,32 @@ const NAME_MAX: usize = 63;
 /// How many rows are deleted in one transaction.
 const BATCH: u32 = 10_000;
 
-/// Declares a column to be never null. A check that is validated first spares the table a lock for as long as it is read.
+/// Declares a column to be never null. A check that is validated first spares the table a lock for as long as it is read;
+/// it is not left behind where rows are without a value, for it would refuse the application's own.
 pub(super) fn not_null(table: &TableName, column: &str) -> Statement {
     let name = quote_ident(&cut(&format!("shardwright_given_{column}"), NAME_MAX));
+    let warned = quote_literal(&format!(
+        "rows of {table} are without {column}: give it to them, or delete them"
+    ));
     let (table, column) = (table.sql(), quote_ident(column));
     let sql = format!(
-        "alter table {table} drop constraint if exists {name};
+        "select exists (select from {table} where {column} is null) as without \\gset
+\\if :without
+select {warned} as warning;
+\\set failed 1
+\\else
+alter table {table} drop constraint if exists {name};
 alter table {table} add constraint {name} check ({column} is not null) not valid;
 alter table {table} validate constraint {name};
-alter table {table} alter column {column} set not null, drop constraint {name}"
+\\if :ERROR
+\\set failed 1
+alter table {table} drop constraint if exists {name};
+\\else
+alter table {table} alter column {column} set not null, drop constraint {name};
+\\endif
+\\endif"
     );
-    Statement::new(Stage::Tables, sql)
+    Statement::psql(Stage::Tables, sql)
 }
 
 /// Builds a unique index over these columns, and has it identify the rows; with both statements in short.

@@ -1,6 +1,7 @@
 //! A script for `psql` out of the fixes of findings: each statement once, by stage, in the database that it is for.
 //!
 //! Order: the proof of the database, then shard by shard stage by stage, then what the script leaves to the reader.
+//! A statement that fails is reported and the rest goes on; a script that left something undone ends with an error.
 
 use crate::failure::{Finding, Severity};
 use crate::fix::{Stage, Statement};
@@ -61,15 +62,15 @@ pub fn script(places: &[Place<'_>], findings: &[&Finding], deletes: bool) -> Scr
     let withheld: Vec<&Finding> = of_kind(Kind::Withheld).collect();
     let left = of_kind(Kind::Left).filter(|finding| finding.severity != Severity::Note);
     let left: Vec<&Finding> = left.collect();
-    let concerned = known.into_iter().filter(|(shard, ..)| {
-        let mut fixes = covered.iter().filter_map(|finding| finding.fix.as_ref());
-        fixes.any(|fix| &fix.shard == *shard)
-    });
-    let concerned: Vec<_> = concerned.collect();
     let mut text = String::new();
-    head(&mut text, &concerned);
-    for (shard, ..) in &concerned {
-        section(&mut text, shard, &covered);
+    if covered.is_empty() {
+        text += "-- No statement fixes what shardwright doctor found.\n";
+    } else {
+        head(&mut text, &known);
+        for (shard, ..) in &known {
+            section(&mut text, shard, &covered);
+        }
+        text += END;
     }
     let parts = [
         (
@@ -97,6 +98,14 @@ enum Kind {
     Left,
 }
 
+/// Fails where something was left undone.
+const END: &str = "
+\\set ON_ERROR_STOP on
+\\if :failed
+do 'begin raise exception ''not everything was done: fix what was reported, and run the script again''; end';
+\\endif
+";
+
 /// Ends unless the database is that of one of the shards, whose name `shard` is then.
 fn head(text: &mut String, places: &[(&ShardName, &DatabaseIdentity, u32)]) {
     let names: Vec<&str> = places.iter().map(|(shard, ..)| shard.as_str()).collect();
@@ -108,14 +117,10 @@ fn head(text: &mut String, places: &[(&ShardName, &DatabaseIdentity, u32)]) {
             format!("    ({shard}, {}, {database})", quote_literal(system))
         })
         .collect();
-    *text += "-- Fixes what shardwright doctor found. Run it on each of the shards as a role that may do what is in it:\n";
+    *text += "-- Fixes what shardwright doctor found. Run it on each shard as a role that may do what is in it:\n";
     *text += "--   psql -X -f FILE CONNECTION_STRING\n";
     *text +=
         "-- It takes the statements of the database in which it runs, and it can run again.\n\n";
-    if rows.is_empty() {
-        *text += "-- No statement fixes what was found.\n";
-        return;
-    }
     // Writing to a String cannot fail.
     let _ = write!(
         text,
@@ -129,6 +134,8 @@ select :'shard' = '' as other \\gset
 \\if :other
 do {};
 \\endif
+\\set failed 0
+\\set ON_ERROR_STOP off
 ",
         rows.join(",\n"),
         quote_literal(&format!(
@@ -167,7 +174,14 @@ fn section(text: &mut String, shard: &ShardName, covered: &[&Finding]) {
                 [LOCK_TIMEOUT, NO_LOCK_TIMEOUT][usize::from(waits)]
             );
         }
-        let _ = writeln!(text, "\\echo {}\n{sql}", echoed(finding));
+        let _ = writeln!(
+            text,
+            "\\echo {}\n{sql}\n\\if :ERROR\n\\set failed 1\n\\endif",
+            echoed(finding)
+        );
+    }
+    if written.is_empty() {
+        *text += "\\echo 'nothing to do'\n";
     }
     *text += "\\endif\n";
 }

@@ -168,3 +168,32 @@ async fn a_script_runs_in_the_database_that_it_is_for_alone() {
     let left = codes(&examine(ill.task(&other.dsn_text())).await.findings).0;
     assert!(left.contains("table.not_valid"));
 }
+
+#[tokio::test]
+async fn what_rows_stand_in_the_way_of_is_reported_and_the_rest_is_done() {
+    let ill = plant(
+        "key.null",
+        "create table loose (tenant_id bigint, id bigint primary key); insert into loose values (null, 1);
+         alter table good add check (id > 0) not valid",
+    )
+    .settings(r#"{"tables": {"good": "tenant_id", "loose": "tenant_id"}}"#);
+    let database = Database::on(server().await, "remedied_rows").await;
+    ddl(&database, &format!("{GOOD} {}", ill.ddl)).await;
+    let task = ill.task(&database.dsn_text());
+    let found = examine(task.clone()).await.findings;
+    let script = written(&database, &found).await;
+    let reported = psql(&database, &script.text)
+        .await
+        .expect_err("rows are left");
+    assert!(reported.contains("not everything was done"), "{reported}");
+    let left = codes(&examine(task.clone()).await.findings).0;
+    assert_eq!(left, ["key.identity", "key.null"].map(str::to_owned).into());
+    // The application goes on writing such rows until its operator has decided.
+    ddl(
+        &database,
+        "insert into loose values (null, 2); delete from loose",
+    )
+    .await;
+    psql(&database, &script.text).await.expect("ran");
+    assert_eq!(codes(&examine(task).await.findings).0, BTreeSet::new());
+}
