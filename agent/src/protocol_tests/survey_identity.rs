@@ -39,7 +39,11 @@ impl Case {
         let [finding] = refused.as_slice() else {
             panic!("{refused:?}")
         };
-        run(&self.source, &finding.remedy).await;
+        let (first, _) = finding
+            .remedy
+            .split_once("; or,")
+            .unwrap_or((&finding.remedy, ""));
+        run(&self.source, first).await;
         self.look().await
     }
 }

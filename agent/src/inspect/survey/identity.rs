@@ -134,7 +134,10 @@ impl Check<'_> {
         if has_primary && facts.replica_identity != 'd' && holds(primary) {
             return by(fixes::identify_by_default(table));
         }
-        if let Some(index) = self.unique.iter().find(|index| holds(&index.columns)) {
+        // Whether the application writes nulls into other columns is not ours to say.
+        let given = |index: &&UniqueIndex| index.nullable.iter().all(|name| key.contains(&&**name));
+        let fitting: Vec<&UniqueIndex> = self.unique.iter().filter(|i| holds(&i.columns)).collect();
+        if let Some(index) = fitting.iter().copied().find(given) {
             return with_index(table, index);
         }
         if has_primary {
@@ -154,19 +157,21 @@ impl Check<'_> {
             (true, false) => format!("{}, ...", key.join(", ")),
             (false, _) => primary.join(", "),
         };
-        let key = match facts.deferrable_key {
-            true => format!("make the primary key ({columns}) not deferrable"),
-            false => format!("alter table {} add primary key ({columns})", table.sql()),
+        let by_index = match (fitting.first(), facts.deferrable_key) {
+            (Some(index), _) => with_index(table, index).0,
+            (None, true) => format!("make the primary key ({columns}) not deferrable"),
+            (None, false) => format!("alter table {} add primary key ({columns})", table.sql()),
         };
         if facts.replica_identity == 'f' || matches!(tied, Tied::Reference) {
-            return (key, Vec::new());
+            return (by_index, Vec::new());
         }
-        let whole = fixes::identify_by_row(table);
-        let remedy = format!(
-            "{} which captures every row whole; better, as rows are then found by an index: {key}",
-            whole.sql
-        );
-        (remedy, vec![whole])
+        let (whole, statements) = by(fixes::identify_by_row(table));
+        (
+            format!(
+                "{by_index}; or, with which each change is searched for by the whole row: {whole}"
+            ),
+            statements,
+        )
     }
 
     fn is_nullable(&self, column: &str) -> bool {
