@@ -126,6 +126,15 @@ impl Fleet {
         );
     }
 
+    /// Posts JSON to a route of the API: status and answer.
+    pub(crate) async fn post(&self, route: &str, body: &Value) -> (u16, Value) {
+        let url = format!("{}/api/v1/{route}", self.url);
+        let client = caller::client(Policy::default(), None).unwrap();
+        let response = client.post(url).json(body).send().await.unwrap();
+        let status = response.status().as_u16();
+        (status, response.json().await.unwrap_or(Value::Null))
+    }
+
     /// Runs statements on a shard.
     pub(crate) async fn sql(&self, shard: &str, text: &str) {
         let session = open(self.server_of(shard), shard).await;

@@ -1,0 +1,217 @@
+//! The course of one case: schema, plan, remedy, move, and the comparison of rows and schemas.
+//!
+//! Writes are made on a third database as well, which has the whole schema and is not moved: what it has in the end is
+//! what both shards must have together.
+
+use crate::case::{Case, Refused};
+use crate::fleet::Fleet;
+use crate::rows::{self, Rows};
+use crate::schema;
+use plans::table::quote_ident;
+use serde_json::{Value, json};
+
+/// The words of a case for its source's schema, in the statements of its target.
+const SAME: &str = "-- the same schema";
+
+/// A case under way.
+pub(crate) struct Course<'a> {
+    pub(crate) fleet: &'a Fleet,
+    pub(crate) case: &'a Case,
+    name: &'a str,
+    pub(crate) source: String,
+    pub(crate) target: String,
+    /// Has what both shards must have together.
+    pub(crate) model: String,
+}
+
+impl<'a> Course<'a> {
+    pub(crate) fn new(fleet: &'a Fleet, name: &'a str, case: &'a Case) -> Self {
+        let [source, target, model] = ["a", "b", "model"].map(|side| format!("{name}_{side}"));
+        Self {
+            fleet,
+            case,
+            name,
+            source,
+            target,
+            model,
+        }
+    }
+
+    pub(crate) async fn run(&self) {
+        self.make().await;
+        let already = rows::read(self, &self.target).await;
+        let plan = match self.case.refused.as_slice() {
+            [] => self.plan(self.name, &self.case.settings).await,
+            refused => Ok(self.repaired(refused).await),
+        };
+        let plan = plan.unwrap_or_else(|findings| panic!("refused: {findings:#?}"));
+        self.complete(&plan, &already).await;
+        schema::compare(self).await;
+        if let Some(proof) = &self.case.proof {
+            let proof = format!("select ({proof})::pg_catalog.int4::pg_catalog.int8");
+            assert_eq!(self.fleet.number(&self.target, &proof).await, 1, "{proof}");
+        }
+    }
+
+    /// Makes the databases and registers the first two as shards.
+    async fn make(&self) {
+        let fleet = self.fleet;
+        if !self.case.server.is_empty() {
+            fleet.sql("postgres", &self.case.server).await;
+        }
+        for database in [&self.source, &self.target, &self.model] {
+            let create = format!(
+                "create database {} {}",
+                quote_ident(database),
+                self.case.database
+            );
+            fleet.sql("postgres", &create).await;
+        }
+        for database in [&self.source, &self.model] {
+            self.sql(database, &self.case.schema).await;
+        }
+        if !self.case.target.is_empty() {
+            let made = self.case.target.replace(SAME, &self.case.schema);
+            self.sql(&self.target, &made).await;
+        }
+        let role = self.case.role.as_deref().unwrap_or("postgres");
+        for shard in [&self.source, &self.target] {
+            let dsn = fleet.server().dsn(shard, role);
+            fleet.ok(&["shard", "add", shard, "--dsn", &dsn]).await;
+        }
+    }
+
+    /// Makes a map of these settings, and a plan of its split; what is refused.
+    async fn plan(&self, map: &str, settings: &Value) -> Result<Value, Vec<Value>> {
+        let (source, target, case) = (&self.source, &self.target, self.case);
+        let bound = |keys: &Value| match keys {
+            Value::Array(_) => keys.clone(),
+            single => json!(single),
+        };
+        let at = bound(&case.at);
+        let mappings = match &case.owned {
+            None => json!([{"keys": {"range": [{}]}, "shard": source}]),
+            Some(owned) => json!([
+                {"keys": {"range": [{"to": owned}]}, "shard": source},
+                {"keys": {"range": [{"from": owned}]}, "shard": target},
+            ]),
+        };
+        self.fleet
+            .map(json!({
+                "name": map, "strategy": "range", "key": case.key, "mappings": mappings, "settings": settings,
+            }))
+            .await;
+        let mut options = json!({"mode": case.mode, "max_attempts": 3});
+        for (name, value) in case.options.as_object().into_iter().flatten() {
+            options[name] = value.clone();
+        }
+        let mut moving = json!({"from": at});
+        if let Some(owned) = &case.owned {
+            moving["to"] = owned.clone();
+        }
+        let request = json!({
+            "operation": "split", "map": map, "source": source, "options": options,
+            "into": [{"shard": source, "keys": {"to": at}}, {"shard": target, "keys": moving}],
+        });
+        let (status, answer) = self.fleet.post("plans", &request).await;
+        match (status, answer["findings"].as_array()) {
+            (200, _) => Ok(answer),
+            (_, Some(findings)) => Err(findings.clone()),
+            (_, None) => panic!("the plan failed: {answer:#}"),
+        }
+    }
+
+    /// The plan after each remedy was carried out.
+    async fn repaired(&self, refused: &[Refused]) -> Value {
+        let found = self.plan(self.name, &self.case.settings).await;
+        let found = found.expect_err("nothing is refused");
+        for expected in refused {
+            expected.assert_among(&found);
+        }
+        assert_eq!(found.len(), refused.len(), "more is refused: {found:#?}");
+        for expected in refused {
+            if !expected.run.is_empty() {
+                self.sql(&self.source, &expected.run).await;
+                self.sql(&self.model, &expected.run).await;
+            }
+            if !expected.run_on_target.is_empty() {
+                self.sql(&self.target, &expected.run_on_target).await;
+            }
+        }
+        let settings = self.case.last_settings();
+        let planned = self
+            .plan(&format!("{}_repaired", self.name), settings)
+            .await;
+        planned.unwrap_or_else(|findings| panic!("refused after the remedy: {findings:#?}"))
+    }
+
+    /// Moves the keys under the writes of the case, with a hold; the old rows go.
+    async fn complete(&self, plan: &Value, already: &Rows) {
+        let fleet = self.fleet;
+        let (status, view) = fleet.post("operations", plan).await;
+        assert!((200..300).contains(&status), "{view:#}");
+        let id = view["id"].as_str().unwrap();
+        self.wait(id, "ready").await;
+        self.write(&self.source, &self.case.writes).await;
+        fleet.ok(&["approve", id, "--yes"]).await;
+        self.wait(id, "flipped").await;
+        self.write(&self.target, &self.case.back).await;
+        rows::in_step(self).await;
+        fleet.ok(&["finish", id, "--yes"]).await;
+        self.wait(id, "completed").await;
+        rows::moved(self, already).await;
+    }
+
+    /// Runs statements with the search path of an application that sets none.
+    async fn sql(&self, database: &str, statements: &str) {
+        let statements = format!("set search_path = public; {statements}");
+        self.fleet.sql(database, &statements).await;
+    }
+
+    /// As the application does it, on a shard and on the model.
+    async fn write(&self, shard: &str, writes: &str) {
+        if !writes.is_empty() {
+            self.sql(shard, writes).await;
+            self.sql(&self.model, writes).await;
+        }
+    }
+
+    async fn wait(&self, id: &str, state: &str) {
+        let output = self
+            .fleet
+            .run(&["wait", id, "--for", state, "--timeout", "60s"])
+            .await;
+        if !output.status.success() {
+            let reason = String::from_utf8_lossy(&output.stderr).into_owned();
+            let shown = self.fleet.run(&["show", id]).await;
+            let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+            panic!("not {state}: {reason}\n{shown}");
+        }
+    }
+}
+
+impl Refused {
+    /// Asserts that this finding is there, with the words of its remedy.
+    fn assert_among(&self, found: &[Value]) {
+        let same = found.iter().find(|finding| {
+            let text = |field: &str| finding[field].as_str().unwrap();
+            let object = text("object");
+            let object = object.split_once(", ").map_or(object, |(_, object)| object);
+            text("code") == self.code
+                && object == self.object
+                && text("problem").contains(&self.problem)
+        });
+        let Some(finding) = same else {
+            panic!(
+                "not found: {} of {}, but {found:#?}",
+                self.code, self.object
+            )
+        };
+        let remedy = finding["remedy"].as_str().unwrap();
+        assert!(
+            remedy.contains(self.words()),
+            "{:?} is not the remedy: {remedy}",
+            self.words()
+        );
+    }
+}

@@ -1,0 +1,1 @@
+//! What `init` proposes for schemas whose tables call the key differently is what moves them.
