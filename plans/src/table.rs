@@ -3,57 +3,18 @@
 mod copy_by;
 mod format;
 mod lookup;
+mod name;
 
 use crate::key::KeyType;
 use crate::key_set::KeySet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fmt;
 
 pub use copy_by::{CopyBy, RowOrder, copy_by};
 pub use format::{BinaryForm, CopyFormat, Format, Majors, copy_format, stream_format};
 pub use lookup::lookup;
-
-/// A table by schema and name.
-#[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-pub struct TableName {
-    /// Schema.
-    pub schema: String,
-    /// Name within the schema.
-    pub name: String,
-}
-
-impl TableName {
-    /// `schema.name`, or a bare name for a table in `public`.
-    #[must_use]
-    pub fn parse(text: &str) -> Self {
-        match text.split_once('.') {
-            Some((schema, name)) => Self {
-                schema: schema.to_owned(),
-                name: name.to_owned(),
-            },
-            None => Self {
-                schema: "public".to_owned(),
-                name: text.to_owned(),
-            },
-        }
-    }
-
-    /// Quoted for SQL, with its schema.
-    #[must_use]
-    pub fn sql(&self) -> String {
-        format!("{}.{}", quote_ident(&self.schema), quote_ident(&self.name))
-    }
-}
-
-impl fmt::Display for TableName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.schema, self.name)
-    }
-}
+pub use name::TableName;
 
 /// How a table's rows are tied to the shard key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 use plans::id::MapName;
 use plans::inspection::Directory;
 use plans::shard_map::{ImportForm, MapSettings, Mapping, ShardMap, Strategy, import, import_rows};
+use plans::table::TableName;
 use std::path::{Path, PathBuf};
 
 /// Make version 1 of a map from what there is.
@@ -65,7 +66,10 @@ impl Import {
         let read = match (&self.directory, &self.file) {
             (Some(directory), _) => {
                 let shard = self.from.as_deref().unwrap_or_default();
-                let (schema, table) = directory.split_once('.').unwrap_or(("public", directory));
+                let TableName {
+                    schema,
+                    name: table,
+                } = TableName::parse(directory);
                 let (keys, column) = (&self.key_column, &self.shard_column);
                 let body = serde_json::json!({
                     "schema": schema, "table": table, "keys": keys, "shard": column,

@@ -1,0 +1,96 @@
+//! The name of a table, as maps and requests list it and as messages print it.
+
+use super::quote_ident;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A table by schema and name.
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct TableName {
+    /// Schema.
+    pub schema: String,
+    /// Name within the schema.
+    pub name: String,
+}
+
+impl TableName {
+    /// `schema.name`, or a bare name for a table in `public`; `"my.schema".name` where the schema's name has a dot.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let quoted = text.strip_prefix('"').and_then(split_quoted);
+        let plain = || {
+            let parts = text.split_once('.');
+            parts.map(|(schema, name)| (schema.to_owned(), name))
+        };
+        let (schema, name) = quoted
+            .or_else(plain)
+            .unwrap_or_else(|| ("public".to_owned(), text));
+        Self {
+            schema,
+            name: name.to_owned(),
+        }
+    }
+
+    /// Quoted for SQL, with its schema.
+    #[must_use]
+    pub fn sql(&self) -> String {
+        format!("{}.{}", quote_ident(&self.schema), quote_ident(&self.name))
+    }
+}
+
+impl fmt::Display for TableName {
+    /// What [`TableName::parse`] reads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.schema.contains('.') || self.schema.starts_with('"') {
+            write!(f, "{}.{}", quote_ident(&self.schema), self.name)
+        } else {
+            write!(f, "{}.{}", self.schema, self.name)
+        }
+    }
+}
+
+/// A schema behind its opening quote, and the name behind it.
+fn split_quoted(text: &str) -> Option<(String, &str)> {
+    let mut schema = String::new();
+    let mut rest = text;
+    loop {
+        let (part, behind) = rest.split_once('"')?;
+        schema.push_str(part);
+        let Some(more) = behind.strip_prefix('"') else {
+            return Some((schema, behind.strip_prefix('.')?));
+        };
+        schema.push('"');
+        rest = more;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_schema_with_a_dot_is_listed_in_quotes() {
+        let table = |text: &str| {
+            let TableName { schema, name } = TableName::parse(text);
+            (schema, name)
+        };
+        let pair = |schema: &str, name: &str| (schema.to_owned(), name.to_owned());
+        assert_eq!(table("t"), pair("public", "t"));
+        assert_eq!(table("a.b.c"), pair("a", "b.c"));
+        assert_eq!(table("\"a.b\".c"), pair("a.b", "c"));
+        assert_eq!(table("\"a\"\"b.\".\"c"), pair("a\"b.", "\"c"));
+        assert_eq!(table("\"a"), pair("public", "\"a"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_read(schema in "[a\". ]{1,6}", name in "[a\". ]{1,6}") {
+            let table = TableName { schema, name };
+            prop_assert_eq!(TableName::parse(&table.to_string()), table);
+        }
+    }
+}
