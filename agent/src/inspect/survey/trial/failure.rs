@@ -196,6 +196,14 @@ const UNQUALIFIED_TEXT: &str = "every session of a move has an empty search_path
 /// Objects of these names are on the target already.
 const TAKEN: &str = "drop it on the target, or choose an empty database; or create all tables there yourself and say `schema: existing`";
 
+/// A check that rows of the source fulfil only beside those of other tables.
+const CHECKED: &str = "tables are copied in no order, and this check reads another one: make it NOT VALID on the source, which still checks what is written: \
+     drop the constraint, and add it again as `check (...) not valid`; what is copied does not meet it then";
+
+/// Bytes that are no UTF-8, in a database without an encoding.
+const NO_TEXT: &str = "rows travel as UTF-8: make it that in every row, from LATIN1 for example by \
+     update ... set c = convert_from(convert(convert_to(c, 'SQL_ASCII'), 'LATIN1', 'UTF8'), 'SQL_ASCII'); or keep such bytes in a column of type bytea";
+
 fn remedy(state: &SqlState) -> &'static str {
     let taken = [
         SqlState::DUPLICATE_TABLE,
@@ -209,6 +217,8 @@ fn remedy(state: &SqlState) -> &'static str {
         state if *state == SqlState::INSUFFICIENT_PRIVILEGE => {
             "grant the missing privilege to the agent's role"
         }
+        state if *state == SqlState::CHECK_VIOLATION => CHECKED,
+        state if *state == SqlState::CHARACTER_NOT_IN_REPERTOIRE => NO_TEXT,
         _ => "make the source such that the target takes it, or make the target as the source is",
     }
 }

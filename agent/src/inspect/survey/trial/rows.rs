@@ -1,6 +1,8 @@
 //! Rows of the sample: copied, compared and changed as the steps do it, a savepoint for each table.
 
+use bytes::Bytes;
 use plans::table::MovingTable;
+use tokio_postgres::Error;
 
 use super::failure::{self, Failed};
 use super::sample::{self, Sample};
@@ -10,40 +12,57 @@ use crate::pg::apply::Applier;
 use crate::pg::compare::{self, Moving, Part, Side};
 
 impl Attempt<'_> {
-    /// Copies a sample of each table.
+    /// Copies a sample of each table: first alone, for the copy keeps no order among tables, and then beside the others.
     pub(super) async fn copy(&mut self) -> Result<(), Failed> {
         let sizes = sample::sizes(&self.here, self.tables, &self.source.name).await?;
         for (at, (table, size)) in self.tables.iter().zip(&sizes).enumerate() {
-            if size.pages == 0 {
-                self.samples.push(Sample::default());
-                continue;
+            let mut sample = Sample::default();
+            if size.pages > 0 {
+                let predicate = table.predicate(&self.task.keys, "t");
+                let source = self.source.name.as_str();
+                // No statement of a step: where it fails, nothing is known of the move.
+                sample.places =
+                    sample::places(&self.here, (table, size), &predicate, source).await?;
+                self.copy_alone(at, &mut sample).await?;
             }
-            let predicate = table.predicate(&self.task.keys, "t");
-            let source = self.source.name.as_str();
-            // No statement of a step: where it fails, nothing is known of the move.
-            let places = sample::places(&self.here, (table, size), &predicate, source).await?;
-            let pieces = sample::read(&self.here, table, &places).await;
-            let pieces =
-                pieces.map_err(|error| failure::of_rows(&self.source.name, table, &error))?;
-            let bytes = pieces.iter().map(|piece| count(piece.len())).sum();
-            self.savepoint().await?;
-            match sample::write(self.there(), &self.copies[at], pieces).await {
-                Ok(rows) => {
-                    self.samples.push(Sample {
-                        places,
-                        rows,
-                        bytes,
-                    });
-                    self.release().await?;
-                }
-                Err(error) => {
-                    self.samples.push(Sample::default());
-                    self.roll_back(failure::of_rows(self.target(), table, &error))
-                        .await?;
-                }
+            self.samples.push(sample);
+        }
+        for at in 0..self.tables.len() {
+            if self.samples[at].rows > 0 {
+                let pieces = self.read(at, &self.samples[at]).await?;
+                let written = sample::write(self.there(), &self.copies[at], pieces).await;
+                written.map_err(|error| self.rows_failed(at, &error))?;
             }
         }
         Ok(())
+    }
+
+    /// Copies the sample of a table while no other one has rows, and takes it back; what fails is noted.
+    async fn copy_alone(&mut self, at: usize, sample: &mut Sample) -> Result<(), Failed> {
+        let pieces = self.read(at, sample).await?;
+        let bytes = pieces.iter().map(|piece| count(piece.len())).sum();
+        self.savepoint().await?;
+        match sample::write(self.there(), &self.copies[at], pieces).await {
+            Ok(rows) => {
+                (sample.rows, sample.bytes) = (rows, bytes);
+                let back = "rollback to savepoint trial; release savepoint trial";
+                Ok(self.both(back).await?)
+            }
+            Err(error) => {
+                sample.places.clear();
+                self.roll_back(self.rows_failed(at, &error)).await
+            }
+        }
+    }
+
+    async fn read(&self, at: usize, sample: &Sample) -> Result<Vec<Bytes>, Failed> {
+        let table = &self.tables[at];
+        let pieces = sample::read(&self.here, table, &sample.places).await;
+        pieces.map_err(|error| failure::of_rows(&self.source.name, table, &error))
+    }
+
+    fn rows_failed(&self, at: usize, error: &Error) -> Failed {
+        failure::of_rows(self.target(), &self.tables[at], error)
     }
 
     /// Each side finds the sample by its keys, and has the same rows.
