@@ -36,7 +36,7 @@ pub(crate) struct Case {
     pub(crate) server: String,
     /// The schema with its rows.
     pub(crate) schema: String,
-    /// What the target has before the move; `same` words in it are the schema of the source.
+    /// Statements on the target before the move.
     #[serde(default)]
     pub(crate) target: String,
     /// Writes on the source while its changes are captured.
@@ -60,6 +60,9 @@ pub(crate) struct Refused {
     pub(crate) code: String,
     /// Without the shard.
     pub(crate) object: String,
+    /// It is found once what stands before it is repaired.
+    #[serde(default)]
+    pub(crate) later: bool,
     /// Words of the problem.
     #[serde(default)]
     pub(crate) problem: String,

@@ -7,11 +7,8 @@ use crate::case::{Case, Refused};
 use crate::fleet::Fleet;
 use crate::rows::{self, Rows};
 use crate::schema;
-use plans::table::quote_ident;
+use plans::table::{quote_ident, quote_literal};
 use serde_json::{Value, json};
-
-/// The words of a case for its source's schema, in the statements of its target.
-const SAME: &str = "-- the same schema";
 
 /// A case under way.
 pub(crate) struct Course<'a> {
@@ -71,10 +68,13 @@ impl<'a> Course<'a> {
             self.sql(database, &self.case.schema).await;
         }
         if !self.case.target.is_empty() {
-            let made = self.case.target.replace(SAME, &self.case.schema);
-            self.sql(&self.target, &made).await;
+            self.sql(&self.target, &self.case.target).await;
         }
         let role = self.case.role.as_deref().unwrap_or("postgres");
+        let password = std::fs::read_to_string(fleet.server().password_file()).unwrap();
+        let password = quote_literal(password.trim());
+        let known = format!("alter role {} password {password}", quote_ident(role));
+        fleet.sql("postgres", &known).await;
         for shard in [&self.source, &self.target] {
             let dsn = fleet.server().dsn(shard, role);
             fleet.ok(&["shard", "add", shard, "--dsn", &dsn]).await;
@@ -121,28 +121,35 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The plan after each remedy was carried out.
+    /// The plan after each remedy was carried out, those that are found together at once.
     async fn repaired(&self, refused: &[Refused]) -> Value {
-        let found = self.plan(self.name, &self.case.settings).await;
-        let found = found.expect_err("nothing is refused");
-        for expected in refused {
-            expected.assert_among(&found);
-        }
-        assert_eq!(found.len(), refused.len(), "more is refused: {found:#?}");
-        for expected in refused {
-            if !expected.run.is_empty() {
-                self.sql(&self.source, &expected.run).await;
-                self.sql(&self.model, &expected.run).await;
+        let mut map = self.name.to_owned();
+        let mut settings = &self.case.settings;
+        for together in refused.chunk_by(|_, next| !next.later) {
+            let found = self.plan(&map, settings).await;
+            let found = found.expect_err("nothing is refused");
+            for expected in together {
+                expected.assert_among(&found);
             }
-            if !expected.run_on_target.is_empty() {
-                self.sql(&self.target, &expected.run_on_target).await;
+            assert_eq!(found.len(), together.len(), "more is refused: {found:#?}");
+            for expected in together {
+                self.repair(expected).await;
+                settings = expected.settings.as_ref().unwrap_or(settings);
             }
+            map.push_str("_again");
         }
-        let settings = self.case.last_settings();
-        let planned = self
-            .plan(&format!("{}_repaired", self.name), settings)
-            .await;
+        let planned = self.plan(&map, settings).await;
         planned.unwrap_or_else(|findings| panic!("refused after the remedy: {findings:#?}"))
+    }
+
+    async fn repair(&self, refused: &Refused) {
+        if !refused.run.is_empty() {
+            self.sql(&self.source, &refused.run).await;
+            self.sql(&self.model, &refused.run).await;
+        }
+        if !refused.run_on_target.is_empty() {
+            self.sql(&self.target, &refused.run_on_target).await;
+        }
     }
 
     /// Moves the keys under the writes of the case, with a hold; the old rows go.
