@@ -10,6 +10,7 @@ mod expressions;
 mod foreign_keys;
 mod functions;
 mod identity;
+mod own_schema;
 mod schema;
 mod server;
 mod table;
@@ -252,6 +253,7 @@ pub(super) async fn check_server(
     findings: &mut Findings,
 ) -> Result<i32, StepError> {
     server::check(client, shard, mode, findings).await?;
+    own_schema::check(client, shard, findings).await?;
     doctor::check_server(client, shard, mode, findings).await?;
     versions::check(client, shard, mode, findings).await
 }

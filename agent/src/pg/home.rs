@@ -223,6 +223,12 @@ pub(crate) async fn exists(client: &Client, shard: &str) -> Result<bool, StepErr
     Ok(row.get(0))
 }
 
+/// All tables of ours on a shard.
+pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
+    let others = ["move", "dual_write", "away", "given", identity::TABLE];
+    COPY.into_iter().chain(others)
+}
+
 /// What is recorded of a migration's copy.
 const COPY: [&str; 9] = [
     "created",

@@ -91,4 +91,12 @@ pub(super) const CODES: &[Code] = &[
         wrong: "What a trial would have found is found by the steps.",
         mend: "Plan again once the servers have room and nothing is locked; or say trial: skip.",
     },
+    Code {
+        sw: "SW1012",
+        name: "schema.taken",
+        severity: Refused,
+        title: "A table of the application is in schema shardwright",
+        wrong: "Shardwright makes this schema for itself on each shard, and drops what is in it when nothing needs it any more.",
+        mend: "alter table shardwright... set schema ...",
+    },
 ];

@@ -1,0 +1,40 @@
+//! Whether the schema `shardwright` is ours: what is in it is dropped when nothing needs it any more.
+
+use plans::table::TableName;
+use tokio_postgres::Client;
+
+use super::Findings;
+use crate::error::{At, StepError};
+use crate::pg::home;
+
+/// Tables and the like that we did not make.
+const OTHERS: &str = "
+    select c.relname::pg_catalog.text, case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'f' then 'foreign table' else 'table' end
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = 'shardwright' and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relname <> all ($1::pg_catalog.text[])
+    order by c.relname";
+
+/// Refuses each table in our schema that is not ours.
+pub(super) async fn check(
+    client: &Client,
+    shard: &str,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    let ours: Vec<&str> = home::tables().collect();
+    let others = client.query(OTHERS, &[&ours]).await;
+    for row in others.at(format_args!("shard {shard}: reading schema shardwright"))? {
+        let (name, kind): (String, &str) = (row.get(0), row.get(1));
+        let table = TableName {
+            schema: "shardwright".to_owned(),
+            name,
+        };
+        findings.refuse(
+            "schema.taken",
+            format!("shard {shard}, {kind} {table}"),
+            "it is in the schema that Shardwright makes for itself, and drops with all that is in it",
+            format!("put it into another schema: alter {kind} {} set schema ...", table.sql()),
+        );
+    }
+    Ok(())
+}
