@@ -7,6 +7,7 @@
 //! Absent: what takes more than one session.
 
 mod changes;
+mod definitions;
 mod failure;
 mod rows;
 mod sample;
@@ -148,6 +149,7 @@ impl<'a> Attempt<'a> {
 
     /// What nothing can follow when it fails ends the trial; all else is noted, and the trial goes on.
     async fn on_new(&mut self) -> Result<(), Failed> {
+        self.define_on_source().await?;
         let version = schema::major(self.there(), self.target()).await?;
         let entries = schema::read(&self.source, version).await?.entries;
         let refers = |label: &str| [KEY, VALIDATION].iter().any(|kind| label.starts_with(kind));
@@ -166,6 +168,7 @@ impl<'a> Attempt<'a> {
         self.build(&of(Section::Key)).await?;
         self.use_rows().await?;
         self.build(&of(Section::Post)).await?;
+        self.define_on_target().await?;
         self.empty().await?;
         self.build(&keys.iter().collect::<Vec<_>>()).await?;
         if !self.failures.is_empty() {
@@ -176,6 +179,8 @@ impl<'a> Attempt<'a> {
 
     async fn on_live(&mut self) -> Result<(), Failed> {
         self.objects = self.tables.len();
+        self.define_on_source().await?;
+        self.define_on_target().await?;
         self.make_like().await?;
         self.as_replica(true).await?;
         self.copy().await?;
@@ -233,12 +238,19 @@ impl<'a> Attempt<'a> {
 
     /// Notes what failed since the savepoint; the trial goes on, unless it is the trial that did.
     async fn roll_back(&mut self, failed: Failed) -> Result<(), Failed> {
-        match failed {
-            Failed::Step(failure) => self.failures.push(*failure),
-            ended @ Failed::Trial(_) => return Err(ended),
-        }
+        self.note(failed)?;
         let back = "rollback to savepoint trial; release savepoint trial";
         Ok(self.both(back).await?)
+    }
+
+    fn note(&mut self, failed: Failed) -> Result<(), Failed> {
+        match failed {
+            Failed::Step(failure) => {
+                self.failures.push(*failure);
+                Ok(())
+            }
+            ended @ Failed::Trial(_) => Err(ended),
+        }
     }
 
     async fn both(&self, sql: &str) -> Result<(), StepError> {
@@ -255,10 +267,7 @@ impl<'a> Attempt<'a> {
         let failed = make_most(self.there(), entries).await;
         let failed = failed.at(format_args!("shard {}: trying the schema", self.target()))?;
         for (entry, error) in failed {
-            match failure::of_entry(self.target(), entry, &error) {
-                Failed::Step(failure) => self.failures.push(*failure),
-                ended @ Failed::Trial(_) => return Err(ended),
-            }
+            self.note(failure::of_entry(self.target(), entry, &error))?;
         }
         Ok(())
     }

@@ -84,6 +84,13 @@ pub(super) fn of_entry(shard: &str, entry: &Entry, error: &Error) -> Failed {
     failed(object, problem, error, remedy_of_entry)
 }
 
+/// Event triggers that refuse what a move creates and drops.
+pub(super) fn of_event_triggers(shard: &str, names: &str, error: &Error) -> Failed {
+    let object = format!("shard {shard}, event triggers {names}");
+    let problem = format!("what a move creates and drops is refused: {}", said(error));
+    failed(object, problem, error, |_| EVENTS)
+}
+
 /// Rows of a table that cannot be read, or that the target does not take.
 pub(super) fn of_rows(shard: &str, table: &MovingTable, error: &Error) -> Failed {
     let object = format!("shard {shard}, table {}", table.table);
@@ -136,7 +143,8 @@ pub(super) fn of_schemas(shard: &str, error: StepError) -> Failed {
                 FAILED,
                 format!("shard {shard}, schema"),
                 failure.message.clone(),
-                "make what it names the same on both: often a default of the target's database or of a role there, or an extension of another version",
+                "make what it names the same on both: often a default of the target's database or of a role there, or an extension of another version; \
+                 where only an expression reads in another way, its IS DISTINCT FROM finds another operator without a search path: write not (a OPERATOR(schema.=) b)",
             )
             .into()
         }
@@ -193,6 +201,8 @@ const IDENTITY: &str = "identify its rows by columns of built-in types: alter ta
 /// An object whose text, as the server prints it, lacks a schema.
 const UNQUALIFIED_TEXT: &str = "every session of a move has an empty search_path, and the text of this object finds an operator or a function by one: \
      write not (a OPERATOR(schema.=) b) in the place of a IS DISTINCT FROM b, set search_path for the functions that it calls, or drop it on the source";
+/// They cannot be left out: they belong to the database.
+const EVENTS: &str = "alter event trigger ... disable for the time of the move, or let the agents' role pass in its function";
 /// Objects of these names are on the target already.
 const TAKEN: &str = "drop it on the target, or choose an empty database; or create all tables there yourself and say `schema: existing`";
 
