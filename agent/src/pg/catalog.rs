@@ -292,7 +292,7 @@ const FACTS: &str = r#"
     from t left join pg_catalog.pg_class c on c.oid = t.oid
     union all
     select name, 'column ' || a.attname, pg_catalog.concat_ws(' ',
-             'place ' || pg_catalog.row_number() over (partition by a.attrelid order by a.attnum),
+             'place ' || (pg_catalog.row_number() over (partition by a.attrelid order by a.attnum))::text,
              pg_catalog.format_type(a.atttypid, a.atttypmod), case when a.attnotnull then 'not null' end,
              'identity ' || case when not tc.relispartition then nullif(a.attidentity::text, '') end, 'generated ' || nullif(a.attgenerated::text, ''),
              'default ' || pg_catalog.pg_get_expr(d.adbin, d.adrelid), 'collate ' || co.collname)
@@ -379,7 +379,7 @@ pub(crate) async fn storage(
     let rows = client
         .query_prepared(
             "select given.name, pg_catalog.concat_ws(' ', c.relfilenode,
-                      (select pg_catalog.string_agg(a.attnum || ' ' || a.attname::text, ',' order by a.attnum)
+                      (select pg_catalog.string_agg(a.attnum::text || ' ' || a.attname::text, ',' order by a.attnum)
                        from pg_catalog.pg_attribute a
                        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped))
              from pg_catalog.unnest($1::text[]) given (name)

@@ -211,7 +211,7 @@ impl Records<'_> {
             .client
             .query(
                 "select relation, sum(rows)::bigint, case when count(sums) = count(*) then left(encode(
-                     sha256(convert_to(sum(sums[1]) || ':' || sum(sums[2]), 'UTF8')), 'hex'), 32) end
+                     sha256(convert_to(sum(sums[1])::text || ':' || sum(sums[2])::text, 'UTF8')), 'hex'), 32) end
                  from shardwright.verified where migration = $1 and direction = $2
                  group by relation order by relation",
                 &[&id, &direction],

@@ -67,7 +67,7 @@ left join pg_catalog.pg_am m on m.oid = r.relam
 left join pg_catalog.pg_tablespace ts on ts.oid = r.reltablespace
 union all
 select 'column', format('%s.%I', r.name, a.attname), r.name,
-       concat_ws(', ', 'place ' || row_number() over (partition by a.attrelid order by a.attnum),
+       concat_ws(', ', 'place ' || (row_number() over (partition by a.attrelid order by a.attnum))::text,
          pg_catalog.format_type(a.atttypid, a.atttypmod),
          case when a.attcollation <> t.typcollation then 'collation ' || a.attcollation::regcollation::text end,
          case when a.attnotnull then 'not null' end,
@@ -76,7 +76,7 @@ select 'column', format('%s.%I', r.name, a.attname), r.name,
          case when a.attidentity <> '' then 'identity ' || a.attidentity::text end,
          case when r.relkind in ('r', 'p', 'm', 'f') then 'storage ' || a.attstorage::text end,
          case when a.attcompression <> '' then 'compression ' || a.attcompression::text end,
-         case when a.attstattarget >= 0 then 'statistics ' || a.attstattarget end,
+         case when a.attstattarget >= 0 then 'statistics ' || a.attstattarget::text end,
          'options ' || (select string_agg(o, ' ' order by o) from unnest(a.attoptions) o),
          'foreign options ' || (select string_agg(o, ' ' order by o) from unnest(a.attfdwoptions) o))
 from rel r
@@ -97,7 +97,7 @@ select 'index', format('%I.%I', n.nspname, i.relname), r.name,
          case when not x.indisvalid then 'invalid' end, case when not x.indisready then 'not ready' end,
          case when x.indisclustered then 'clustered' end, case when x.indisreplident then 'replica identity' end,
          'part of ' || (select h.inhparent::regclass::text from pg_catalog.pg_inherits h where h.inhrelid = i.oid),
-         'statistics ' || (select string_agg(a.attnum || ': ' || a.attstattarget, ' ' order by a.attnum) from pg_catalog.pg_attribute a
+         'statistics ' || (select string_agg(a.attnum::text || ': ' || a.attstattarget::text, ' ' order by a.attnum) from pg_catalog.pg_attribute a
                            where a.attrelid = i.oid and a.attstattarget >= 0))
 from rel r
 join pg_catalog.pg_index x on x.indrelid = r.oid and (x.indisvalid or r.relkind = 'p')
@@ -122,7 +122,7 @@ from rel r join pg_catalog.pg_policy p on p.polrelid = r.oid
 union all
 select 'statistics', format('%I.%I', n.nspname, s.stxname), r.name,
        concat_ws(', ', pg_catalog.pg_get_statisticsobjdef(s.oid), format('owner %I', pg_catalog.pg_get_userbyid(s.stxowner)),
-         case when s.stxstattarget >= 0 then 'statistics ' || s.stxstattarget end)
+         case when s.stxstattarget >= 0 then 'statistics ' || s.stxstattarget::text end)
 from rel r join pg_catalog.pg_statistic_ext s on s.stxrelid = r.oid join pg_catalog.pg_namespace n on n.oid = s.stxnamespace
 union all
 select 'type', t.name, null,

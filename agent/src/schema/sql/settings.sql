@@ -8,7 +8,7 @@ cross join lateral (
   from pg_catalog.pg_attribute a
   join pg_catalog.pg_type t on t.oid = a.atttypid
   cross join lateral (values
-    (case when a.attstattarget >= 0 then 'statistics ' || a.attstattarget end),
+    (case when a.attstattarget >= 0 then 'statistics ' || a.attstattarget::text end),
     (case when a.attstorage <> t.typstorage
           then 'storage ' || case a.attstorage when 'p' then 'plain' when 'e' then 'external' when 'm' then 'main' else 'extended' end end),
     (case a.attcompression when 'p' then 'compression pglz' when 'l' then 'compression lz4' end),
