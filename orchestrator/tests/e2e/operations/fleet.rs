@@ -177,6 +177,8 @@ impl Fleet {
         ]);
         command.args(["--username", "postgres", "--dbname", shard]);
         command.env("PGPASSWORD", password.trim());
+        // Whatever the database says of its sessions.
+        command.env("PGOPTIONS", "-c quote_all_identifiers=off");
         let output = command.stdin(Stdio::null()).output().await.unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
