@@ -44,6 +44,8 @@ const PATIENCE: [&str; 2] = [
     "set local lock_timeout = '10s'",
 ];
 
+const BACK: &str = "rollback to savepoint trial; release savepoint trial";
+
 /// Tries the move, and adds what fails to the findings; `None` where it could not be tried to its end.
 pub(super) async fn run(
     task: &SurveyTask,
@@ -239,8 +241,7 @@ impl<'a> Attempt<'a> {
     /// Notes what failed since the savepoint; the trial goes on, unless it is the trial that did.
     async fn roll_back(&mut self, failed: Failed) -> Result<(), Failed> {
         self.note(failed)?;
-        let back = "rollback to savepoint trial; release savepoint trial";
-        Ok(self.both(back).await?)
+        Ok(self.both(BACK).await?)
     }
 
     fn note(&mut self, failed: Failed) -> Result<(), Failed> {

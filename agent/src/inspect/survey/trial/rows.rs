@@ -6,7 +6,7 @@ use tokio_postgres::Error;
 
 use super::failure::{self, Failed};
 use super::sample::{self, Sample};
-use super::{Attempt, changes, count};
+use super::{Attempt, BACK, changes, count};
 use crate::error::StepError;
 use crate::pg::apply::Applier;
 use crate::pg::compare::{self, Moving, Part, Side};
@@ -45,14 +45,48 @@ impl Attempt<'_> {
         match sample::write(self.there(), &self.copies[at], pieces).await {
             Ok(rows) => {
                 (sample.rows, sample.bytes) = (rows, bytes);
-                let back = "rollback to savepoint trial; release savepoint trial";
-                Ok(self.both(back).await?)
+                let differs = self.generates_others(at, sample).await;
+                self.both(BACK).await?;
+                if differs {
+                    *sample = Sample::default();
+                    self.note(failure::generates(self.target(), &self.tables[at]))?;
+                }
+                Ok(())
             }
             Err(error) => {
                 sample.places.clear();
                 self.roll_back(self.rows_failed(at, &error)).await
             }
         }
+    }
+
+    /// Whether the target generates other values than the source has, as the digests tell; who cannot be digested is
+    /// reported by the comparison.
+    async fn generates_others(&self, at: usize, sample: &Sample) -> bool {
+        let table = &self.tables[at];
+        if !table.columns.iter().any(|column| column.generated) {
+            return false;
+        }
+        let (here, there) = self.sides();
+        let own = Moving::of_rows(table, sample.condition());
+        let copy = Moving::of_rows(&self.copies[at], "true".to_owned());
+        let digests = tokio::try_join!(
+            compare::digest(here, &own, &Part::Whole),
+            compare::digest(there, &copy, &Part::Whole)
+        );
+        digests.is_ok_and(|(here, there)| here != there)
+    }
+
+    fn sides(&self) -> (Side<'_>, Side<'_>) {
+        let here = Side {
+            client: &self.here,
+            shard: &self.source.name,
+        };
+        let there = Side {
+            client: self.there(),
+            shard: self.target(),
+        };
+        (here, there)
     }
 
     async fn read(&self, at: usize, sample: &Sample) -> Result<Vec<Bytes>, Failed> {
@@ -93,14 +127,7 @@ impl Attempt<'_> {
         if sample.rows == 0 {
             return Ok(true);
         }
-        let here = Side {
-            client: &self.here,
-            shard: &self.source.name,
-        };
-        let there = Side {
-            client: self.there(),
-            shard: self.target(),
-        };
+        let (here, there) = self.sides();
         let own = Moving::of_rows(table, sample.condition());
         let copy = Moving::of_rows(copy, "true".to_owned());
         let (first, second) = tokio::try_join!(
