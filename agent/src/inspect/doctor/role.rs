@@ -28,7 +28,16 @@ pub(super) const ALWAYS: &[Question] = &[
                    pg_catalog.format('its connection limit is %s, a move takes up to 16', r.rolconnlimit),
                    pg_catalog.format('alter role %I connection limit -1', r.rolname)
             from pg_catalog.pg_roles r
-            where r.rolname = session_user and r.rolconnlimit between 0 and 15 and not r.rolsuper",
+            where r.rolname = session_user and r.rolconnlimit between 0 and 15 and not r.rolsuper
+            union all
+            select pg_catalog.format('database %s', d.datname),
+                   pg_catalog.format('its connection limit is %s, %s are taken, and a move takes up to 16', d.datconnlimit, s.taken),
+                   pg_catalog.format('alter database %I connection limit -1', d.datname)
+            from pg_catalog.pg_database d
+            join pg_catalog.pg_roles r on r.rolname = session_user and not r.rolsuper
+            cross join lateral (select count(*) as taken from pg_catalog.pg_stat_activity a
+                                where a.datid = d.oid and a.application_name !~ '^shardwright/') s
+            where d.datname = pg_catalog.current_database() and d.datconnlimit >= 0 and d.datconnlimit - s.taken < 16",
     },
 ];
 

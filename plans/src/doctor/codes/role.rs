@@ -1,6 +1,6 @@
 //! What the role of the agent may do.
 
-use super::{Code, Refused, Warning};
+use super::{Code, Refused};
 
 pub(super) const CODES: &[Code] = &[
     Code {
@@ -62,10 +62,10 @@ pub(super) const CODES: &[Code] = &[
     Code {
         sw: "SW0208",
         name: "role.connections",
-        severity: Warning,
-        title: "The role may open few connections",
+        severity: Refused,
+        title: "The role may open few connections, or the database lets few in",
         wrong: "A move opens up to 16 sessions on each of its shards.",
-        mend: "alter role ... connection limit -1",
+        mend: "alter role ... connection limit -1, or alter database ... connection limit -1",
     },
     Code {
         sw: "SW0209",
