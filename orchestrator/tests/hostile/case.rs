@@ -22,6 +22,9 @@ pub(crate) struct Case {
     pub(crate) owned: Option<Value>,
     /// The settings of the map.
     pub(crate) settings: Value,
+    /// `init` proposes what the settings are after all remedies.
+    #[serde(default)]
+    pub(crate) proposed: bool,
     /// Options of the request beside the mode.
     #[serde(default)]
     pub(crate) options: Value,

@@ -36,6 +36,9 @@ impl<'a> Course<'a> {
 
     pub(crate) async fn run(&self) {
         self.make().await;
+        if self.case.proposed {
+            self.propose().await;
+        }
         let already = rows::read(self, &self.target).await;
         let plan = match self.case.refused.as_slice() {
             [] => self.plan(self.name, &self.case.settings).await,
@@ -78,6 +81,27 @@ impl<'a> Course<'a> {
         for shard in [&self.source, &self.target] {
             let dsn = fleet.server().dsn(shard, role);
             fleet.ok(&["shard", "add", shard, "--dsn", &dsn]).await;
+        }
+    }
+
+    /// Asserts that `init` lists the tables as the case does.
+    async fn propose(&self) {
+        let dsn = self.fleet.server().dsn(&self.source, "postgres");
+        let shard = format!("{}={dsn}", self.source);
+        let file = self.fleet.ok(&["init", "--shard", &shard]).await;
+        let file: Value = serde_saphyr::from_str(&file).unwrap();
+        let proposed = &file["maps"][0]["settings"];
+        for list in ["tables", "through", "reference"] {
+            let wanted = &self.case.last_settings()[list];
+            let is_same = match list {
+                "reference" => sorted(&proposed[list]) == sorted(wanted),
+                _ => &proposed[list] == wanted,
+            };
+            assert!(
+                is_same,
+                "init proposes {list}: {}, not {wanted}",
+                proposed[list]
+            );
         }
     }
 
@@ -195,6 +219,13 @@ impl<'a> Course<'a> {
             panic!("not {state}: {reason}\n{shown}");
         }
     }
+}
+
+fn sorted(list: &Value) -> Vec<&str> {
+    let names = list.as_array().into_iter().flatten();
+    let mut names: Vec<&str> = names.filter_map(Value::as_str).collect();
+    names.sort_unstable();
+    names
 }
 
 impl Refused {

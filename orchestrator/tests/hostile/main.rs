@@ -12,7 +12,6 @@ mod course;
 #[allow(dead_code, reason = "the suite of operations uses more of it")]
 #[path = "../e2e/operations/fleet.rs"]
 mod fleet;
-mod init;
 mod rows;
 #[allow(dead_code, reason = "the suites that run the demo use more of it")]
 #[path = "../e2e/run.rs"]

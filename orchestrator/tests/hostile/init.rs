@@ -1,1 +1,0 @@
-//! What `init` proposes for schemas whose tables call the key differently is what moves them.
