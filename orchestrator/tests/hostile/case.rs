@@ -72,6 +72,9 @@ pub(crate) struct Refused {
     /// Words of the remedy; none: it is the statement that is run.
     #[serde(default)]
     pub(crate) says: Option<String>,
+    /// Words that the remedy must not contain: they would not remove the finding.
+    #[serde(default)]
+    pub(crate) never: Option<String>,
     /// Statements that carry out the remedy on the source.
     #[serde(default)]
     pub(crate) run: String,
@@ -94,10 +97,13 @@ impl Refused {
 }
 
 impl Case {
-    pub(crate) fn outcome(&self) -> &'static str {
-        match self.refused.is_empty() {
-            true => "completed",
-            false => "refused, and completed after its remedy",
+    /// What comes of it, in words, where it is moved to the end and where it is planned alone.
+    pub(crate) fn outcome(&self, moves: bool) -> &'static str {
+        match (self.refused.is_empty(), moves) {
+            (true, true) => "completed",
+            (true, false) => "planned",
+            (false, true) => "refused, and completed after its remedy",
+            (false, false) => "refused, and planned after its remedy",
         }
     }
 

@@ -34,7 +34,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    pub(crate) async fn run(&self) {
+    /// To the end of the move where it `moves`, otherwise to the plan that is not refused.
+    pub(crate) async fn run(&self, moves: bool) {
         self.make().await;
         if self.case.proposed {
             self.propose().await;
@@ -45,6 +46,9 @@ impl<'a> Course<'a> {
             refused => Ok(self.repaired(refused).await),
         };
         let plan = plan.unwrap_or_else(|findings| panic!("refused: {findings:#?}"));
+        if !moves {
+            return;
+        }
         self.complete(&plan, &already).await;
         schema::compare(self).await;
         if let Some(proof) = &self.case.proof {
@@ -246,6 +250,11 @@ impl Refused {
             )
         };
         let remedy = finding["remedy"].as_str().unwrap();
+        let never = self.never.as_deref();
+        assert!(
+            never.is_none_or(|words| !remedy.contains(words)),
+            "{remedy}"
+        );
         assert!(
             remedy.contains(self.words()),
             "{:?} is not the remedy: {remedy}",

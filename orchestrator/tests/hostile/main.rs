@@ -3,7 +3,9 @@
 //! A case of `cases/` is either completed, with equal schemas and with each row on the side that owns it, or it is refused
 //! by the plan with a remedy after which it is completed. A case that fails in a later step fails this test.
 //!
-//! `SHARDWRIGHT_HOSTILE=NAME[,NAME...]` runs the cases whose names contain one of these words.
+//! Every case is planned, and carried out as far as its remedies; one of [`MOVES`] is moved to its end, too.
+//! `SHARDWRIGHT_HOSTILE=all` moves all of them, `SHARDWRIGHT_HOSTILE=NAME[,NAME...]` those whose names contain one of these
+//! words, and leaves the others.
 
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
@@ -29,8 +31,12 @@ use std::time::Instant;
 
 /// Cases that run at the same time.
 const AT_ONCE: usize = 6;
+/// Cases of one fleet: agents look after every shard that is registered, so a large fleet is slower for each of them.
+const TOGETHER: usize = 9;
 /// Fewer cases than this are an accident.
 const LEAST: usize = 40;
+/// One case in so many is moved, unless more are chosen.
+const MOVES: usize = 6;
 /// Chooses cases by their names.
 const CHOSEN: &str = "SHARDWRIGHT_HOSTILE";
 
@@ -46,15 +52,28 @@ async fn server() -> Cluster {
     launched.await.unwrap()
 }
 
-fn chosen() -> Vec<(String, Case)> {
+/// A case, and whether it is moved to its end.
+struct Chosen {
+    name: String,
+    case: Case,
+    moves: bool,
+}
+
+fn chosen() -> Vec<Chosen> {
     let all = case::all();
-    let Ok(words) = std::env::var(CHOSEN) else {
-        assert!(all.len() >= LEAST, "only {} cases", all.len());
-        return all;
-    };
-    let is_chosen = |name: &str| words.split(',').any(|word| name.contains(word));
-    let all = all.into_iter().filter(|(name, _)| is_chosen(name));
-    all.collect()
+    assert!(all.len() >= LEAST, "only {} cases", all.len());
+    let words = std::env::var(CHOSEN).ok();
+    let every = words.is_some();
+    let words = words.as_deref().filter(|words| *words != "all");
+    let wanted =
+        |name: &str| words.is_none_or(|words| words.split(',').any(|word| name.contains(word)));
+    let wanted = all.into_iter().filter(|(name, _)| wanted(name));
+    let chosen = wanted.enumerate().map(|(at, (name, case))| Chosen {
+        name,
+        case,
+        moves: every || at % MOVES == 0,
+    });
+    chosen.collect()
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {
@@ -63,37 +82,44 @@ fn message(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or_else(|| "panic".to_owned())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_hostile_schema_is_moved_or_refused_with_a_remedy_that_works() {
-    let started = Instant::now();
+/// Runs some cases beside each other in a fleet of their own; what failed.
+async fn run_together(cases: &[Chosen]) -> Vec<String> {
     let fleet = Fleet::unregistered("hostile", &[], vec![server().await]).await;
     fleet
         .register(&|server, shard| server.dsn(shard, "postgres"))
         .await;
-    let cases = chosen();
-    let runs = cases.iter().map(|(name, case)| {
+    let runs = cases.iter().map(|Chosen { name, case, moves }| {
         let course = Course::new(&fleet, name, case);
         async move {
             let begun = Instant::now();
-            let ended = AssertUnwindSafe(course.run()).catch_unwind().await;
+            let ended = AssertUnwindSafe(course.run(*moves)).catch_unwind().await;
             let ended = ended.map_err(|panic| message(&*panic));
-            let outcome = ended.as_ref().map_or("FAILED", |()| case.outcome());
+            let outcome = ended.as_ref().map_or("FAILED", |()| case.outcome(*moves));
             println!(
                 "{name}: {outcome} after {:.1} s",
                 begun.elapsed().as_secs_f32()
             );
-            ended.map_err(|error| format!("{name} ({}): {error}", case.hostile.trim()))
+            let hostile = case.hostile.trim();
+            ended.map_err(|error| format!("{name} ({hostile}): {error}"))
         }
     });
-    let ended: Vec<Result<(), String>> = futures::stream::iter(runs)
-        .buffer_unordered(AT_ONCE)
-        .collect()
-        .await;
-    let failed: Vec<String> = ended.into_iter().filter_map(Result::err).collect();
+    let runs = futures::stream::iter(runs).buffer_unordered(AT_ONCE);
+    let failed = runs.filter_map(|ended| std::future::ready(ended.err()));
+    failed.collect().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hostile_schema_is_moved_or_refused_with_a_remedy_that_works() {
+    let started = Instant::now();
+    let cases = chosen();
+    let mut failed = Vec::new();
+    for together in cases.chunks(TOGETHER) {
+        failed.extend(run_together(together).await);
+    }
+    let (all, seconds) = (cases.len(), started.elapsed().as_secs_f32());
+    let moved = cases.iter().filter(|chosen| chosen.moves).count();
     println!(
-        "{} cases in {:.1} s",
-        cases.len(),
-        started.elapsed().as_secs_f32()
+        "{all} cases planned, {moved} of them moved ({CHOSEN}=all moves each), in {seconds:.1} s"
     );
     assert!(
         failed.is_empty(),
