@@ -109,21 +109,17 @@ impl Case {
 
     /// The map's settings after all remedies.
     pub(crate) fn last_settings(&self) -> &Value {
-        let changed = self
-            .refused
-            .iter()
-            .filter_map(|refused| refused.settings.as_ref());
-        changed.last().unwrap_or(&self.settings)
+        let mut refused = self.refused.iter().rev();
+        let changed = refused.find_map(|refused| refused.settings.as_ref());
+        changed.unwrap_or(&self.settings)
     }
 
     /// Tables that hold the key, with its columns.
     pub(crate) fn keyed(&self) -> Vec<(TableName, Vec<String>)> {
         let tables = self.last_settings()["tables"].as_object();
         let keyed = tables.into_iter().flatten().map(|(name, columns)| {
-            let columns = match columns {
-                Value::String(column) => vec![column.clone()],
-                columns => serde_json::from_value(columns.clone()).unwrap(),
-            };
+            let one = columns.as_str().map(|column| vec![column.to_owned()]);
+            let columns = one.unwrap_or_else(|| serde_json::from_value(columns.clone()).unwrap());
             (TableName::parse(name), columns)
         });
         keyed.collect()

@@ -112,11 +112,7 @@ impl<'a> Course<'a> {
     /// Makes a map of these settings, and a plan of its split; what is refused.
     async fn plan(&self, map: &str, settings: &Value) -> Result<Value, Vec<Value>> {
         let (source, target, case) = (&self.source, &self.target, self.case);
-        let bound = |keys: &Value| match keys {
-            Value::Array(_) => keys.clone(),
-            single => json!(single),
-        };
-        let at = bound(&case.at);
+        let at = &case.at;
         let mappings = match &case.owned {
             None => json!([{"keys": {"range": [{}]}, "shard": source}]),
             Some(owned) => json!([

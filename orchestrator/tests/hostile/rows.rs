@@ -115,10 +115,8 @@ pub(crate) async fn moved(course: &Course<'_>, already: &Rows) {
 
 /// Counts rows on the wrong side of the cut; those before it, or `not`.
 fn misplaced(case: &Case, table: &TableName, columns: &[String], not: &str) -> String {
-    let values = match &case.at {
-        serde_json::Value::Array(values) => values.clone(),
-        single => vec![single.clone()],
-    };
+    let values = case.at.as_array().cloned();
+    let values = values.unwrap_or_else(|| vec![case.at.clone()]);
     let typed = |text: &str, kind: &str| {
         let collate = if ["text", "varchar"].contains(&kind) {
             " collate \"C\""
