@@ -11,6 +11,7 @@ mod definitions;
 mod failure;
 mod rows;
 mod sample;
+mod savepoint;
 mod scratch;
 
 use std::time::Instant;
@@ -43,8 +44,6 @@ const PATIENCE: [&str; 2] = [
     "set local lock_timeout = '60s'",
     "set local lock_timeout = '10s'",
 ];
-
-const BACK: &str = "rollback to savepoint trial; release savepoint trial";
 
 /// Tries the move, and adds what fails to the findings; `None` where it could not be tried to its end.
 pub(super) async fn run(
@@ -228,39 +227,6 @@ impl<'a> Attempt<'a> {
         made.map_err(|(entry, error)| failure::of_entry(self.target(), entry, &error))?;
         self.set("check_function_bodies = on").await?;
         Ok(user_code::prove(self.there(), self.tables, self.target()).await?)
-    }
-
-    async fn savepoint(&self) -> Result<(), StepError> {
-        self.both("savepoint trial").await
-    }
-
-    async fn release(&self) -> Result<(), StepError> {
-        self.both("release savepoint trial").await
-    }
-
-    /// Notes what failed since the savepoint; the trial goes on, unless it is the trial that did.
-    async fn roll_back(&mut self, failed: Failed) -> Result<(), Failed> {
-        self.note(failed)?;
-        Ok(self.both(BACK).await?)
-    }
-
-    fn note(&mut self, failed: Failed) -> Result<(), Failed> {
-        match failed {
-            Failed::Step(failure) => {
-                self.failures.push(*failure);
-                Ok(())
-            }
-            ended @ Failed::Trial(_) => Err(ended),
-        }
-    }
-
-    async fn both(&self, sql: &str) -> Result<(), StepError> {
-        let (here, there) = (
-            self.here.batch_execute(sql),
-            self.there().batch_execute(sql),
-        );
-        let done = tokio::try_join!(here, there);
-        done.map(drop).at("a trial of the move")
     }
 
     /// Makes entries; those that fail are noted.

@@ -6,7 +6,8 @@ use tokio_postgres::Error;
 
 use super::failure::{self, Failed};
 use super::sample::{self, Sample};
-use super::{Attempt, BACK, changes, count};
+use super::savepoint::BACK;
+use super::{Attempt, changes, count};
 use crate::error::StepError;
 use crate::pg::apply::Applier;
 use crate::pg::compare::{self, Moving, Part, Side};

@@ -1,0 +1,42 @@
+//! Parts of a trial that are rolled back by themselves, on both sides, so that one plan names all that fails.
+
+use super::Attempt;
+use super::failure::Failed;
+use crate::error::{At, StepError};
+
+pub(super) const BACK: &str = "rollback to savepoint trial; release savepoint trial";
+
+impl Attempt<'_> {
+    pub(super) async fn savepoint(&self) -> Result<(), StepError> {
+        self.both("savepoint trial").await
+    }
+
+    pub(super) async fn release(&self) -> Result<(), StepError> {
+        self.both("release savepoint trial").await
+    }
+
+    /// Notes what failed since the savepoint; the trial goes on, unless it is the trial that did.
+    pub(super) async fn roll_back(&mut self, failed: Failed) -> Result<(), Failed> {
+        self.note(failed)?;
+        Ok(self.both(BACK).await?)
+    }
+
+    pub(super) fn note(&mut self, failed: Failed) -> Result<(), Failed> {
+        match failed {
+            Failed::Step(failure) => {
+                self.failures.push(*failure);
+                Ok(())
+            }
+            ended @ Failed::Trial(_) => Err(ended),
+        }
+    }
+
+    pub(super) async fn both(&self, sql: &str) -> Result<(), StepError> {
+        let (here, there) = (
+            self.here.batch_execute(sql),
+            self.there().batch_execute(sql),
+        );
+        let done = tokio::try_join!(here, there);
+        done.map(drop).at("a trial of the move")
+    }
+}
