@@ -202,11 +202,9 @@ async fn analyze_some(
     let target = context.target()?;
     let session = target.session("analyze").await?;
     loop {
-        let next = tables
-            .lock()
-            .map_err(|_| StepError::Interrupted)?
-            .pop_front();
-        let Some(table) = next else { return Ok(()) };
+        let Some(table) = next(tables)? else {
+            return Ok(());
+        };
         context.say(format!("analyzing {table}"));
         session
             .batch_execute(&format!("analyze {}", table.sql()))
@@ -253,13 +251,17 @@ async fn worker(context: &Context, queue: &Mutex<VecDeque<Pending>>) -> Result<(
         if context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
         }
-        let next = queue
-            .lock()
-            .map_err(|_| StepError::Interrupted)?
-            .pop_front();
-        let Some(entry) = next else { return Ok(()) };
+        let Some(entry) = next(queue)? else {
+            return Ok(());
+        };
         build_one(context, &session, &entry, &target.name).await?;
     }
+}
+
+/// The next one of a queue that several workers share.
+fn next<T>(queue: &Mutex<VecDeque<T>>) -> Result<Option<T>, StepError> {
+    let mut queue = queue.lock().map_err(|_| StepError::Interrupted)?;
+    Ok(queue.pop_front())
 }
 
 async fn build_one(

@@ -50,21 +50,7 @@ fn folder() -> PathBuf {
 
 /// All cases by name.
 fn cases() -> Vec<(String, Case)> {
-    let files = std::fs::read_dir(folder().join("judged")).unwrap();
-    let mut cases: Vec<(String, Case)> = files
-        .map(|file| {
-            let path = file.unwrap().path();
-            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            let text = std::fs::read_to_string(&path).unwrap();
-            let case = serde_saphyr::from_str(&text);
-            (
-                name,
-                case.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
-            )
-        })
-        .collect();
-    cases.sort_by(|(a, _), (b, _)| a.cmp(b));
-    cases
+    crate::cases::read(&folder().join("judged"))
 }
 
 /// The two shards of a case; a test's names live as long as the test.

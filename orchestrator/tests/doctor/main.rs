@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
+mod cases;
 #[allow(dead_code, reason = "the suite of operations uses more of it")]
 #[path = "../e2e/operations/fleet.rs"]
 mod fleet;

@@ -3,7 +3,7 @@
 use plans::table::TableName;
 use serde::Deserialize;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file of `cases/`.
 #[derive(Debug, Deserialize)]
@@ -140,25 +140,7 @@ impl Case {
     }
 }
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/cases")
-}
-
 /// All cases by name.
 pub(crate) fn all() -> Vec<(String, Case)> {
-    let files = std::fs::read_dir(folder()).unwrap();
-    let mut cases: Vec<(String, Case)> = files
-        .map(|file| {
-            let path = file.unwrap().path();
-            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            let text = std::fs::read_to_string(&path).unwrap();
-            let case = serde_saphyr::from_str(&text);
-            (
-                name,
-                case.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
-            )
-        })
-        .collect();
-    cases.sort_by(|(a, _), (b, _)| a.cmp(b));
-    cases
+    crate::cases::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/cases"))
 }

@@ -10,6 +10,8 @@
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
 mod case;
+#[path = "../doctor/cases.rs"]
+mod cases;
 mod course;
 #[allow(dead_code, reason = "the suite of operations uses more of it")]
 #[path = "../e2e/operations/fleet.rs"]

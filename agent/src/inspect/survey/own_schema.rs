@@ -15,6 +15,9 @@ const OTHERS: &str = "
     where n.nspname = 'shardwright' and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relname <> all ($1::pg_catalog.text[])
     order by c.relname";
 
+/// A table that only a control store has.
+const STORE: &str = "store_identity";
+
 /// Refuses each table in our schema that is not ours.
 pub(super) async fn check(
     client: &Client,
@@ -23,7 +26,17 @@ pub(super) async fn check(
 ) -> Result<(), StepError> {
     let ours: Vec<&str> = home::tables().collect();
     let others = client.query(OTHERS, &[&ours]).await;
-    for row in others.at(format_args!("shard {shard}: reading schema shardwright"))? {
+    let others = others.at(format_args!("shard {shard}: reading schema shardwright"))?;
+    if others.iter().any(|row| row.get::<_, &str>(0) == STORE) {
+        findings.refuse(
+            "schema.taken",
+            format!("shard {shard}, schema shardwright"),
+            "a control store is in this database, and its schema has the name of the one that is made on each shard",
+            "give the control store a database of its own: shardwright serve --store ...",
+        );
+        return Ok(());
+    }
+    for row in others {
         let (name, kind): (String, &str) = (row.get(0), row.get(1));
         let table = TableName {
             schema: "shardwright".to_owned(),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use connect::Connected;
 
-use super::{Pending, build_one, mark, side_by_side};
+use super::{Pending, build_one, mark, next, side_by_side};
 use crate::error::{At, StepError};
 use crate::owned::Context;
 use crate::pg::{epoch, user_code};
@@ -68,11 +68,7 @@ async fn some(
     let shard = &context.target()?.name;
     let mut begun = None;
     while taken.len() < AT_ONCE && begun.is_none_or(|begun: Instant| begun.elapsed() < ENOUGH) {
-        let next = queue
-            .lock()
-            .map_err(|_| StepError::Interrupted)?
-            .pop_front();
-        let Some(entry) = next else { break };
+        let Some(entry) = next(queue)? else { break };
         entry.announce(context).await;
         let (kind, statement) = (entry.kind(), entry.paced(context));
         let what = format!("shard {shard}: building {}", entry.label);
