@@ -79,6 +79,28 @@ async fn an_inspection_whose_way_to_the_agent_was_lost_is_given_again() {
 }
 
 #[tokio::test]
+async fn a_step_is_given_to_an_agent_that_inspects_before_another_inspection() {
+    let server = Server::start().await;
+    let agent = server.agent("x", "x1");
+    server.apply(&agent, "").await;
+    let preflight = agent.take("preflight").await;
+    let url = format!("{}/api/v1/doctor", server.url);
+    let asking = server.http.post(url).body("{}").send();
+    let working = async {
+        let first = inspection(&agent).await;
+        agent.done(&preflight).await;
+        let held = [&first];
+        let next = until("given more", || agent.claim_beside(&held)).await;
+        assert!(matches!(next, Work::Step(_)), "{next:?}");
+    };
+    // The doctor waits for answers that do not come.
+    tokio::select! {
+        answer = asking => panic!("{answer:?}"),
+        () = working => {}
+    }
+}
+
+#[tokio::test]
 async fn load_is_measured_side_by_side_and_a_hot_key_is_isolated() {
     let server = Server::start().await;
     let agent = server.agent("x", "x1");

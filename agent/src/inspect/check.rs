@@ -122,8 +122,12 @@ async fn rows(
         task.shard.name
     );
     let own = table.predicate(&task.owned.union(&task.under_way), "t");
+    let keyed = match &table.key {
+        TableKey::Through(through) => format!("not ({})", keys::refers_to_none(through, "t")),
+        TableKey::Columns(_) | TableKey::Reference => "true".to_owned(),
+    };
     let others = format!(
-        "select t.*, ({}) is true as shardwright_mapped from {} t where ({own}) is not true",
+        "select t.*, ({}) is true as shardwright_mapped from {} t where ({own}) is not true and {keyed}",
         table.predicate(&task.mapped, "t"),
         name.sql()
     );
@@ -148,7 +152,7 @@ async fn rows(
     if let TableKey::Through(through) = &table.key {
         let joined = keys::join_condition(through, "p", "t");
         let sql = format!(
-            "select count(*) from {} t where not exists (select from {} p where {joined})",
+            "select count(*) from {} t where {keyed} and not exists (select from {} p where {joined})",
             name.sql(),
             through.parent.sql()
         );

@@ -141,6 +141,25 @@ fn nested(key: &TableKey, row: &str, depth: usize) -> Vec<String> {
     }
 }
 
+/// That a row called `row`, or one that it belongs to, has NULL where it would refer to its parent: it has no key, and stays
+/// where it is.
+pub(super) fn refers_to_none(through: &Through, row: &str) -> String {
+    let own = through.columns.iter();
+    let mut none: Vec<String> = own
+        .map(|(own, _)| format!("{row}.{} is null", quote_ident(own)))
+        .collect();
+    if let TableKey::Through(above) = &through.key {
+        let parent = format!("{row}_parent");
+        none.push(format!(
+            "exists (select from {} {parent} where {} and ({}))",
+            through.parent.sql(),
+            join_condition(through, &parent, row),
+            refers_to_none(above, &parent),
+        ));
+    }
+    none.join(" or ")
+}
+
 /// That a parent's row is the one that a row refers to.
 pub(super) fn join_condition(through: &Through, parent: &str, row: &str) -> String {
     let pairs: Vec<String> = through

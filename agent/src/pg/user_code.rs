@@ -72,11 +72,20 @@ pub(crate) async fn prove(
 /// The statement that keeps others from giving tables code until the transaction ends: constraints, triggers, rules,
 /// indexes and columns. Readers and writers go on. Empty where there is no table.
 pub(crate) fn lock<'a>(tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
+    lock_in("row exclusive", tables)
+}
+
+/// As [`lock`], in the mode in which foreign keys are added, and which keeps writers out.
+pub(crate) fn lock_for_keys<'a>(tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
+    lock_in("share row exclusive", tables)
+}
+
+fn lock_in<'a>(mode: &str, tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
     // With partitions.
     let names: Vec<String> = tables.into_iter().map(|table| table.table.sql()).collect();
     match names.is_empty() {
         true => String::new(),
-        false => format!("lock table {} in row exclusive mode;", names.join(", ")),
+        false => format!("lock table {} in {mode} mode;", names.join(", ")),
     }
 }
 

@@ -353,10 +353,10 @@ async fn a_map_without_tables_is_not_sound() {
 }
 
 #[tokio::test]
-async fn rows_without_the_key_are_placed_by_their_parents_and_orphans_are_told() {
+async fn rows_without_the_key_are_placed_by_their_parents_and_orphans_are_reported() {
     let mut fleet = Fleet::new("ck_through").await;
     let note = "create table note (id bigint primary key, item bigint)";
-    run(&fleet.a, &format!("{note}; insert into item values (8, 150, null); insert into note values (1, 1), (2, 8), (3, 77)")).await;
+    run(&fleet.a, &format!("{note}; insert into item values (8, 150, null); insert into note values (1, 1), (2, 8), (3, 77), (4, null)")).await;
     run(&fleet.b, note).await;
     let columns = BTreeMap::from([("item".to_owned(), "id".to_owned())]);
     let parent = "item".to_owned();

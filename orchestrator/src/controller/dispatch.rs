@@ -1,4 +1,5 @@
-//! Gives work to agents: inspections first, then steps of the migrations that they own or that nobody owns.
+//! Gives work to agents: an inspection first, then steps of the migrations that they own or that nobody owns. An agent that
+//! inspects already is given a step first: a check of a large fleet asks for one inspection after the other.
 //!
 //! The dispatch is committed before the agent hears of it. An agent has one claim open at a time and says in it
 //! what it holds: what it was given and does not name was lost on the way, and is given again.
@@ -51,8 +52,13 @@ impl Controller {
                 // Its successor has the name by now.
                 return Ok(None);
             }
-            if let Some(task) = self.inner.inspections.take(reach, token, &claim.instance) {
-                return Ok(Some(Work::Inspect(Box::new(task))));
+            let inspection = || {
+                let task = self.inner.inspections.take(reach, token, &claim.instance);
+                task.map(|task| Work::Inspect(Box::new(task)))
+            };
+            let inspects = claim.inspecting.as_ref().is_some_and(|ids| !ids.is_empty());
+            if !inspects && let Some(work) = inspection() {
+                return Ok(Some(work));
             }
             let mut wait = deadline.saturating_duration_since(Instant::now());
             let board = self.board().await?;
@@ -65,6 +71,9 @@ impl Controller {
                     return Ok(Some(Work::Step(Box::new(dispatch))));
                 }
                 next = next.into_iter().chain(due(snapshot, clock())).min();
+            }
+            if let Some(work) = inspection() {
+                return Ok(Some(work));
             }
             let until = next.and_then(|at| (at - clock()).to_std().ok());
             wait = wait.min(until.unwrap_or(wait));

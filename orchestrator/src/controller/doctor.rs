@@ -184,13 +184,16 @@ impl Controller {
         let mut found = Vec::new();
         for (m, survey) in reachable.into_iter().zip(surveys) {
             match survey {
-                Ok(survey) => found.push(between(m, survey.findings, &examined)),
+                Ok(survey) => found.push((m, survey.findings)),
                 Err(error) => {
                     failed.push(unexamined(vec![m.source.clone(), m.target.clone()], error)?)
                 }
             }
         }
         without_implied(&mut examined, &found);
+        let found = found.into_iter();
+        let found = found.map(|(m, findings)| between(m, findings, &examined));
+        let found = found.collect();
         Ok(Diagnosis::new(examined, found, failed))
     }
 
@@ -249,15 +252,14 @@ fn between(m: &MoveOutline, found: Vec<Finding>, examined: &[Examined]) -> MoveE
     }
 }
 
-/// Takes out what a move says more gravely of the same object.
-fn without_implied(examined: &mut [Examined], moves: &[MoveExamined]) {
-    let refused = moves.iter().flat_map(|m| &m.findings);
-    let across: Vec<&Finding> = refused.filter(|f| f.code == "foreign_key.across").collect();
+/// Takes out what a move says better: which rows refer to rows of other keys depends on the keys that it takes.
+fn without_implied(examined: &mut [Examined], moves: &[(&MoveOutline, Vec<Finding>)]) {
+    const CROSSINGS: [&str; 2] = ["foreign_key.mixed", "foreign_key.loose"];
     for shard in examined {
-        shard.findings.retain(|finding| {
-            finding.code != "foreign_key.mixed"
-                || !across.iter().any(|across| across.object == finding.object)
-        });
+        if moves.iter().any(|(m, _)| m.source == shard.shard) {
+            let said = |finding: &Finding| CROSSINGS.contains(&&*finding.code);
+            shard.findings.retain(|finding| !said(finding));
+        }
     }
 }
 

@@ -138,7 +138,7 @@ impl Check<'_> {
         let given = |index: &&UniqueIndex| index.nullable.iter().all(|name| key.contains(&&**name));
         let fitting: Vec<&UniqueIndex> = self.unique.iter().filter(|i| holds(&i.columns)).collect();
         if let Some(index) = fitting.iter().copied().find(given) {
-            return with_index(table, index);
+            return with_index(table, &key, index);
         }
         if has_primary {
             let rest = primary.iter().map(String::as_str);
@@ -148,6 +148,7 @@ impl Check<'_> {
             let nullable: Vec<&str> = nullable.copied().collect();
             return after_columns(
                 table,
+                &key,
                 &nullable,
                 fixes::identify_by_new_index(table, &columns),
             );
@@ -158,7 +159,7 @@ impl Check<'_> {
             (false, _) => primary.join(", "),
         };
         let by_index = match (fitting.first(), facts.deferrable_key) {
-            (Some(index), _) => with_index(table, index).0,
+            (Some(index), _) => with_index(table, &key, index).0,
             (None, true) => format!("make the primary key ({columns}) not deferrable"),
             (None, false) => format!("alter table {} add primary key ({columns})", table.sql()),
         };
@@ -180,19 +181,27 @@ impl Check<'_> {
     }
 }
 
-fn with_index(table: &TableName, index: &UniqueIndex) -> (String, Vec<Statement>) {
+fn with_index(table: &TableName, key: &[&str], index: &UniqueIndex) -> (String, Vec<Statement>) {
     let nullable: Vec<&str> = index.nullable.iter().map(String::as_str).collect();
     let identify = fixes::identify_by(table, &index.name);
-    after_columns(table, &nullable, (identify.sql.clone(), vec![identify]))
+    after_columns(
+        table,
+        key,
+        &nullable,
+        (identify.sql.clone(), vec![identify]),
+    )
 }
 
-/// Statements, after those by which some columns are never null, with the short form of all of them.
+/// Statements, after those by which some columns are never null, with the short form of all of them. That a column of the
+/// key may be null is reported by itself.
 fn after_columns(
     table: &TableName,
+    key: &[&str],
     nullable: &[&str],
     (short, statements): (String, Vec<Statement>),
 ) -> (String, Vec<Statement>) {
-    let given = nullable.iter().map(|column| {
+    let others = nullable.iter().filter(|column| !key.contains(column));
+    let given = others.map(|column| {
         let (table, column) = (table.sql(), quote_ident(column));
         format!("alter table {table} alter column {column} set not null; ")
     });

@@ -292,10 +292,27 @@ pub(super) async fn check_orphans(
                 ),
                 format!("give them a parent; or, if nothing needs them: delete from {name} t where {orphan}"),
             );
-            finding.fixed_by(shard, vec![fixes::delete(&table.table, &orphan)]);
+            // Where only the map says that they belong together, it may be the map that is wrong.
+            if declared(table, through, references).next().is_some() {
+                finding.fixed_by(shard, vec![fixes::delete(&table.table, &orphan)]);
+            }
         }
     }
     Ok(())
+}
+
+/// The foreign keys by which a row belongs to its parent.
+fn declared<'a>(
+    table: &'a MovingTable,
+    through: &'a Through,
+    references: &'a [ForeignKey],
+) -> impl Iterator<Item = &'a ForeignKey> {
+    let wanted: BTreeSet<&(String, String)> = through.columns.iter().collect();
+    references.iter().filter(move |key| {
+        (key.from == table.table || &key.from == table.top())
+            && key.to == through.parent
+            && key.columns.iter().collect::<BTreeSet<_>>() == wanted
+    })
 }
 
 /// Whether a foreign key that was validated, over columns that are never null, gives every row a parent.
@@ -305,13 +322,7 @@ fn proven(
     through: &Through,
     references: &[ForeignKey],
 ) -> bool {
-    let wanted: BTreeSet<&(String, String)> = through.columns.iter().collect();
-    let holds = references.iter().any(|key| {
-        key.validated
-            && (key.from == table.table || &key.from == table.top())
-            && key.to == through.parent
-            && key.columns.iter().collect::<BTreeSet<_>>() == wanted
-    });
+    let holds = declared(table, through, references).any(|key| key.validated);
     let given = |own: &String| listed.given.contains(&(table.table.clone(), own.clone()));
     holds && through.columns.iter().all(|(own, _)| given(own))
 }

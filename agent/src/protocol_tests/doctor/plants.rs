@@ -83,7 +83,7 @@ fn definitions() -> Vec<Plant> {
         plant("through.online", "create table parent (id bigint primary key, good bigint)")
             .settings(r#"{"tables": {"good": "tenant_id"}, "through": {"parent": {"parent": "good", "columns": {"good": "id"}}}}"#).moves_offline(),
         plant("through.orphan", "create table parent (id bigint primary key, good bigint); create table item (id bigint primary key, parent bigint references parent); \
-            insert into good values (1, 1); insert into parent values (1, 1), (2, 9); insert into item values (1, 1)")
+            insert into good values (1, 1); insert into parent values (1, 1); set session_replication_role = replica; insert into item values (1, 9)")
             .settings(PARENT)
             .offline(),
         plant("through.unkeyed", "create table parent (id bigint primary key, good bigint); create table item (id bigint primary key, parent bigint references parent); \

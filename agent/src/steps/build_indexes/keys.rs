@@ -1,7 +1,7 @@
 //! Foreign keys: added, and later validated, some in one transaction. The proof that no code runs which is not trusted is
 //! about all tables, and made once for each transaction.
 //!
-//! Keys are added by one session: each locks two tables, and those of two sessions would wait for each other.
+//! Keys are added by one session, which locks all tables first: what fails, fails before the stream waits for it.
 //! Validations go on side by side. Each locks its own table against another validation, and all sessions take them in the
 //! order of the tables, so that none waits for one that waits for it.
 
@@ -97,12 +97,16 @@ pub(super) async fn prove(
     session: &Connected,
     kind: Option<&str>,
 ) -> Result<(), StepError> {
-    if kind.is_none() {
-        return Ok(());
-    }
+    let Some(kind) = kind else { return Ok(()) };
     let target = context.target()?;
     let tables = &context.dispatch.tables;
+    // A key that is added locks two tables. The stream locks those that it writes in the order of all: so does this, or
+    // each would wait for the other.
+    let lock = match kind {
+        KEY => user_code::lock_for_keys(tables),
+        _ => user_code::lock(tables),
+    };
     let prover = context.owned.prover(&target).await?;
-    prover.meet(session, &user_code::lock(tables)).await?;
+    prover.meet(session, &lock).await?;
     prover.look(tables).await
 }

@@ -98,9 +98,8 @@ fn write_script(found: &Diagnosis, deletes: bool, file: &Path) -> Result<(), Cli
     let path = Some(file).filter(|file| *file != Path::new("-"));
     write_or_print(path, &script.text)?;
     say!(
-        "the script fixes {} of {} findings; {} are left to you, at its end",
+        "the script fixes {} findings; {} are left to you, at its end",
         script.covered,
-        findings.len(),
         script.left + script.withheld
     );
     if script.withheld > 0 {
