@@ -4,6 +4,7 @@ use super::{MigrationView, StepView};
 use crate::store::{Approval, Migration};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::render::bytes;
+use plans::request::Mode;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
@@ -256,7 +257,10 @@ fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
 
 /// What only the operator's word ends.
 fn hold(view: &MigrationView) -> String {
-    let what = "somebody who ends the hold; until then the way back is open";
+    let what = match view.summary.mode {
+        Mode::Online => "an operator who ends the hold; until then the way back is open",
+        Mode::Offline => "an operator who ends the hold; until then the old rows stay",
+    };
     let again = view.summary.state == MigrationState::RolledBack && !view.approvals.is_empty();
     if !again {
         return what.to_owned();

@@ -141,7 +141,7 @@ async fn demo(fleet: &Fleet, shard: &str) {
 
 /// Runs the script of what is found on each shard, as an operator would; what it covered, and is found still.
 async fn left_by_script(fleet: &Fleet, name: &str, request: &str) -> Vec<String> {
-    let file = std::env::temp_dir().join(format!("{name}.sql"));
+    let file = Path::new(request).with_file_name("fix.sql");
     let with_fix = |found: &[Value]| -> Found {
         let covered = found.iter().filter(|finding| finding["fix"] != Value::Null);
         covered.map(code_and_object).collect()

@@ -76,7 +76,7 @@ fn words(kind: WaitKind) -> &'static str {
         }
         WaitKind::Throttle => "slowed to 35 %",
         WaitKind::Lag => "Waits for changes to be applied: 75000 ms",
-        WaitKind::Finish => "Waits for somebody who ends the hold",
+        WaitKind::Finish => "Waits for an operator who ends the hold",
     }
 }
 
