@@ -38,7 +38,7 @@ test-package: ## install the packages in a small Debian, start the units there, 
 operations: ## run every operation on every kind of map, online and offline, under load
 	@scripts/setup test
 	cargo build --workspace --locked --bins
-	@scripts/test operations
+	@scripts/in-memory cargo test --workspace --locked --test operations -- --include-ignored
 
 screenshots: ## make the pictures of the documentation again, of a real migration
 	@scripts/setup ui
