@@ -41,7 +41,7 @@ pub(super) fn identify_by_new_index(
     table: &TableName,
     columns: &[&str],
 ) -> (String, Vec<Statement>) {
-    let name = format!("{}_shard_identity", cut(&table.name, NAME_MAX - 15));
+    let name = format!("{}_shard_identity", shortened(&table.name));
     let quoted: Vec<String> = columns.iter().map(|column| quote_ident(column)).collect();
     let index = TableName {
         schema: table.schema.clone(),
@@ -56,9 +56,10 @@ pub(super) fn identify_by_new_index(
     // What an attempt left that was broken off is not valid, and has the name.
     let sql = format!(
         "select pg_catalog.format('drop index %s', i.indexrelid::pg_catalog.regclass) from pg_catalog.pg_index i
-  where i.indexrelid = pg_catalog.to_regclass({}) and not i.indisvalid \\gexec
+  where i.indexrelid = pg_catalog.to_regclass({}) and i.indrelid = pg_catalog.to_regclass({}) and not i.indisvalid \\gexec
 {create}",
         quote_literal(&index.sql()),
+        quote_literal(&table.sql()),
     );
     let identify = identify_by(table, &name);
     let short = format!("{create}; {}", identify.sql);
@@ -101,6 +102,18 @@ end"
     );
     let sql = format!("do {}", quote_literal(&body));
     Statement::new(Stage::Deletes, sql)
+}
+
+/// A table's name with room for an ending: of a long one both ends, for long names often begin alike.
+fn shortened(name: &str) -> String {
+    if name.len() <= NAME_MAX - 15 {
+        return name.to_owned();
+    }
+    let mut tail = name.len() - 23;
+    while !name.is_char_boundary(tail) {
+        tail += 1;
+    }
+    format!("{}_{}", cut(name, 24), &name[tail..])
 }
 
 /// As much of a text as fits into so many bytes.

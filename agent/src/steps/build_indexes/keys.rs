@@ -1,8 +1,8 @@
 //! Foreign keys: added, and later validated, some in one transaction. The proof that no code runs which is not trusted is
 //! about all tables, and made once for each transaction.
 //!
-//! Keys are added by one session, which locks all tables first: what fails, fails before the stream waits for it.
-//! Validations go on side by side. Each locks its own table against another validation, and all sessions take them in the
+//! Keys are added by one session, which locks all tables before the first key, in the order in which the stream locks
+//! them. The stream waits for that transaction. Validations go on side by side. Each locks its own table against another validation, and all sessions take them in the
 //! order of the tables, so that none waits for one that waits for it.
 
 use std::collections::VecDeque;
@@ -19,8 +19,8 @@ use crate::schema::foreign_keys::KEY;
 
 /// How many are made in one transaction.
 const AT_ONCE: usize = 50;
-/// A transaction that has taken longer takes no more of them: what fails is made again.
-const ENOUGH: Duration = Duration::from_secs(1);
+/// A transaction that has taken longer takes no more of them: the stream waits where keys are added, and so may commits.
+const ENOUGH: Duration = Duration::from_millis(200);
 
 /// Adds, or validates, foreign keys; all entries are of one kind.
 pub(super) async fn build(context: &Context, mut entries: Vec<Pending>) -> Result<(), StepError> {
