@@ -3,8 +3,11 @@
 //! Order: the folders in `SHARDWRIGHT_PG_BIN` and no others, or else those below `/usr/lib/postgresql`, then `PATH`.
 //! A folder serves one major version; who needs several of them names several folders, as in `PATH`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use crate::ClusterError;
 
@@ -91,16 +94,29 @@ impl Binaries {
         if !wanted.programs.iter().all(|it| dir.join(it).is_file()) {
             return None;
         }
-        let output = Command::new(dir.join(wanted.programs.first()?))
-            .arg("--version")
-            .output()
-            .ok()?;
-        let major = parse_major(&String::from_utf8_lossy(&output.stdout))?;
         Some(Self {
             dir: dir.to_owned(),
-            major,
+            major: major_of(&dir.join(wanted.programs.first()?))?,
         })
     }
+}
+
+/// A program as it was when its version was read.
+type Program = (PathBuf, SystemTime);
+
+/// The major version that a program reports; it is run once, and again when its file has changed.
+fn major_of(program: &Path) -> Option<u32> {
+    static KNOWN: Mutex<BTreeMap<Program, u32>> = Mutex::new(BTreeMap::new());
+    let changed = std::fs::metadata(program).and_then(|file| file.modified());
+    let key = (program.to_owned(), changed.ok()?);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(major) = known().get(&key) {
+        return Some(*major);
+    }
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let major = parse_major(&String::from_utf8_lossy(&output.stdout))?;
+    known().insert(key, major);
+    Some(major)
 }
 
 fn candidates() -> Vec<PathBuf> {

@@ -26,6 +26,7 @@ pub(crate) use server::check_version;
 #[cfg(test)]
 pub(crate) use trial::places;
 
+use futures::{StreamExt, TryStreamExt};
 use plans::failure::{Finding, Severity};
 use plans::fix::{Fix, Stage};
 use plans::plan::TargetState;
@@ -147,67 +148,96 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
         super::session(&task.target, "survey"),
     )?;
     let shards = Shards { here, there };
-    let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
-    let (mut findings, mut of_target) = (Findings::default(), Findings::default());
-    let (ours, theirs) = tokio::try_join!(
-        check_server(&shards.here, source, task.mode, &mut findings),
-        check_server(&shards.there, target, task.mode, &mut of_target),
-    )?;
-    findings.0.append(&mut of_target.0);
-    let versions = [ours, theirs];
-    server::check_pair(&shards.here, &shards.there, task, &mut findings).await?;
+    let source = task.source.name.as_str();
+    let mut findings = Findings::default();
+    let versions = check_servers(&shards, task, &mut findings).await?;
     let references = catalog::foreign_keys(&shards.here, source).await?;
     let mut listed = moving(&shards.here, task, &references, &mut findings).await?;
     let state = target::state(&shards.there, &listed.moving, task, &mut findings).await?;
-    if state == TargetState::New {
-        tables::add_reference(&shards.here, task, &mut listed, &mut findings).await?;
-        expressions::check(&shards.here, &mut listed, source, &mut findings).await?;
-        schema::check(&shards.here, source, &mut findings).await?;
-        foreign_keys::check_copied(&listed.moving, &references, task, &mut findings);
-    }
-    check_references(&shards.here, &mut listed, references, task, &mut findings).await?;
-    check_definitions(&shards.here, &listed, task, &mut findings).await?;
-    doctor::check_pair(
-        &shards.here,
-        &shards.there,
-        &listed.moving,
-        state,
-        task,
-        &mut findings,
-    )
-    .await?;
-    if state == TargetState::Live {
-        let arriving = listed.moving.iter().map(|table| &table.table);
-        doctor::check_place(&shards.there, arriving, target, &mut findings).await?;
-        check_code(&shards.there, &mut listed, target, &mut findings).await?;
-        target::check_live(&shards, &listed, task, &mut findings).await?;
-    }
-    let majors = Majors {
-        source: versions[0],
-        target: versions[1],
+    // The dump takes as long as the checks: it is made beside them.
+    let schema = async {
+        match state {
+            TargetState::New if task.trial => Some(trial::schema(task, versions[1]).await),
+            TargetState::New | TargetState::Live => None,
+        }
     };
-    versions::check_pair(
-        &shards.here,
-        &listed.moving,
-        state,
-        versions,
+    let checks = check_move(
+        &shards,
+        (&mut listed, references),
+        (state, versions),
         task,
         &mut findings,
-    )
-    .await?;
-    let tried = task.trial && !findings.refuse_it();
+    );
+    let (schema, checked) = tokio::join!(schema, checks);
+    checked?;
+    let trial = async {
+        match task.trial && !findings.refuse_it() {
+            true => trial::run(task, &listed.moving, schema, &mut findings).await,
+            false => Ok(None),
+        }
+    };
+    let (trial, moving_ppm, schema_fingerprint) = tokio::try_join!(
+        trial,
+        moving_ppm(&shards.here, &listed, task),
+        catalog::fingerprint(&shards.here, &listed.moving, source),
+    )?;
     Ok(Survey {
-        trial: match tried {
-            true => trial::run(task, (state, &listed.moving), &mut findings).await?,
-            false => None,
-        },
-        moving_ppm: moving_ppm(&shards.here, &listed, task).await?,
-        schema_fingerprint: catalog::fingerprint(&shards.here, &listed.moving, source).await?,
+        trial,
+        moving_ppm,
+        schema_fingerprint,
         tables: listed.moving,
         target: state,
-        majors,
+        majors: Majors {
+            source: versions[0],
+            target: versions[1],
+        },
         findings: findings.0,
     })
+}
+
+/// Both servers, and whether they fit; their major versions, the source's first.
+async fn check_servers(
+    shards: &Shards,
+    task: &SurveyTask,
+    findings: &mut Findings,
+) -> Result<[i32; 2], StepError> {
+    let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
+    let mut of_target = Findings::default();
+    let (ours, theirs) = tokio::try_join!(
+        check_server(&shards.here, source, task.mode, findings),
+        check_server(&shards.there, target, task.mode, &mut of_target),
+    )?;
+    findings.0.append(&mut of_target.0);
+    server::check_pair(&shards.here, &shards.there, task, findings).await?;
+    Ok([ours, theirs])
+}
+
+/// Everything about the tables that the move would meet on both sides.
+async fn check_move(
+    shards: &Shards,
+    (listed, references): (&mut Listed, Vec<ForeignKey>),
+    (state, versions): (TargetState, [i32; 2]),
+    task: &SurveyTask,
+    findings: &mut Findings,
+) -> Result<(), StepError> {
+    let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
+    let Shards { here, there } = shards;
+    if state == TargetState::New {
+        tables::add_reference(here, task, listed, findings).await?;
+        expressions::check(here, listed, source, findings).await?;
+        schema::check(here, source, findings).await?;
+        foreign_keys::check_copied(&listed.moving, &references, task, findings);
+    }
+    check_references(here, listed, references, task, findings).await?;
+    check_definitions(here, listed, task, findings).await?;
+    doctor::check_pair(here, there, &listed.moving, state, task, findings).await?;
+    if state == TargetState::Live {
+        let arriving = listed.moving.iter().map(|table| &table.table);
+        doctor::check_place(there, arriving, target, findings).await?;
+        check_code(there, listed, target, findings).await?;
+        target::check_live(shards, listed, task, findings).await?;
+    }
+    versions::check_pair(here, &listed.moving, state, versions, task, findings).await
 }
 
 /// Which rows refer to which, and puts the tables in order.
@@ -339,23 +369,35 @@ fn order(tables: &mut Vec<MovingTable>, mut references: Vec<ForeignKey>) {
     tables.sort_by_key(|table| table.key != TableKey::Reference);
 }
 
+/// Queries of one session that are under way at a time: a round trip for each table is waited for beside others.
+const PIPELINED: usize = 32;
+
 async fn moving_ppm(
     client: &Client,
     listed: &Listed,
     task: &SurveyTask,
 ) -> Result<Vec<i64>, StepError> {
-    let mut shares = Vec::with_capacity(listed.moving.len());
-    for table in &listed.moving {
-        let share = match &table.key {
-            _ if listed.unfit.contains(&table.table) => 0,
-            TableKey::Reference => 1_000_000,
-            TableKey::Columns(_) | TableKey::Through(_) => {
-                let predicate = table.predicate(&task.keys, "");
-                let shard = task.source.name.as_str();
-                catalog::selectivity_ppm(client, table, &predicate, shard).await?
-            }
-        };
-        shares.push(share);
+    let tables = listed.moving.iter();
+    let shares: Vec<_> = tables
+        .map(|table| share(client, table, listed, task))
+        .collect();
+    let shares = futures::stream::iter(shares).buffered(PIPELINED);
+    shares.try_collect().await
+}
+
+/// Parts per million of a table's rows that move, by the planner's estimate.
+async fn share(
+    client: &Client,
+    table: &MovingTable,
+    listed: &Listed,
+    task: &SurveyTask,
+) -> Result<i64, StepError> {
+    match &table.key {
+        _ if listed.unfit.contains(&table.table) => Ok(0),
+        TableKey::Reference => Ok(1_000_000),
+        TableKey::Columns(_) | TableKey::Through(_) => {
+            let predicate = table.predicate(&task.keys, "");
+            catalog::selectivity_ppm(client, table, &predicate, task.source.name.as_str()).await
+        }
     }
-    Ok(shares)
 }

@@ -444,24 +444,26 @@ pub(crate) async fn selectivity_ppm(
     shard: &str,
 ) -> Result<i64, StepError> {
     let sql = table.table.sql();
-    let what = format!(
+    let (all, some) = (
+        format!("select from {sql}"),
+        format!("select from {sql} where {predicate}"),
+    );
+    let both = tokio::try_join!(estimated_rows(client, &all), estimated_rows(client, &some));
+    let (all, some) = both.at(format_args!(
         "shard {shard}: estimating the moving rows of {}",
         table.table
-    );
-    let estimate = async |text: String| -> Result<f64, StepError> {
-        let row = client.query_one(&text, &[]).await.at(&what)?;
-        let plan: serde_json::Value = row.get(0);
-        Ok(plan[0]["Plan"]["Plan Rows"].as_f64().unwrap_or(0.0))
-    };
-    let all = estimate(format!("explain (format json) select from {sql}")).await?;
-    let some = estimate(format!(
-        "explain (format json) select from {sql} where {predicate}"
-    ))
-    .await?;
+    ))?;
     let share = if all > 0.0 {
         (some / all).clamp(0.0, 1.0)
     } else {
         0.0
     };
     Ok((share * 1_000_000.0) as i64)
+}
+
+/// Rows that the planner expects of a query.
+async fn estimated_rows(client: &Client, query: &str) -> Result<f64, tokio_postgres::Error> {
+    let explain = format!("explain (format json) {query}");
+    let plan: serde_json::Value = client.query_one(&explain, &[]).await?.get(0);
+    Ok(plan[0]["Plan"]["Plan Rows"].as_f64().unwrap_or(0.0))
 }

@@ -13,20 +13,18 @@ pub(crate) const KEY: &str = "FK CONSTRAINT ";
 pub(crate) const VALIDATION: &str = "FK VALIDATION ";
 
 /// A foreign key as the catalog has it.
-struct Key {
+pub(super) struct Key {
     object: ObjectId,
     /// Adds it without a look at the rows.
     add: String,
     validate: String,
 }
 
-/// Takes the validation out of foreign keys, and adds it behind the last of them, the largest table first; `client` is
-/// on the database that the schema is of.
-pub(super) async fn validate_later(
-    entries: &mut Vec<Entry>,
-    client: &Client,
-    shard: &str,
-) -> Result<(), StepError> {
+/// The validated foreign keys of the database behind `client`, those of the largest table first.
+///
+/// # Errors
+/// When the catalog cannot be read.
+pub(super) async fn validated(client: &Client, shard: &str) -> Result<Vec<Key>, StepError> {
     let rows = client
         .query(include_str!("sql/validated_keys.sql"), &[])
         .await
@@ -39,11 +37,11 @@ pub(super) async fn validate_later(
         add: row.get(2),
         validate: row.get(3),
     });
-    take_out(entries, keys);
-    Ok(())
+    Ok(keys.collect())
 }
 
-fn take_out(entries: &mut Vec<Entry>, keys: impl Iterator<Item = Key>) {
+/// Takes the validation out of these foreign keys, and adds it behind the last of them, in their order.
+pub(super) fn validate_later(entries: &mut Vec<Entry>, keys: Vec<Key>) {
     let mut validations = Vec::new();
     for key in keys {
         let mut added = entries.iter_mut();
@@ -101,7 +99,7 @@ mod tests {
             entry("FK CONSTRAINT public c k", 4, &["add 4;"]),
             entry("EVENT TRIGGER - e", 5, &["create event trigger;"]),
         ];
-        take_out(&mut entries, [4, 2, 9].into_iter().map(key));
+        validate_later(&mut entries, Vec::from([4, 2, 9].map(key)));
         let statements: Vec<String> = entries.iter().map(Entry::sql).collect();
         assert_eq!(
             statements,

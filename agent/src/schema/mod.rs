@@ -26,19 +26,28 @@ use reader::{Found, Object, Privileges};
 /// Those of [`dump()`], or of [`write()`].
 pub(crate) async fn read(shard: &Shard, target: u32) -> Result<Schema, StepError> {
     let (session, name) = (shard.session("schema").await?, &shard.name);
-    let mut schema = match Binaries::for_dump(major(&session, name).await?) {
-        Ok(tools) => {
-            let dumped = Dumped {
-                dsn: &shard.dsn,
-                client: &session,
-                shard: name,
-            };
-            dump(dumped, &tools, target).await?
+    let tools = Binaries::for_dump(major(&session, name).await?);
+    let schema = async {
+        match tools {
+            Ok(tools) => {
+                let dumped = Dumped {
+                    dsn: &shard.dsn,
+                    client: &session,
+                    shard: name,
+                };
+                dump(dumped, &tools, target).await
+            }
+            Err(_) => write(&session, target, name).await,
         }
-        Err(_) => write(&session, target, name).await?,
     };
-    foreign_keys::validate_later(&mut schema.entries, &session, name).await?;
-    schema.entries.extend(refreshes(&session, name).await?);
+    // The session has nothing to do while pg_dump runs.
+    let (mut schema, keys, refreshes) = tokio::try_join!(
+        schema,
+        foreign_keys::validated(&session, name),
+        refreshes(&session, name)
+    )?;
+    foreign_keys::validate_later(&mut schema.entries, keys);
+    schema.entries.extend(refreshes);
     Ok(schema)
 }
 
@@ -54,8 +63,10 @@ pub(crate) async fn dump(
     let Dumped { client, shard, .. } = dumped;
     reader::open(client, target, shard).await?;
     let read = async {
-        let schema = schema::dump(dumped, tools).await?;
-        Ok((schema, reader::privileges(client, shard).await?))
+        tokio::try_join!(
+            schema::dump(dumped, tools),
+            reader::privileges(client, shard)
+        )
     };
     let read: Result<_, StepError> = read.await;
     let closed = reader::close(client, shard).await;

@@ -17,16 +17,15 @@ mod scratch;
 use std::time::Instant;
 
 use connect::Connected;
-use plans::plan::TargetState;
 use plans::request::Mode;
-use plans::survey::{SurveyTask, Trial};
+use plans::survey::{SurveyTask, TRIAL_LIMIT, Trial};
 use plans::table::MovingTable;
 
 use super::Findings;
 use crate::error::{At, StepError};
 use crate::pg::apply::Executor;
 use crate::pg::identity::{self, Timeline};
-use crate::pg::schema::{Entry, Section, make, make_most};
+use crate::pg::schema::{Entry, Schema, Section, make, make_most};
 use crate::pg::shard::Shard;
 use crate::pg::{epoch, user_code};
 use crate::schema;
@@ -45,29 +44,43 @@ const PATIENCE: [&str; 2] = [
     "set local lock_timeout = '10s'",
 ];
 
+/// The source's schema for a new target of major version `version`.
+///
+/// # Errors
+/// Those of the step that creates the target, and when it takes longer than a trial may.
+pub(super) async fn schema(task: &SurveyTask, version: i32) -> Result<Schema, StepError> {
+    let source = super::super::shard(&task.source)?;
+    let version = u32::try_from(version).unwrap_or_default();
+    let read = tokio::time::timeout(TRIAL_LIMIT, schema::read(&source, version));
+    read.await.unwrap_or_else(|_| Err(late()))
+}
+
+fn late() -> StepError {
+    let message = format!("it took longer than {} s", TRIAL_LIMIT.as_secs());
+    StepError::passing("trial", message)
+}
+
 /// Tries the move, and adds what fails to the findings; `None` where it could not be tried to its end.
+///
+/// `schema`: what a new target gets; none on a live one.
 pub(super) async fn run(
     task: &SurveyTask,
-    (state, tables): (TargetState, &[MovingTable]),
+    tables: &[MovingTable],
+    schema: Option<Result<Schema, StepError>>,
     findings: &mut Findings,
 ) -> Result<Option<Trial>, StepError> {
     let started = Instant::now();
     let run = async {
         let mut trial = Attempt::open(task, tables).await?;
-        let tried = match state {
-            TargetState::New => trial.on_new().await,
-            TargetState::Live => trial.on_live().await,
+        let tried = match schema {
+            Some(schema) => trial.on_new(schema).await,
+            None => trial.on_live().await,
         };
         trial.end().await;
         tried.map(|()| trial)
     };
-    let limited = tokio::time::timeout(plans::survey::TRIAL_LIMIT, run).await;
-    let late = || {
-        let seconds = plans::survey::TRIAL_LIMIT.as_secs();
-        let message = format!("it took longer than {seconds} s");
-        Err(Failed::Trial(StepError::passing("trial", message)))
-    };
-    let trial = match limited.unwrap_or_else(|_| late()) {
+    let limited = tokio::time::timeout(TRIAL_LIMIT, run).await;
+    let trial = match limited.unwrap_or_else(|_| Err(Failed::Trial(late()))) {
         Ok(trial) => trial,
         Err(Failed::Step(failure)) => {
             findings.0.push(failure.into_finding(&task.source).await?);
@@ -149,10 +162,9 @@ impl<'a> Attempt<'a> {
     }
 
     /// What nothing can follow when it fails ends the trial; all else is noted, and the trial goes on.
-    async fn on_new(&mut self) -> Result<(), Failed> {
+    async fn on_new(&mut self, schema: Result<Schema, StepError>) -> Result<(), Failed> {
         self.define_on_source().await?;
-        let version = schema::major(self.there(), self.target()).await?;
-        let entries = schema::read(&self.source, version).await?.entries;
+        let entries = schema?.entries;
         let refers = |label: &str| [KEY, VALIDATION].iter().any(|kind| label.starts_with(kind));
         let (keys, entries): (Vec<Entry>, Vec<Entry>) =
             entries.into_iter().partition(|entry| refers(&entry.label));

@@ -67,7 +67,7 @@ left join pg_catalog.pg_am m on m.oid = r.relam
 left join pg_catalog.pg_tablespace ts on ts.oid = r.reltablespace
 union all
 select 'column', format('%s.%I', r.name, a.attname), r.name,
-       concat_ws(', ', 'place ' || (row_number() over (partition by a.attrelid order by a.attnum))::text,
+       concat_ws(', ', 'place ' || a.place::text,
          pg_catalog.format_type(a.atttypid, a.atttypmod),
          case when a.attcollation <> t.typcollation then 'collation ' || a.attcollation::regcollation::text end,
          case when a.attnotnull then 'not null' end,
@@ -80,7 +80,9 @@ select 'column', format('%s.%I', r.name, a.attname), r.name,
          'options ' || (select string_agg(o, ' ' order by o) from unnest(a.attoptions) o),
          'foreign options ' || (select string_agg(o, ' ' order by o) from unnest(a.attfdwoptions) o))
 from rel r
-join pg_catalog.pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+-- Table by table: beside a window over all of them the planner would look through all tables for each column.
+cross join lateral (select a.*, row_number() over (order by a.attnum) as place
+                    from pg_catalog.pg_attribute a where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped) a
 join pg_catalog.pg_type t on t.oid = a.atttypid
 left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
 where r.relkind <> 'S'
