@@ -1,7 +1,7 @@
 //! The mechanisms of a move against real servers, each with the naive variant that it replaces.
 //!
 //! A negative control shows that the naive variant misbehaves under the very schedule that the rule
-//! survives. The numbers R1 to R25 and E7 are those of ARCHITECTURE.md.
+//! survives. The numbers R1 to R25 and E7 are those of docs/protocol.md.
 
 #[allow(dead_code, reason = "the tests of connections use more of it")]
 #[path = "../../connect/tests/protected/authority.rs"]

@@ -1,6 +1,6 @@
 //! A change stream: reads one slot, applies on the other shard, and can be asked to park or stop.
 //!
-//! Forward before the flip, reverse after it; the same code (ARCHITECTURE.md, rule of one capture).
+//! Forward before the flip, reverse after it; the same code (docs/protocol.md, moves and predicates).
 //! The stream runs beside the steps. It restarts by itself after a passing error, from its durable
 //! progress, and gives up after a number of failures in a row.
 //! While the copy runs, or the other shard is away, or it is far behind, changes are spooled ([`spool`](crate::spool)).

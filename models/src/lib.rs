@@ -1,6 +1,6 @@
 //! The protocol of a move as six small models, explored exhaustively within bounds.
 //!
-//! Each model states invariants of ARCHITECTURE.md as properties. Each also has mutants: the same
+//! Each model states invariants of docs/protocol.md as properties. Each also has mutants: the same
 //! model with one rule bent. A mutant that breaks no property shows that the model is too weak.
 //! README.md has the tables, and says what the models leave out.
 

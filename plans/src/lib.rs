@@ -2,7 +2,7 @@
 //!
 //! Everything here is pure: no clock, no randomness, no I/O, no async.
 //! The orchestrator decides with these types, the agents act on them, the client library routes by them.
-//! ARCHITECTURE.md has the drawing, the invariants I1 to I10 and the cutover C1 to C11.
+//! ARCHITECTURE.md has the drawing, docs/protocol.md the invariants I1 to I10 and the cutover C1 to C11.
 
 // clippy.toml beside this crate says which types and methods these are, and why.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]

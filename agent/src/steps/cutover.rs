@@ -1,4 +1,4 @@
-//! The cutover, forward or back (ARCHITECTURE.md, C1 to C11): one code for both directions.
+//! The cutover, forward or back (docs/protocol.md, C1 to C11): one code for both directions.
 //!
 //! Order: what an earlier attempt left closed is opened, the tables are looked at, gate, begin in the store,
 //! witness and fence, wait-out, marker, check, seal, wait-out, second marker, last look, flip, open.

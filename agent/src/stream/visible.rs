@@ -3,7 +3,7 @@
 //! A unit (a table, or a range of its keys) is copied with one snapshot, which may be later than the slot's.
 //! Each row image is judged by the unit that it belongs to: an UPDATE that takes a row from one unit to
 //! another is a delete there and an insert here. Once the stream is past the horizon, the newest barrier of
-//! any snapshot, nothing is left to judge (ARCHITECTURE.md, copy and capture).
+//! any snapshot, nothing is left to judge (docs/protocol.md, units and snapshots).
 
 use std::collections::HashMap;
 

@@ -86,7 +86,7 @@ impl FromStr for Then {
     }
 }
 
-/// A moment of the cutover (ARCHITECTURE.md, C1 to C11).
+/// A moment of the cutover (docs/protocol.md, C1 to C11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// C3: the fence is up.

@@ -58,7 +58,7 @@ impl Focus {
 /// Whether `shard` has the tenant's key, for one who found nothing there.
 ///
 /// A read goes by the map that its client knew when it began; it may come to a former owner, where rows are being
-/// dropped (ARCHITECTURE.md, what the guard does not do). The map then names another owner already, or is about to.
+/// dropped (docs/protocol.md, what the guard does not do). The map then names another owner already, or is about to.
 pub(super) async fn still_owns(map: &Map, shop: &Shop, tenant: i64, shard: &ShardName) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < NEWS {

@@ -1,4 +1,4 @@
-//! Cutover, attempt n (ARCHITECTURE.md, C1 to C11); its timings are the evidence of the write stop.
+//! Cutover, attempt n (docs/protocol.md, C1 to C11); its timings are the evidence of the write stop.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 //! A unit is what one snapshot copies: a table read by blocks, or a range of its keys. A chunk is a part of a
 //! unit; its rows and its DONE mark commit together. Captured changes go into the spool meanwhile.
 //! An agent that dies costs the chunks in flight; a source that dies costs the units that are not done: they
-//! begin again with a later snapshot, and the stream's filter tells what it holds (ARCHITECTURE.md).
+//! begin again with a later snapshot, and the stream's filter tells what it holds (docs/protocol.md, copy).
 //! Moves of one operation that leave the same source are read together where they meet in this process.
 
 mod calls;
