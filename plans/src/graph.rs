@@ -1,4 +1,4 @@
-//! The step graph: nodes, edges, what is ready, in which order to unwind.
+//! The step graph: nodes, edges, what is ready.
 
 use crate::id::StepId;
 use crate::step::StepKind;
@@ -17,7 +17,7 @@ pub struct StepNode {
     pub after: Vec<StepId>,
 }
 
-/// Steps and the order between them; never cyclic.
+/// Steps and the order between them; [`StepGraph::new`] refuses a cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepGraph {
     /// Nodes, each after the ones it depends on.

@@ -1,4 +1,4 @@
-//! The steps: a file here keeps what the file of the same name in `plans::step` promises.
+//! The steps: a file here keeps what `plans::step` promises of the kind of that name; `cutover` does `rollback` too.
 
 mod build_indexes;
 mod catch_up;

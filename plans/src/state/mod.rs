@@ -1,4 +1,4 @@
-//! State machines, one total `next` each: replaying the journal through them rebuilds the state.
+//! State machines, one total `next` each. The control store keeps the states; nothing rebuilds them from the journal.
 
 pub mod cutover;
 pub mod migration;

@@ -1,7 +1,7 @@
 //! The steps of a move: what each promises, what it returns, how it is undone.
 //!
 //! A step is idempotent under one (migration, epoch).
-//! A file here states the contract, the agent's file of the same name keeps it.
+//! A file here states the contract, the agent's file of the same name keeps it; kinds without a file have theirs below.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -30,7 +30,7 @@ const MIGRATION_STATES: [MigrationState; 10] = {
         RolledBack,
     ]
 };
-const MIGRATION_EVENTS: [MigrationEvent; 15] = {
+const MIGRATION_EVENTS: [MigrationEvent; 16] = {
     use MigrationEvent::*;
     [
         Started,
@@ -38,6 +38,7 @@ const MIGRATION_EVENTS: [MigrationEvent; 15] = {
         Approved,
         Cleared,
         Paused,
+        ResumedPlanned,
         Resumed,
         ResumedFlipped,
         ResumedRolledBack,
