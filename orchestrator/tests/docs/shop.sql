@@ -1,4 +1,4 @@
--- What README.md's request moves.
+-- What the request of docs/getting-started.md moves.
 create table tenants (id bigint primary key, name text);
 create table accounts (tenant_id bigint references tenants, id bigint, primary key (tenant_id, id));
 create table orders (tenant_id bigint references tenants, id bigint, amount numeric, primary key (tenant_id, id));

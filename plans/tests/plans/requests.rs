@@ -139,10 +139,10 @@ fn json_is_read_with_places_too() {
 }
 
 #[test]
-fn the_request_in_the_readme_is_one() {
-    let path = fixture::crate_folder().join("../README.md");
-    let readme = std::fs::read_to_string(path).unwrap();
-    let (_, block) = readme.split_once("```yaml\n").unwrap();
+fn the_request_in_getting_started_is_one() {
+    let path = fixture::crate_folder().join("../docs/getting-started.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let (_, block) = page.split_once("```yaml\n").unwrap();
     let (text, _) = block.split_once("```").unwrap();
     assert_eq!(Request::parse(text).unwrap().map().as_str(), "tenants");
 }
