@@ -34,7 +34,7 @@ async fn a_slice_of_the_matrix_is_survived() {
     let name = format!("shardwright-torture-slice-{}.json", std::process::id());
     let file = std::env::temp_dir().join(name);
     let mut command = Command::new(program());
-    command.args(["torture", "--lasts", "6", "--jobs", "2"]);
+    command.args(["torture", "--lasts", "6", "--jobs", "4"]);
     command.arg("--json").arg(&file).kill_on_drop(true);
     for case in CASES {
         command.args(["--only", case]);
