@@ -21,8 +21,8 @@ pub enum Class {
 /// A closed connection and input/output errors are transient; malformed data and client-side
 /// refusals (no password given, unsupported authentication) are permanent.
 pub fn classify(error: &tokio_postgres::Error) -> Class {
-    if let Some(state) = error.code() {
-        return classify_sqlstate(state.code());
+    if let Some(db) = error.as_db_error() {
+        return classify_server(db.code().code(), db.message());
     }
     if error.is_closed() {
         return Class::Transient;
@@ -33,6 +33,16 @@ pub fn classify(error: &tokio_postgres::Error) -> Class {
     {
         Some(cause) => classify_io(cause),
         None => Class::Permanent,
+    }
+}
+
+/// Classifies what a server reported: by its SQLSTATE, an internal error by its message, which no server translates.
+pub fn classify_server(state: &str, message: &str) -> Class {
+    // What the statement had read of a definition was dropped meanwhile; the next statement reads anew.
+    let raced = ["cache lookup failed for ", "tuple concurrently "];
+    match state {
+        "XX000" if raced.iter().any(|text| message.starts_with(text)) => Class::Transient,
+        _ => classify_sqlstate(state),
     }
 }
 
@@ -89,5 +99,14 @@ mod tests {
         for (state, class) in expected {
             assert_eq!(classify_sqlstate(state), class, "{state}");
         }
+    }
+
+    #[test]
+    fn a_definition_that_was_dropped_meanwhile_is_read_again() {
+        let raced = "cache lookup failed for publication 16781";
+        assert_eq!(classify_server("XX000", raced), Class::Transient);
+        let broken = "could not convert type";
+        assert_eq!(classify_server("XX000", broken), Class::Permanent);
+        assert_eq!(classify_server("42P01", raced), Class::Permanent);
     }
 }

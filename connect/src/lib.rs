@@ -25,7 +25,7 @@ mod source;
 mod tls;
 mod walsender;
 
-pub use class::{Class, classify, classify_io, classify_sqlstate};
+pub use class::{Class, classify, classify_io, classify_server, classify_sqlstate};
 pub use connected::Connected;
 pub use dsn::{Dsn, Opening};
 pub use environment::Environment;

@@ -11,7 +11,7 @@ mod side;
 use std::future::poll_fn;
 use std::io;
 
-use connect::{Class, Connected, Lent, Refusal, classify, classify_io, classify_sqlstate};
+use connect::{Class, Connected, Lent, Refusal, classify, classify_io, classify_server};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub(crate) use fan::{Given, Received, Receivers, fan_out, take_in};
@@ -42,7 +42,7 @@ impl PipeError {
     /// What a retry is worth.
     pub(crate) fn class(&self) -> Class {
         match self {
-            Self::Refused(refusal) => classify_sqlstate(&refusal.state),
+            Self::Refused(refusal) => classify_server(&refusal.state, &refusal.message),
             Self::Broken(error) => classify_io(error),
             Self::Session(error) => classify(error),
         }

@@ -25,6 +25,48 @@ async fn refused(bench: &Bench, done: &str) {
     );
 }
 
+/// A write that has read of which publications its table is part looks each of them up afterwards.
+#[tokio::test]
+async fn a_publication_is_dropped_once_the_writers_of_its_tables_have_ended() {
+    let bench = Bench::new("writers_end", ITEM).await;
+    let name = bench.token.migration.publication(FORWARD);
+    bench.capture(FORWARD).await;
+    let (application, watcher) = (bench.source.session().await, bench.source.session().await);
+    let write = "begin; insert into public.item values (1, 1, 'a')";
+    application.batch_execute(write).await.expect("written");
+    let ours = bench.ours(&bench.source).await;
+    let dropped = publication::drop(&ours, Some(&bench.token), &name, "s");
+    let ended = async {
+        let waits = "select exists (select from pg_stat_activity
+                       where query like '%virtualtransaction%' and pid not in (pg_backend_pid(), $1))";
+        let writer = pid(&application).await;
+        until("the drop waits for the writer", async || {
+            let row = watcher.query_one(waits, &[&writer]).await.expect("read");
+            row.get(0)
+        })
+        .await;
+        let there = "select exists (select from pg_publication where pubname = $1),
+                            exists (select from pg_publication_rel)";
+        let row = watcher.query_one(there, &[&name]).await.expect("read");
+        assert_eq!((row.get(0), row.get(1)), (true, false));
+        application
+            .batch_execute("commit")
+            .await
+            .expect("committed");
+    };
+    let (dropped, ()) = tokio::join!(dropped, ended);
+    dropped.expect("dropped");
+    let left = "select count(*) from pg_publication";
+    assert_eq!(
+        watcher
+            .query_one(left, &[])
+            .await
+            .expect("read")
+            .get::<_, i64>(0),
+        0
+    );
+}
+
 #[tokio::test]
 async fn a_publication_that_is_not_as_it_was_made_is_refused() {
     let bench = Bench::new("republished", ITEM).await;
