@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use caller::Caller;
+use controller_client::ControllerClient;
 use plans::id::MigrationId;
 use plans::wire::{
     Claim, CutoverAnswer, CutoverCall, Dispatch, Heartbeat, HeartbeatReply, Report, SECRET_HEADER,
@@ -18,6 +18,8 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
+
+use crate::error::StepError;
 
 /// How long a claim may be kept waiting by the controller, and then some.
 const CLAIM_TIMEOUT: Duration = Duration::from_secs(30);
@@ -33,7 +35,9 @@ const STALE: &str = "epoch.stale";
 /// The token or the secret is not the owner's.
 const NOT_OWNER: &str = "agent.not_owner";
 /// What the target must have is not shown.
-pub(crate) const EVIDENCE: &str = "cutover.evidence";
+const EVIDENCE: &str = "cutover.evidence";
+/// The fix for a target that does not show what was compared.
+const OTHER_RECORD: &str = "check whether the target's connection string leads to the database that was compared; then `verify` again";
 
 /// Why a call came to nothing.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -89,6 +93,18 @@ impl ControllerError {
     }
 }
 
+impl From<ControllerError> for StepError {
+    fn from(error: ControllerError) -> Self {
+        if error.is_superseded() {
+            return Self::newer_owner(error.to_string());
+        }
+        if let Some(what) = error.evidence() {
+            return Self::refused(EVIDENCE, what, OTHER_RECORD);
+        }
+        Self::passing("controller", error.to_string())
+    }
+}
+
 /// A thing that a migration is about to create, told before it is created.
 #[derive(Debug, Clone, Serialize)]
 pub struct CleanupRecord {
@@ -108,7 +124,7 @@ pub struct Controller {
     urls: Arc<[String]>,
     /// Where the leader is, as far as is known.
     leader: watch::Sender<String>,
-    caller: Caller,
+    caller: ControllerClient,
 }
 
 /// A call.
@@ -138,7 +154,7 @@ struct Health {
 
 impl Controller {
     /// Controllers at `urls`, separated by commas, for example `http://127.0.0.1:7432`; nothing is sent yet.
-    pub fn new(urls: &str, caller: Caller) -> Self {
+    pub fn new(urls: &str, caller: ControllerClient) -> Self {
         let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         let urls: Arc<[String]> = urls.map(str::to_owned).collect();
         let first = urls.first().cloned().unwrap_or_default();

@@ -11,17 +11,11 @@ use plans::step::StepKind;
 use plans::table::MovingTable;
 use tokio_postgres::error::SqlState;
 
-use crate::controller::{ControllerError, EVIDENCE};
-use crate::pg::copy_pipe::PipeError;
-use crate::pg::replication::ReplicationError;
-
 /// Code of the failure of a process that a newer owner has replaced (I7).
 const STALE: &str = "epoch.stale";
 /// Code of the failure of a session that is in another database than the one that was registered.
 pub(crate) const OTHER_DATABASE: &str = "shard.other_database";
 
-/// What mends a target that does not show what was compared.
-const OTHER_RECORD: &str = "look whether the target's connection string leads to the database that was compared; then `verify` again";
 const NEWER_OWNER: &str = "nothing to do: the newer owner goes on";
 
 /// How a step ends without its promise.
@@ -86,11 +80,14 @@ impl StepError {
 
     /// A newer owner has taken the migration (I7).
     pub fn superseded(shard: &str) -> Self {
-        Self::refused(
-            STALE,
-            format!("a newer owner has taken the migration on shard {shard}"),
-            NEWER_OWNER,
-        )
+        Self::newer_owner(format!(
+            "a newer owner has taken the migration on shard {shard}"
+        ))
+    }
+
+    /// The same, as the controller reports it.
+    pub(crate) fn newer_owner(message: String) -> Self {
+        Self::refused(STALE, message, NEWER_OWNER)
     }
 
     /// True when a newer owner has taken over.
@@ -126,27 +123,6 @@ impl<T> At<T> for Result<T, tokio_postgres::Error> {
     }
 }
 
-impl<T> At<T> for Result<T, PipeError> {
-    fn at(self, what: impl Display) -> Result<T, StepError> {
-        let error = match self {
-            Ok(done) => return Ok(done),
-            Err(PipeError::Session(error)) => return Err(error).at(what),
-            Err(error) => error,
-        };
-        let (message, retry) = (format!("{what}: {error}"), retry_of(error.class()));
-        let (state, hint) = match error {
-            PipeError::Refused(refusal) => (Some(refusal.state), refusal.hint),
-            PipeError::Broken(_) | PipeError::Session(_) => (None, None),
-        };
-        Err(StepError::Failed(Failure {
-            code: code_of_state(state.as_deref()),
-            message,
-            hint: state.and_then(|state| hint_of_state(&state, hint)),
-            retry,
-        }))
-    }
-}
-
 impl<T> At<T> for Result<T, ConnectError> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| {
@@ -165,19 +141,6 @@ impl<T> At<T> for Result<T, ConnectError> {
     }
 }
 
-impl<T> At<T> for Result<T, ReplicationError> {
-    fn at(self, what: impl Display) -> Result<T, StepError> {
-        self.map_err(|error| {
-            StepError::Failed(Failure {
-                code: error.code().to_owned(),
-                message: format!("{what}: {}", chain(&error)),
-                hint: error.hint().map(Into::into),
-                retry: retry_of(error.class()),
-            })
-        })
-    }
-}
-
 impl<T> At<T> for std::io::Result<T> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| StepError::passing("io", format!("{what}: {error}")))
@@ -190,18 +153,6 @@ impl From<Injected> for StepError {
     }
 }
 
-impl From<ControllerError> for StepError {
-    fn from(error: ControllerError) -> Self {
-        if error.is_superseded() {
-            return Self::refused(STALE, error.to_string(), NEWER_OWNER);
-        }
-        if let Some(what) = error.evidence() {
-            return Self::refused(EVIDENCE, what, OTHER_RECORD);
-        }
-        Self::passing("controller", error.to_string())
-    }
-}
-
 /// What the server or the driver said, without row values (those are in DETAIL).
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
@@ -210,7 +161,7 @@ pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -230,7 +181,7 @@ fn code_of(error: &tokio_postgres::Error) -> String {
 }
 
 /// Without a state it was not the server that refused.
-fn code_of_state(state: Option<&str>) -> String {
+pub(crate) fn code_of_state(state: Option<&str>) -> String {
     match state {
         Some(SQLSTATE_SUPERSEDED) => STALE.to_owned(),
         Some(SQLSTATE_OTHER_DATABASE) => OTHER_DATABASE.to_owned(),
@@ -245,7 +196,7 @@ fn hint_of(error: &tokio_postgres::Error) -> Option<String> {
 }
 
 /// What mends it; else what the server advised.
-fn hint_of_state(state: &str, own: Option<String>) -> Option<String> {
+pub(crate) fn hint_of_state(state: &str, own: Option<String>) -> Option<String> {
     let hint = match state {
         "53100" => "make room on the server's disk, then `resume`",
         "42501" => "grant the missing privilege to the agent's role, then `resume`",
@@ -255,7 +206,7 @@ fn hint_of_state(state: &str, own: Option<String>) -> Option<String> {
     Some(hint.to_owned())
 }
 
-fn retry_of(class: Class) -> RetryClass {
+pub(crate) fn retry_of(class: Class) -> RetryClass {
     match class {
         Class::Transient => RetryClass::Exponential,
         Class::Permanent | Class::Resource | Class::NotOwner => RetryClass::None,

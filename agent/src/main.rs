@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use agent::controller::Controller;
 use agent::worker::{DeletedRows, Worker};
-use caller::{Caller, Identity};
 use clap::{CommandFactory, Parser, Subcommand};
 use connect::Secrets;
-use service::log::Format;
-use service::notify::Manager;
+use controller_client::{ControllerClient, Identity};
+use daemon::log::Format;
+use daemon::notify::Manager;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Ends of sessions that we bring about ourselves are told as errors by the libraries; what matters is
@@ -131,13 +131,13 @@ async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_env("SHARDWRIGHT_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(DEFAULT_LOG));
-    let _log = service::log::start("shardwright-agent", filter, arguments.log_format);
+    let _log = daemon::log::start("shardwright-agent", filter, arguments.log_format);
     Secrets::within(arguments.secrets_dir, arguments.secrets_env)
         .and_credentials()
         .except(arguments.token_file.clone())
         .restrict_process();
     match arguments.command {
-        Some(Command::WatchDualWrite) => return agent::dual_write::watch_for_ever().await,
+        Some(Command::WatchDualWrite) => return agent::stream::dual_write::watch_for_ever().await,
         Some(Command::Man { out }) => return Ok(write_man(&out)?),
         None => {}
     }
@@ -150,7 +150,7 @@ async fn main() -> anyhow::Result<()> {
         token_file: arguments.token_file,
         ca_file: arguments.ca_file,
     };
-    let controller = Controller::new(&controllers, Caller::new(&identity)?);
+    let controller = Controller::new(&controllers, ControllerClient::new(&identity)?);
     let files = DeletedRows {
         folder: spools.clone(),
         keep: Duration::from_secs(u64::from(arguments.keep_deleted_rows) * 86_400),

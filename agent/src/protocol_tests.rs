@@ -4,7 +4,7 @@
 //! survives. The numbers R1 to R25 and E7 are those of docs/protocol.md.
 
 #[allow(dead_code, reason = "the tests of connections use more of it")]
-#[path = "../../connect/tests/protected/authority.rs"]
+#[path = "../../crates/connect/tests/protected/authority.rs"]
 mod authority;
 #[path = "../tests/shard.rs"]
 mod shard;

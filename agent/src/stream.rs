@@ -5,14 +5,17 @@
 //! progress, and gives up after a number of failures in a row.
 //! While the copy runs, or the other shard is away, or it is far behind, changes are spooled ([`spool`](crate::spool)).
 
+pub(crate) mod apply;
 mod batch;
 mod capture;
+pub mod dual_write;
 mod feed;
 mod lanes;
 mod pieces;
 mod recopy;
 mod retained;
 mod run;
+pub(crate) mod second_lane;
 mod seen;
 mod spooled;
 mod visible;
@@ -30,13 +33,13 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::dual_write::{DualWrite, Keeper, KeeperSpec};
 use crate::error::StepError;
-use crate::pg::epoch::Token;
-use crate::pg::lsn::Lsn;
-use crate::pg::replication::{SLOT_GAP, SystemIdentity};
-use crate::pg::shard::Shard;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::{SLOT_GAP, SystemIdentity};
+use crate::shard::database::Shard;
+use crate::shard::epoch::Token;
 use crate::spool::Place;
+use crate::stream::dual_write::{DualWrite, Keeper, KeeperSpec};
 
 pub(crate) use seen::Seen;
 

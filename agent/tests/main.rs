@@ -1,7 +1,7 @@
 //! The agent against real servers: one binary, a module for each subject.
 
 #[allow(dead_code, reason = "the tests of connections use more of it")]
-#[path = "../../connect/tests/protected/authority.rs"]
+#[path = "../../crates/connect/tests/protected/authority.rs"]
 mod authority;
 mod protected;
 mod replication;

@@ -1,7 +1,7 @@
 //! The replication session by verified TLS, with the password's proof bound to it.
 
-use agent::pg::decode::Change;
-use agent::pg::replication::{ChangeStream, ReplicationError, ReplicationSession};
+use agent::postgres::pgoutput::Change;
+use agent::postgres::replication::{ChangeStream, ReplicationError, ReplicationSession};
 use cluster::Options;
 use connect::{Class, Dsn, Session, connect};
 

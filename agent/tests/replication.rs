@@ -1,8 +1,8 @@
 //! Slots, snapshots and streams as they should be.
 
-use agent::pg::decode::{Change, Message, OldRow, Tuple, Value};
-use agent::pg::lsn::Lsn;
-use agent::pg::replication::{
+use agent::postgres::lsn::Lsn;
+use agent::postgres::pgoutput::{Change, Message, OldRow, Tuple, Value};
+use agent::postgres::replication::{
     ChangeStream, ReplicationSession, SlotOptions, StreamEvent, StreamStart, SystemIdentity,
 };
 use connect::{Connected, Dsn};

@@ -2,9 +2,9 @@
 //!
 //! Servers of their own: what is a backlog depends on all that is written to a log.
 
-use agent::pg::decode::{Change, Tuple, Value};
-use agent::pg::lsn::Lsn;
-use agent::pg::replication::{ChangeStream, StreamEvent, StreamStart};
+use agent::postgres::lsn::Lsn;
+use agent::postgres::pgoutput::{Change, Tuple, Value};
+use agent::postgres::replication::{ChangeStream, StreamEvent, StreamStart};
 use connect::{Connected, Dsn};
 
 use crate::replication::{confirmed, next, released, slot};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use agent::pg::lsn::Lsn;
-use agent::pg::replication::{
+use agent::postgres::lsn::Lsn;
+use agent::postgres::replication::{
     ChangeStream, ReplicationError, ReplicationSession, SlotOptions, StreamStart,
 };
 use connect::{Class, Dsn};

@@ -2,8 +2,8 @@
 //!
 //! Rows are hashed by PostgreSQL, so no hash of a row is measured here.
 
-use agent::pg::decode::decode;
-use agent::pg::visibility::TxSnapshot;
+use agent::postgres::pgoutput::decode;
+use agent::postgres::visibility::TxSnapshot;
 use bytes::{BufMut, Bytes, BytesMut};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use plans::fleet::{DEFAULT_CAPACITY, ShardInfo};

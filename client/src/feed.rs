@@ -10,7 +10,7 @@ use crate::retry::Pauses;
 use crate::routes::Routes;
 use crate::sse::Parser;
 use crate::stats::{Stats, count};
-use caller::Caller;
+use controller_client::ControllerClient;
 use futures::StreamExt;
 use plans::id::{MapName, MapVersion};
 use plans::shard_map::ShardMap;
@@ -38,7 +38,7 @@ pub(crate) struct Feed {
 
 #[derive(Debug)]
 struct Source {
-    caller: Caller,
+    caller: ControllerClient,
     controllers: Controllers,
     name: MapName,
     current: watch::Sender<Arc<Routes>>,
@@ -54,7 +54,7 @@ struct Source {
 impl Feed {
     /// Reads the map and follows it; with `max_staleness` a controller is heard of at least twice in that time.
     pub(crate) async fn open(
-        caller: Caller,
+        caller: ControllerClient,
         controllers: Controllers,
         name: &MapName,
         max_staleness: Option<Duration>,
@@ -216,7 +216,7 @@ async fn follow(source: Arc<Source>) {
 }
 
 /// Asks each controller once, until one answers.
-async fn read(caller: &Caller, controllers: &Controllers) -> Result<Routes, BoxError> {
+async fn read(caller: &ControllerClient, controllers: &Controllers) -> Result<Routes, BoxError> {
     let mut tries = 1;
     loop {
         let asked = controllers.current();
@@ -233,7 +233,7 @@ async fn read(caller: &Caller, controllers: &Controllers) -> Result<Routes, BoxE
     }
 }
 
-async fn read_at(caller: &Caller, url: &str) -> Result<Routes, BoxError> {
+async fn read_at(caller: &ControllerClient, url: &str) -> Result<Routes, BoxError> {
     let request = caller.request(Method::GET, url).timeout(READ_LIMIT);
     let response = caller.send(request).await?;
     let map: ShardMap = response.error_for_status()?.json().await?;

@@ -7,7 +7,7 @@
 
 use crate::controllers::Controllers;
 use crate::error::BoxError;
-use caller::Caller;
+use controller_client::ControllerClient;
 use plans::key::Key;
 use reqwest::Method;
 use serde::Serialize;
@@ -38,7 +38,11 @@ struct Report {
 
 impl Load {
     /// Starts to report on the map at one of `controllers`, at the end of each window of length `every`.
-    pub(crate) fn start(caller: Caller, controllers: Controllers, every: Duration) -> Self {
+    pub(crate) fn start(
+        caller: ControllerClient,
+        controllers: Controllers,
+        every: Duration,
+    ) -> Self {
         let summary = Arc::new(Mutex::new(Summary::default()));
         let task = tokio::spawn(report(caller, controllers, Arc::clone(&summary), every));
         Self { summary, task }
@@ -58,7 +62,7 @@ impl Drop for Load {
 }
 
 async fn report(
-    caller: Caller,
+    caller: ControllerClient,
     controllers: Controllers,
     summary: Arc<Mutex<Summary>>,
     every: Duration,
@@ -84,7 +88,7 @@ async fn report(
     }
 }
 
-async fn post(caller: &Caller, url: &str, report: &Report) -> Result<(), BoxError> {
+async fn post(caller: &ControllerClient, url: &str, report: &Report) -> Result<(), BoxError> {
     let url = format!("{url}/counters");
     let request = caller.request(Method::POST, url);
     let sent = caller.send(request.timeout(POST_LIMIT).json(report));

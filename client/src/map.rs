@@ -13,7 +13,7 @@ use crate::retry::{Pauses, Remedy};
 use crate::routes::Routes;
 use crate::stats::{Counters, Stats, count};
 use crate::transaction::Transaction;
-use caller::Caller;
+use controller_client::ControllerClient;
 use futures::future::BoxFuture;
 use plans::id::{MapName, ShardName};
 use plans::key::Key;
@@ -123,7 +123,7 @@ impl Map {
         options: Options,
     ) -> Result<Self, ClientError> {
         let controllers = Controllers::new(controller, name);
-        let caller = Caller::new(&options.identity);
+        let caller = ControllerClient::new(&options.identity);
         let caller = caller.map_err(|error| ClientError::Fetch {
             map: name.clone(),
             url: controllers.all(),

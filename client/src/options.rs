@@ -1,6 +1,6 @@
 //! Settings of the library and of one transaction.
 
-pub use caller::Identity;
+pub use controller_client::Identity;
 use std::time::Duration;
 
 /// Settings of the library.

@@ -54,7 +54,7 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::execute`].
     pub async fn savepoint(&self, name: &str) -> Result<(), Error> {
-        let name = plans::table::quote_ident(name);
+        let name = plans::sql::quote_ident(name);
         self.loan.batch_execute(&format!("savepoint {name}")).await
     }
 
@@ -63,7 +63,7 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::execute`].
     pub async fn rollback_to(&self, name: &str) -> Result<(), Error> {
-        let name = plans::table::quote_ident(name);
+        let name = plans::sql::quote_ident(name);
         let sql = format!("rollback to savepoint {name}");
         self.loan.batch_execute(&sql).await
     }

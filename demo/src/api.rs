@@ -1,7 +1,7 @@
 //! The controller's HTTP interface, as far as the demo uses it.
 
-use crate::report::Foreseen;
-use caller::{Caller, Identity};
+use crate::foreseen::Foreseen;
+use controller_client::{ControllerClient, Identity};
 use plans::failure::Failure;
 use plans::id::MapName;
 use plans::inspection::reconcile::Finding;
@@ -32,7 +32,7 @@ pub enum ApiError {
     },
     /// Nothing can be asked.
     #[error(transparent)]
-    Caller(#[from] caller::CallerError),
+    ClientSetup(#[from] controller_client::SetupError),
     /// Refused.
     #[error("the controller refused {call} with {status}: {problem}")]
     Refused {
@@ -144,7 +144,7 @@ struct ToldMove {
 /// A caller of controllers: of the first one, until it does not answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Api {
-    caller: Caller,
+    caller: ControllerClient,
     bases: Arc<[String]>,
     /// Grows with each turn to the next one.
     turns: Arc<AtomicUsize>,
@@ -154,7 +154,7 @@ impl Api {
     /// `bases` has one address at least.
     pub(crate) fn new(bases: Vec<String>, identity: &Identity) -> Result<Self, ApiError> {
         Ok(Self {
-            caller: Caller::new(identity)?,
+            caller: ControllerClient::new(identity)?,
             bases: bases.into(),
             turns: Arc::default(),
         })
@@ -331,7 +331,7 @@ impl Api {
 
 async fn answer(
     call: &str,
-    caller: &Caller,
+    caller: &ControllerClient,
     request: RequestBuilder,
 ) -> Result<Response, ApiError> {
     let response = caller.send(request).await.map_err(unreachable(call))?;

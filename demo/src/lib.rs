@@ -9,6 +9,7 @@ pub mod checker;
 mod drive;
 mod error;
 mod fleet;
+mod foreseen;
 pub mod ledger;
 mod leftovers;
 mod options;
@@ -22,12 +23,13 @@ pub mod workload;
 pub use api::ApiError;
 pub use drive::{Spread, WriteStops, run, write_stops};
 pub use error::DemoError;
+pub use foreseen::Foreseen;
 pub use leftovers::{Leftovers, LeftoversError, Standing};
 pub use options::{
     Kill, Moment, Operation, OptionError, Options, Process, Servers, Task, Then, Trouble,
     TroubleKind, parse_measure, parse_shape, parse_step, parse_strategy,
 };
 pub use report::{
-    Balance, Clients, Compared, Foreseen, Killed, Moved, Orphaned, Outcome, Report, StalledCutover,
-    Troubled, Versions,
+    Balance, Clients, Compared, Killed, Moved, Orphaned, Outcome, Report, StalledCutover, Troubled,
+    Versions,
 };

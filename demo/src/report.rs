@@ -2,6 +2,7 @@
 
 use crate::api::Migration;
 use crate::checker::Checked;
+use crate::foreseen::Foreseen;
 use crate::leftovers::Leftovers;
 use crate::options::{Operation, Servers, Task};
 use plans::request::Mode;
@@ -12,12 +13,10 @@ use plans::step::cutover::{CutOver, Window};
 use plans::step::verify::Verified;
 use serde::{Deserialize, Serialize};
 
-mod foreseen;
 mod incident;
 mod operation;
 mod text;
 
-pub use foreseen::Foreseen;
 pub use incident::{Killed, Orphaned, StalledCutover, Troubled};
 pub use operation::{Balance, Moved};
 

@@ -19,5 +19,6 @@ pub mod hooks;
 mod metrics;
 pub mod report;
 pub mod retry;
+pub mod server;
 pub mod store;
 pub mod view;

@@ -1,17 +1,19 @@
 //! A migration as the API shows it: everything a screen or a script needs, in one document.
 
 mod effect;
+pub(crate) mod figures;
 mod operation;
+pub(crate) mod sentence;
 mod wait;
 
 pub use effect::{effect, effect_on_all};
 pub use operation::{MoveView, OperationView, Totals};
-pub(crate) use wait::approval_of;
-pub use wait::{Wait, WaitKind, approvals_left};
+pub use wait::{Wait, WaitKind};
 
 use crate::controller::Figures;
 use crate::controller::decide::hold_limit;
 use crate::controller::hints::fit;
+use crate::controller::leftovers::leftovers;
 use crate::store::{Approval, CancelAsk, HoldEnd, HookAsk, Migration, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
@@ -25,7 +27,7 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
-use plans::step::unwind::{LeftObject, Unwound};
+use plans::step::unwind::LeftObject;
 use plans::throttle::{Limits, Slowed};
 use plans::wire::{Progress, StreamStatus};
 use schemars::JsonSchema;
@@ -254,16 +256,6 @@ impl MigrationView {
         view.waits = wait::of(&view, m.since, told);
         view
     }
-}
-
-/// What the steps that remove everything could not remove.
-pub(crate) fn leftovers(snapshot: &Snapshot) -> Vec<LeftObject> {
-    let ends = [StepKind::Unwind, StepKind::DropNew].into_iter();
-    let outputs = ends.filter_map(|kind| snapshot.step_of(kind)?.output.clone());
-    outputs
-        .filter_map(|output| serde_json::from_value::<Unwound>(output).ok())
-        .flat_map(|unwound| unwound.leftovers)
-        .collect()
 }
 
 fn step_view(step: &Step, figures: Option<&Figures>, snapshot: &Snapshot) -> StepView {

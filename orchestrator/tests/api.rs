@@ -296,7 +296,7 @@ async fn a_controller_answers_at_the_addresses_that_it_was_told() {
     let any = "127.0.0.1:0".parse().unwrap();
     let listener = orchestrator::api::listen(any, Rule::Open).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let task = tokio::spawn(orchestrator::api::serve(listener, controller, None));
+    let task = tokio::spawn(orchestrator::server::serve(listener, controller, None));
     let status = async |host: &str, origin: &str| {
         let post = server.http.post(format!("{url}/api/v1/agents/none"));
         let sent = post.header("host", host).header("origin", origin).send();

@@ -2,8 +2,9 @@
 
 use crate::fixture::{Server, program, surveyed, told};
 use crate::inspections::{seen_by, two_shards};
+use plans::doctor::Finding;
 use plans::doctor::{DoctorTask, Examined};
-use plans::failure::{Failure, Finding, RetryClass};
+use plans::failure::{Failure, RetryClass};
 use plans::inspection::{Inspected, Inspection};
 use plans::plan::TargetState;
 use plans::request::Mode;

@@ -1,7 +1,7 @@
 //! The control store over TLS: what `sslmode` says is done, against a real server with an authority of its own.
 
 #[allow(dead_code, reason = "the tests of connections use more of it")]
-#[path = "../../connect/tests/protected/authority.rs"]
+#[path = "../../crates/connect/tests/protected/authority.rs"]
 mod authority;
 
 use authority::Authority;

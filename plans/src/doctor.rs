@@ -6,9 +6,11 @@
 
 mod codes;
 mod examine;
+mod finding;
 mod script;
 
 pub use examine::{DoctorTask, Examined, MapTables, count, sort};
+pub use finding::Finding;
 pub use script::{Place, Script, script};
 
 use crate::failure::Severity;

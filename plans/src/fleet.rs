@@ -1,9 +1,24 @@
 //! The registered shards, as far as a plan must know them.
 
 use crate::id::ShardName;
+use crate::identity::DatabaseIdentity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// A shard and how to reach it; secrets are references that only an agent resolves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ShardRef {
+    /// The shard's name.
+    pub name: ShardName,
+    /// Its number in the fleet, by which sequences are shared out.
+    pub number: i32,
+    /// Connection string without inline secrets.
+    pub dsn: String,
+    /// The database that it must lead to; none: it was not registered yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<DatabaseIdentity>,
+}
 
 /// A shard's place in the fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -14,7 +14,7 @@ pub use directory::{
 pub use load::{ItemLoad, KeyLoad, Load, LoadTask};
 
 use crate::doctor::{DoctorTask, Examined};
-use crate::plan::ShardRef;
+use crate::fleet::ShardRef;
 use crate::step::verify::{Differences, ReportTask};
 use crate::survey::{Survey, SurveyTask};
 use check::{CheckTask, Checked, MendTask, Mended};

@@ -9,7 +9,7 @@ mod json;
 mod order;
 mod time;
 
-use crate::table::quote_literal;
+use crate::sql::quote_literal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;

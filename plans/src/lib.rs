@@ -25,6 +25,7 @@ pub mod rebalance;
 pub mod render;
 pub mod request;
 pub mod shard_map;
+pub mod sql;
 pub mod state;
 pub mod step;
 pub mod survey;

@@ -1,9 +1,8 @@
 //! A plan: what will be done, with a hash over it; `apply` takes no other.
 
-use crate::failure::Finding;
+use crate::doctor::Finding;
 use crate::graph::StepGraph;
 use crate::id::{MapName, MapVersion, ShardName};
-use crate::identity::DatabaseIdentity;
 use crate::key::KeyType;
 use crate::key_set::KeySet;
 use crate::request::{Mode, Options};
@@ -13,20 +12,6 @@ use crate::table::MovingTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-/// A shard and how to reach it; secrets are references that only an agent resolves.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ShardRef {
-    /// The shard's name.
-    pub name: ShardName,
-    /// Its number in the fleet, by which sequences are shared out.
-    pub number: i32,
-    /// Connection string without inline secrets.
-    pub dsn: String,
-    /// The database that it must lead to; none: it was not registered yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity: Option<DatabaseIdentity>,
-}
 
 /// Keys that go from one shard to another, with their tables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,13 +6,11 @@ mod check;
 mod operations;
 mod options;
 mod parse;
-mod selection;
 
 pub use operations::{
     Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Part, Rebalance, Split, Tables,
 };
 pub use options::{Cutover, Ddl, DualWrite, Hold, LongWriters, Mode, Options, Schema, TrialRun};
-pub use selection::Selection;
 
 use crate::id::MapName;
 use schemars::JsonSchema;

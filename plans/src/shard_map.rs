@@ -2,21 +2,22 @@
 
 mod cell;
 mod change;
-mod defects;
+mod coverage;
 mod export;
 mod import;
 mod routers;
 mod rules;
+mod selection;
 mod settings;
 
 pub use change::{Difference, difference};
-pub use defects::defects;
 pub use export::{ExportForm, export};
 pub use import::{
     ImportError, ImportForm, ImportProblem, MOST_PROBLEMS, Place, import, import_rows,
 };
 pub use routers::{Place as RouterPlace, Router, RouterError, route};
 pub use rules::{Effect, Rule, RuleBreak};
+pub use selection::{Selection, SelectionError};
 pub use settings::{KeyColumns, MapSettings, Sequences, SettingsError, ThroughRef};
 
 use crate::id::{MapName, MapVersion, MigrationId, ShardName};

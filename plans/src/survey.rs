@@ -1,6 +1,6 @@
 //! What an agent reads from a shard so that a plan can be made; nothing is changed there.
 
-use crate::failure::Finding;
+use crate::doctor::Finding;
 use crate::plan::TargetState;
 use crate::shard_map::MapSettings;
 use crate::table::{Majors, MovingTable};
@@ -14,9 +14,9 @@ pub struct SurveyTask {
     /// The map.
     pub map: crate::id::MapName,
     /// The shard that the keys leave.
-    pub source: crate::plan::ShardRef,
+    pub source: crate::fleet::ShardRef,
     /// The shard that the keys come to.
-    pub target: crate::plan::ShardRef,
+    pub target: crate::fleet::ShardRef,
     /// The map's tables and rules, with the tables of the request.
     pub settings: MapSettings,
     /// The moving keys, for the estimates.

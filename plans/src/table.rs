@@ -7,6 +7,7 @@ mod name;
 
 use crate::key::KeyType;
 use crate::key_set::KeySet;
+use crate::sql::quote_ident;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -218,27 +219,4 @@ pub struct Column {
     pub generated: bool,
     /// What is known of the type's binary form.
     pub binary: BinaryForm,
-}
-
-/// `text` between two of `mark`, each of which it holds is doubled: how SQL, PgBouncer and the server's lists of names quote.
-#[must_use]
-pub fn quoted(text: &str, mark: char) -> String {
-    let doubled = text.replace(mark, &format!("{mark}{mark}"));
-    format!("{mark}{doubled}{mark}")
-}
-
-/// Quotes an identifier for SQL, always.
-#[must_use]
-pub fn quote_ident(name: &str) -> String {
-    quoted(name, '"')
-}
-
-/// Quotes a string literal for SQL (standard_conforming_strings is on in every session of ours).
-#[must_use]
-pub fn quote_literal(text: &str) -> String {
-    if text.contains('\\') {
-        format!("e{}", quoted(&text.replace('\\', "\\\\"), '\''))
-    } else {
-        quoted(text, '\'')
-    }
 }

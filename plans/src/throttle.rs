@@ -18,7 +18,6 @@ pub use millis::{InvalidMillis, Millis};
 pub use setting::{InvalidSetting, Setting};
 
 use crate::render::bytes;
-use crate::request::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -122,23 +121,6 @@ pub struct Limits {
     pub streams: u32,
     /// What else holds it back.
     pub throttle: Throttle,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self::of(&Options::default())
-    }
-}
-
-impl Limits {
-    /// What a plan's options say.
-    #[must_use]
-    pub fn of(options: &Options) -> Self {
-        Self {
-            streams: options.copy_streams,
-            throttle: options.throttle.clone(),
-        }
-    }
 }
 
 impl fmt::Display for Limits {

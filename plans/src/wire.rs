@@ -18,12 +18,12 @@ pub use secret::{SECRET_HEADER, WireSecret};
 pub use versions::{CASCADES, OLDEST_PROTOCOL, PROTOCOL, Protocols, SECRETS};
 
 use crate::failure::Failure;
+use crate::fleet::ShardRef;
 use crate::id::{AgentName, Epoch, InstanceId, MapName, MapVersion, MigrationId, StepId};
 use crate::inspection::{Inspected, InspectionTask};
 use crate::key::KeyType;
 use crate::key_set::KeySet;
 use crate::names::Direction;
-use crate::plan::ShardRef;
 use crate::request::{Mode, Options};
 use crate::shard_map::Sequences;
 use crate::step::StepKind;

@@ -1,19 +1,21 @@
 //! One part of the check of a map on one shard; reads only. A partitioned table is read as a whole.
 
+use plans::fleet::ShardRef;
 use plans::inspection::check::{
     CheckTask, Checked, GuardSeen, KeyRows, Look, ReferenceSeen, RowsSeen, SAMPLE, Seen,
     SequenceSeen, TableSeen,
 };
 use plans::key::{Key, KeyType, accept};
 use plans::key_set::{KeyRange, KeySet};
-use plans::plan::ShardRef;
-use plans::table::{MovingTable, TableKey, TableName, quote_literal};
+use plans::sql::quote_literal;
+use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::{Client, Row};
 
 use super::{count, keys, reference};
 use crate::error::{At, StepError};
-use crate::pg::user_code::Prover;
-use crate::pg::{away_check, catalog, sequences};
+use crate::postgres::catalog;
+use crate::shard::user_code::Prover;
+use crate::shard::{released_keys_check, sequences};
 
 /// Looks at one part.
 ///
@@ -294,14 +296,15 @@ async fn guards(
 ) -> Result<Vec<GuardSeen>, StepError> {
     let shard = task.shard.name.as_str();
     let mut broken = Vec::new();
-    let Some(keys) = away_check::keys(client, &task.map, shard).await? else {
+    let Some(keys) = released_keys_check::keys(client, &task.map, shard).await? else {
         return Ok(broken);
     };
     for table in tables
         .iter()
         .filter(|table| table.has_key() && !keys.is_empty())
     {
-        let problems = away_check::problems(client, &task.map, &keys, table, shard).await?;
+        let problems =
+            released_keys_check::problems(client, &task.map, &keys, table, shard).await?;
         if !problems.is_empty() {
             broken.push(GuardSeen {
                 table: table.table.clone(),

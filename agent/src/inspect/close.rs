@@ -12,12 +12,13 @@ use plans::inspection::sweep::Swept;
 use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
-use crate::pg::away::Away;
-use crate::pg::epoch::{self, Token};
-use crate::pg::identity::{self, Timeline};
-use crate::pg::register::{self, Setting};
-use crate::pg::shard::Shard;
-use crate::pg::{catalog, guard, home};
+use crate::postgres::catalog;
+use crate::shard::database::Shard;
+use crate::shard::epoch::{self, Token};
+use crate::shard::identity::{self, Timeline};
+use crate::shard::register::{self, Setting};
+use crate::shard::released_keys::Away;
+use crate::shard::{guard, sidecar_schema};
 
 pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
     let closing = &task.closing;
@@ -29,7 +30,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
     let shard = Shard::new(&task.shard, &token.migration, token.epoch)?;
     let session = shard.session("close").await?;
     let name = shard.name.as_str();
-    home::ensure(&session, name).await?;
+    sidecar_schema::ensure(&session, name).await?;
     let enrolled = epoch::is_enrolled(&session, &token, name).await?;
     if enrolled {
         epoch::take_over(&session, &token, name).await?;
@@ -39,7 +40,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
             until: MapVersion(closing.version),
             ..token.clone()
         };
-        home::enrol(&session, &known, &closing.role, closing.map.as_str(), name).await?;
+        sidecar_schema::enrol(&session, &known, &closing.role, closing.map.as_str(), name).await?;
     }
     let mut swept = Swept::default();
     let registered = register::exists(&session, &token.migration, name).await?;
@@ -67,7 +68,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
         ));
     }
     if closing.for_good && !enrolled {
-        home::forget(&session, &token, name).await?;
+        sidecar_schema::forget(&session, &token, name).await?;
     }
     Ok(swept)
 }

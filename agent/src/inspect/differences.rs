@@ -4,8 +4,8 @@ use plans::names::Direction;
 use plans::step::verify::{Differences, ReportTask};
 
 use super::session;
+use crate::compare;
 use crate::error::{At, StepError};
-use crate::pg::compare;
 
 /// The reports of both directions, the older one first.
 pub(super) async fn run(task: &ReportTask) -> Result<Differences, StepError> {

@@ -1,7 +1,8 @@
 //! Statements that fix what was found: each can run again, and none holds a lock while it reads a whole table.
 
 use plans::fix::{Stage, Statement};
-use plans::table::{TableName, quote_ident, quote_literal};
+use plans::sql::{quote_ident, quote_literal};
+use plans::table::TableName;
 
 /// The longest name that PostgreSQL takes, in bytes.
 const NAME_MAX: usize = 63;

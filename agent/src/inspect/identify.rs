@@ -6,7 +6,7 @@ use tokio_postgres::error::SqlState;
 
 use super::inventory;
 use crate::error::{At, StepError};
-use crate::pg::{epoch, identity};
+use crate::shard::{epoch, identity};
 
 pub(super) async fn run(task: &IdentifyTask) -> Result<Identified, StepError> {
     let shard = &task.shard.name;

@@ -3,18 +3,18 @@
 //! Ours is what has our name and our form: a logical slot of pgoutput in this database, a publication of our
 //! role, a trigger that calls a function in schema `shardwright`, a schema that holds our table of migrations.
 
+use plans::fleet::ShardRef;
 use plans::id::{MapName, MigrationId};
 use plans::inspection::inventory::{
     About, AwaySeen, Given, Inventory, InventoryTask, MoveSeen, Object, ObjectKind, Similar, Whose,
 };
 use plans::key_set::KeySet;
 use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX, SCHEMA, TRIGGER_PREFIX, away_trigger};
-use plans::plan::ShardRef;
-use plans::table::quote_ident;
+use plans::sql::quote_ident;
 use tokio_postgres::{Client, Row};
 
 use crate::error::{At, StepError};
-use crate::pg::identity;
+use crate::shard::identity;
 
 mod objects;
 
@@ -178,5 +178,5 @@ async fn given(client: &Client, what: &str) -> Result<Vec<Given>, StepError> {
 }
 
 fn keys(row: &Row, index: usize, what: &str) -> Result<KeySet, StepError> {
-    crate::pg::away::readable(row.get(index), what)
+    crate::shard::released_keys::readable(row.get(index), what)
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use plans::key::KeyType;
 use plans::shard_map::{MapSettings, ThroughRef};
-use plans::table::{KeyColumn, TableKey, TableName, Through, quote_ident};
+use plans::sql::quote_ident;
+use plans::table::{KeyColumn, TableKey, TableName, Through};
 
-use crate::pg::catalog::ForeignKey;
+use crate::postgres::catalog::ForeignKey;
 
 /// A table whose tie to the key is not known.
 #[derive(Debug)]

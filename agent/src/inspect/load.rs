@@ -8,17 +8,17 @@ mod sample;
 mod tally;
 mod watch;
 
+use plans::fleet::ShardRef;
 use plans::inspection::sweep::Swept;
 use plans::inspection::{Load, LoadTask};
 use plans::key::{Key, accept};
-use plans::plan::ShardRef;
 use plans::request::Measure;
 use plans::table::{KeyColumn, MovingTable, TableKey, TableName};
 use tokio_postgres::Row;
 
 use crate::error::StepError;
-use crate::pg::epoch;
-use crate::pg::user_code::Prover;
+use crate::shard::epoch;
+use crate::shard::user_code::Prover;
 use tally::Tally;
 
 /// Drops publications whose maker is gone.
@@ -53,7 +53,7 @@ impl Sharded {
     fn expressions(&self, row: &str) -> Vec<String> {
         let names = self.key.iter();
         names
-            .map(|column| format!("{row}.{}", plans::table::quote_ident(&column.name)))
+            .map(|column| format!("{row}.{}", plans::sql::quote_ident(&column.name)))
             .collect()
     }
 }

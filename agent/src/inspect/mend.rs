@@ -11,16 +11,18 @@ pub(crate) use kept_rows::clear;
 
 use std::path::Path;
 
+use plans::fleet::ShardRef;
 use plans::inspection::check::{Mend, MendTask, Mended};
-use plans::plan::ShardRef;
 use plans::shard_map::Sequences;
-use plans::table::{MovingTable, TableName, quote_literal};
+use plans::sql::quote_literal;
+use plans::table::{MovingTable, TableName};
 use tokio_postgres::Client;
 
 use super::{check, keys};
 use crate::error::{At, StepError};
-use crate::pg::sequences::{BLOCK_BITS, STRIDE};
-use crate::pg::{away_check, catalog};
+use crate::postgres::catalog;
+use crate::shard::released_keys_check;
+use crate::shard::sequences::{BLOCK_BITS, STRIDE};
 
 /// `files`: the agent's folder, for rows that are deleted.
 pub(super) async fn run(task: &MendTask, files: &Path) -> Result<Mended, StepError> {
@@ -111,7 +113,7 @@ async fn recreate_guard(task: &MendTask, name: &TableName) -> Result<Mended, Ste
         done: format!("shard {shard}, table {name}: {why}"),
         rows: 0,
     };
-    let Some(keys) = away_check::keys(&client, &task.map, shard).await? else {
+    let Some(keys) = released_keys_check::keys(&client, &task.map, shard).await? else {
         return Ok(nothing("no keys were given away, so no guard is needed"));
     };
     let tables = tables(&client, task, shard).await?;
@@ -121,13 +123,13 @@ async fn recreate_guard(task: &MendTask, name: &TableName) -> Result<Mended, Ste
     else {
         return Err(changed(format_args!("shard {shard}, table {name}")));
     };
-    if away_check::problems(&client, &task.map, &keys, table, shard)
+    if released_keys_check::problems(&client, &task.map, &keys, table, shard)
         .await?
         .is_empty()
     {
         return Ok(nothing("the guard stands"));
     }
-    away_check::recreate(&client, &task.map, &keys, table, shard).await?;
+    released_keys_check::recreate(&client, &task.map, &keys, table, shard).await?;
     Ok(nothing(&format!(
         "the guard refuses writes to {keys} again"
     )))

@@ -8,12 +8,14 @@ mod close;
 mod differences;
 mod directory;
 mod doctor;
+pub(crate) mod findings;
 mod fixes;
 mod identify;
 mod inventory;
 mod keys;
 mod load;
 pub(crate) mod mend;
+mod queries;
 mod reference;
 mod sorted;
 pub(crate) mod survey;
@@ -23,13 +25,13 @@ use std::path::Path;
 
 use connect::Connected;
 use plans::failure::{Failure, RetryClass};
+use plans::fleet::ShardRef;
 use plans::id::{Epoch, MigrationId};
 use plans::inspection::{Inspected, Inspection};
-use plans::plan::ShardRef;
 
 use crate::error::{At, StepError};
-use crate::pg::identity::{self, Timeline};
-use crate::pg::shard::Shard;
+use crate::shard::database::Shard;
+use crate::shard::identity::{self, Timeline};
 
 /// Looks, and answers with what was seen or why nothing was.
 ///

@@ -27,110 +27,18 @@ pub(crate) use server::check_version;
 pub(crate) use trial::places;
 
 use futures::{StreamExt, TryStreamExt};
-use plans::failure::{Finding, Severity};
-use plans::fix::{Fix, Stage};
 use plans::plan::TargetState;
 use plans::request::Mode;
 use plans::survey::{Survey, SurveyTask};
 use plans::table::{Majors, MovingTable, TableKey};
 use tokio_postgres::Client;
 
-use super::{doctor, keys};
+use super::findings::Findings;
+use super::{keys, queries};
 use crate::error::StepError;
-use crate::pg::catalog::{self, ForeignKey};
-use crate::pg::user_code::{self, UserCode};
+use crate::postgres::catalog::{self, ForeignKey};
+use crate::shard::user_code::{self, UserCode};
 use tables::Listed;
-
-/// Findings as they are gathered.
-#[derive(Debug, Default)]
-pub(crate) struct Findings(Vec<Finding>);
-
-impl Findings {
-    /// Everything that was found.
-    pub(super) fn into_vec(self) -> Vec<Finding> {
-        self.0
-    }
-
-    /// What was found so far.
-    #[cfg(test)]
-    pub(crate) fn as_slice(&self) -> &[Finding] {
-        &self.0
-    }
-
-    /// Adds a finding; its row in `plans::doctor` says how grave it is.
-    pub(super) fn add(
-        &mut self,
-        code: &str,
-        object: impl Into<String>,
-        problem: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> &mut Finding {
-        debug_assert!(plans::doctor::find(code).is_some(), "no row for {code}");
-        let at = self.0.len();
-        self.0.push(Finding::new(code, object, problem, remedy));
-        &mut self.0[at]
-    }
-
-    /// Adds a finding that refuses.
-    pub(super) fn refuse(
-        &mut self,
-        code: &str,
-        object: impl Into<String>,
-        problem: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> &mut Finding {
-        let finding = self.add(code, object, problem, remedy);
-        debug_assert_eq!(finding.severity, Severity::Refused, "the row of {code}");
-        finding
-    }
-}
-
-impl Findings {
-    /// Whether something stands in the way.
-    fn refuse_it(&self) -> bool {
-        let mut found = self.0.iter();
-        found.any(|finding| finding.severity == Severity::Refused)
-    }
-
-    /// Adds what was found of a leaf; what holds for the whole table, `of_all`, is reported once, of that.
-    fn inherit(&mut self, own: Self, of_all: &Self) {
-        for leaf in own.0 {
-            let same =
-                |whole: &&Finding| (&whole.code, &whole.problem) == (&leaf.code, &leaf.problem);
-            let Some(whole) = of_all.0.iter().find(same) else {
-                self.0.push(leaf);
-                continue;
-            };
-            let fix = fix_of_leaf(whole, &leaf);
-            let mut known = self.0.iter_mut();
-            let known = known
-                .find(|known| (&known.object, &known.problem) == (&whole.object, &whole.problem));
-            match (known, fix) {
-                (None, fix) => self.0.push(Finding {
-                    fix,
-                    ..whole.clone()
-                }),
-                (Some(known), Some(fix)) => {
-                    if let Some(all) = &mut known.fix {
-                        all.statements.extend(fix.statements);
-                    }
-                }
-                (Some(_), None) => {}
-            }
-        }
-    }
-}
-
-/// Columns are altered at the top, and the leaves follow; each leaf has an identity of its own.
-fn fix_of_leaf(whole: &Finding, leaf: &Finding) -> Option<Fix> {
-    let (whole, leaf) = (whole.fix.as_ref()?, leaf.fix.as_ref()?);
-    let columns = whole.statements.iter().filter(|s| s.stage == Stage::Tables);
-    let rest = leaf.statements.iter().filter(|s| s.stage != Stage::Tables);
-    Some(Fix {
-        shard: leaf.shard.clone(),
-        statements: columns.chain(rest).cloned().collect(),
-    })
-}
 
 /// The sessions of a survey.
 struct Shards {
@@ -230,10 +138,10 @@ async fn check_move(
     }
     check_references(here, listed, references, task, findings).await?;
     check_definitions(here, listed, task, findings).await?;
-    doctor::check_pair(here, there, &listed.moving, state, task, findings).await?;
+    queries::check_pair(here, there, &listed.moving, state, task, findings).await?;
     if state == TargetState::Live {
         let arriving = listed.moving.iter().map(|table| &table.table);
-        doctor::check_place(there, arriving, target, findings).await?;
+        queries::check_place(there, arriving, target, findings).await?;
         check_code(there, listed, target, findings).await?;
         target::check_live(shards, listed, task, findings).await?;
     }
@@ -284,7 +192,7 @@ pub(super) async fn check_server(
 ) -> Result<i32, StepError> {
     server::check(client, shard, mode, findings).await?;
     own_schema::check(client, shard, findings).await?;
-    doctor::check_server(client, shard, mode, findings).await?;
+    queries::check_server(client, shard, mode, findings).await?;
     versions::check(client, shard, mode, findings).await
 }
 
@@ -305,9 +213,9 @@ async fn moving(
             unknown.remedy,
         );
     }
-    doctor::usable(client, &mut tied, shard, findings).await?;
+    queries::usable(client, &mut tied, shard, findings).await?;
     let mut listed = tables::moving(client, task, tied, references, findings).await?;
-    let unreadable = doctor::unreadable(client, &listed.moving, shard).await?;
+    let unreadable = queries::unreadable(client, &listed.moving, shard).await?;
     listed.unfit.extend(unreadable);
     check_code(client, &mut listed, shard, findings).await?;
     expressions::check(client, &mut listed, shard, findings).await?;
@@ -348,8 +256,8 @@ async fn check_definitions(
 ) -> Result<(), StepError> {
     let (shard, shared_out) = (task.source.name.as_str(), task.settings.sequences);
     let leaving = listed.moving.iter().map(|table| &table.table);
-    doctor::check_place(client, leaving, shard, findings).await?;
-    doctor::check_tables(client, &listed.moving, shared_out, shard, findings).await
+    queries::check_place(client, leaving, shard, findings).await?;
+    queries::check_tables(client, &listed.moving, shared_out, shard, findings).await
 }
 
 /// Reference tables first, then parents before children, by foreign key or as the map says.

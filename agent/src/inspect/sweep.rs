@@ -6,28 +6,30 @@
 
 use std::time::Duration;
 
+use plans::fleet::ShardRef;
 use plans::id::{Epoch, MapName, MapVersion, MigrationId};
 use plans::inspection::inventory::{Inventory, InventoryTask, ObjectKind, Whose};
 use plans::inspection::sweep::{Guards, Sweep, SweepTask, Swept};
 use plans::key_set::KeySet;
 use plans::names::{SCHEMA, away_function, away_trigger};
-use plans::plan::ShardRef;
 use plans::request::Options;
-use plans::table::{MovingTable, quote_literal};
+use plans::sql::quote_literal;
+use plans::table::MovingTable;
 use tokio_postgres::Client;
 
 use super::{inventory, load};
-use crate::dual_write;
+use crate::cleanup::copied_rows::Brought;
+use crate::cleanup::delete_rows::{Closed, Deletion};
 use crate::error::{At, StepError};
-use crate::pace::Pace;
-use crate::pg::away::{self, Away};
-use crate::pg::brought::Brought;
-use crate::pg::delete::{Closed, Deletion};
-use crate::pg::dual_write::Proof;
-use crate::pg::epoch::{self, Token};
-use crate::pg::identity::{self, Timeline};
-use crate::pg::shard::Shard;
-use crate::pg::{catalog, guard, home, publication, snapshot};
+use crate::postgres::catalog;
+use crate::shard::database::Shard;
+use crate::shard::dual_write::Proof;
+use crate::shard::epoch::{self, Token};
+use crate::shard::identity::{self, Timeline};
+use crate::shard::released_keys::{self, Away};
+use crate::shard::{guard, publication, sidecar_schema, snapshot};
+use crate::stream::dual_write;
+use crate::throttle::Pace;
 
 /// How often a slot is tried that somebody reads from.
 const SLOT_TRIES: u32 = 50;
@@ -102,10 +104,10 @@ impl Left {
             "shard {}: proving which database it is",
             shard.name
         ))?;
-        home::ensure(&session, &shard.name).await?;
+        sidecar_schema::ensure(&session, &shard.name).await?;
         if row.is_none() {
             // Without a row of its own nothing can be proved: it gets one for as long as this takes.
-            home::enrol(&session, &token, "source", "", &shard.name).await?;
+            sidecar_schema::enrol(&session, &token, "source", "", &shard.name).await?;
         }
         dual_write::repair(&shard, &token, Proof::Taking).await?;
         epoch::take_over(&session, &token, &shard.name).await?;
@@ -211,7 +213,7 @@ impl Left {
             ));
         }
         guard::drop_all(session, token, shard).await?;
-        home::forget(session, token, shard).await?;
+        sidecar_schema::forget(session, token, shard).await?;
         swept.done.push(format!(
             "shard {shard}: removed register, guards and rows of migration {}",
             token.migration
@@ -248,7 +250,7 @@ impl Left {
         {
             return Ok(());
         }
-        home::forget(&self.session, &self.token, &self.shard.name).await
+        sidecar_schema::forget(&self.session, &self.token, &self.shard.name).await
     }
 }
 
@@ -280,14 +282,14 @@ async fn give_back(
          {drops};
          delete from {SCHEMA}.away where map = {name}; delete from {SCHEMA}.given where map = {name};
          drop function if exists {SCHEMA}.{function}(); commit",
-        lock = quote_literal(&away::lock_name(map)),
+        lock = quote_literal(&released_keys::lock_name(map)),
         drops = drops.join("; "),
         function = away_function(map),
     );
     let done = session.batch_execute(&sql).await;
     rollback_after(&session, &done).await;
     done.at(&what)?;
-    home::drop_unused(&session, &reference.name.0).await?;
+    sidecar_schema::drop_unused(&session, &reference.name.0).await?;
     swept.done.push(what);
     Ok(())
 }

@@ -13,8 +13,8 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM, VERSION, code, state};
 use super::interrupted::again;
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::register::{self, Setting};
+use crate::migration::session::Context;
+use crate::shard::register::{self, Setting};
 use crate::steps;
 
 const CLOSED: i64 = i64::MAX;

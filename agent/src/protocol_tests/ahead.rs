@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM, pid, until_blocked};
 use super::park::point;
 use super::shard::{LIMIT, until};
-use crate::pg::epoch;
+use crate::shard::epoch;
 use crate::stream::Stream;
 
 /// A source whose rows of another key have values that no UPDATE of the key brings, and its stream.

@@ -10,9 +10,9 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM};
 use super::shard::{LIMIT, until};
-use crate::pg::epoch;
-use crate::pg::lsn::Lsn;
-use crate::pg::progress::{self, Progress};
+use crate::postgres::lsn::Lsn;
+use crate::shard::apply_progress::{self, Progress};
+use crate::shard::epoch;
 use crate::stream::{Stream, failure_of};
 
 const FORWARD: Direction = Direction::Forward;
@@ -34,7 +34,7 @@ pub(super) async fn positions(bench: &Bench) -> (Lsn, Lsn) {
     let read = "select confirmed_flush_lsn from pg_replication_slots where slot_name = $1";
     let slot = bench.token.migration.slot(FORWARD);
     let row = source.query_one(read, &[&slot]).await.expect("a slot");
-    let known = progress::read(&target, &bench.token, FORWARD, "t").await;
+    let known = apply_progress::read(&target, &bench.token, FORWARD, "t").await;
     (row.get(0), known.expect("read").expect("a row").lsn)
 }
 
@@ -288,7 +288,7 @@ async fn a_stream_waits_for_a_commit_of_its_own_that_is_under_way() {
         transactions: 1,
         changes: 1,
     };
-    progress::write(&earlier, &bench.token, FORWARD, applied, "t")
+    apply_progress::write(&earlier, &bench.token, FORWARD, applied, "t")
         .await
         .expect("written");
     let stream = bench.stream(FORWARD).await;

@@ -8,9 +8,9 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, pid, state};
 use super::shard::until;
-use crate::pg::away::Away;
-use crate::pg::epoch::{self, Token};
-use crate::pg::{guard, others, register};
+use crate::shard::epoch::{self, Token};
+use crate::shard::released_keys::Away;
+use crate::shard::{conflicting_migrations, guard, register};
 
 const CLOSED: i64 = i64::MAX;
 
@@ -202,6 +202,13 @@ async fn where_the_last_migration_took_our_schema_along_there_is_no_other_one() 
     let drop = "drop schema if exists shardwright cascade";
     app.batch_execute(drop).await.expect("dropped");
     let (map, keys) = (MapName::from("items"), keys(1, 9));
-    let found = others::of_same_keys(&ours, &bench.token.migration, (&map, &keys), &[], "t").await;
+    let found = conflicting_migrations::of_same_keys(
+        &ours,
+        &bench.token.migration,
+        (&map, &keys),
+        &[],
+        "t",
+    )
+    .await;
     assert_eq!(found.expect("none to look at"), None);
 }

@@ -4,23 +4,24 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use connect::Connected;
+use plans::fleet::ShardRef;
 use plans::id::{Epoch, MapName, MapVersion, MigrationId, ShardName};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::names::Direction;
-use plans::plan::ShardRef;
 use plans::table::{CopyFormat, KeyColumn, Majors, MovingTable, TableKey, copy_format};
 use tokio_postgres::Client;
 
 use super::shard::{LIMIT, Shard as Database, until};
 use crate::error::StepError;
-use crate::pg::epoch::{self, Token};
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::progress::{self, Progress};
-use crate::pg::replication::{ReplicationSession, SlotOptions, SystemIdentity};
-use crate::pg::shard::Shard;
-use crate::pg::{catalog, guard, home, publication};
+use crate::postgres::catalog;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::{ReplicationSession, SlotOptions, SystemIdentity};
+use crate::shard::apply_progress::{self, Progress};
+use crate::shard::database::Shard;
+use crate::shard::epoch::{self, Token};
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::{guard, publication, sidecar_schema};
 use crate::stream::{Stream, StreamSpec};
 
 /// Most tests need no other table.
@@ -111,7 +112,7 @@ impl Bench {
         session.batch_execute(ddl).await.expect("schema");
         for (database, role) in [(&bench.source, "source"), (&bench.target, "target")] {
             let session = bench.ours(database).await;
-            home::enrol(&session, &bench.token, role, "m", role)
+            sidecar_schema::enrol(&session, &bench.token, role, "m", role)
                 .await
                 .expect("enrolled");
         }
@@ -225,7 +226,7 @@ impl Bench {
         epoch::begin(&session, &self.token, "s")
             .await
             .expect("proved");
-        progress::write(&session, &self.token, direction, progress, "s")
+        apply_progress::write(&session, &self.token, direction, progress, "s")
             .await
             .expect("written");
         epoch::commit(&session, "progress")

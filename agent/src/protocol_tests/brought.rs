@@ -18,10 +18,10 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM, VERSION, code, state, tables};
 use super::interrupted::again;
 use crate::inspect;
-use crate::owned::Context;
-use crate::pg::catalog;
-use crate::pg::created;
-use crate::pg::epoch::{self, Token};
+use crate::migration::session::Context;
+use crate::postgres::catalog;
+use crate::shard::created;
+use crate::shard::epoch::{self, Token};
 use crate::steps;
 
 const CLOSED: i64 = i64::MAX;

@@ -13,10 +13,10 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, VERSION, code, pid, state, until_blocked};
 use crate::error::StepError;
-use crate::pg::epoch::Proof;
-use crate::pg::guard::{self, cascade};
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::register::{self, Setting};
+use crate::shard::epoch::Proof;
+use crate::shard::guard::{self, cascade};
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::register::{self, Setting};
 
 const CLOSED: i64 = i64::MAX;
 const DDL: &str = "\

@@ -6,7 +6,7 @@ use plans::id::MigrationId;
 
 use super::schema::drop_created;
 use super::shard::Shard;
-use crate::pg::schema::{Dumped, Entry, Schema, Section};
+use crate::postgres::pg_dump::{Dumped, Entry, Schema, Section};
 use crate::schema::compare::{Side, compare};
 use crate::schema::{dump, refreshes, write};
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use connect::Connected;
 use plans::fleet::ShardInfo;
+use plans::fleet::ShardRef;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::check::{
     Checked, Defect, DefectKind, Mend, MendRequest, combine, follow_up, questions,
@@ -11,7 +12,6 @@ use plans::inspection::check::{
 use plans::inspection::{Inspected, Inspection};
 use plans::key::{Key, KeyType, accept};
 use plans::key_set::KeySet;
-use plans::plan::ShardRef;
 use plans::shard_map::{
     KeyColumns, MapSettings, Mapping, MappingState, ShardMap, Strategy, ThroughRef,
 };

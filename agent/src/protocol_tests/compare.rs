@@ -6,7 +6,7 @@ use connect::Connected;
 use plans::step::verify::{DifferenceKind, RowDifference};
 
 use super::bench::Bench;
-use crate::pg::compare::{self, Digest, Moving, Part, Side};
+use crate::compare::{self, Digest, Moving, Part, Side};
 
 /// Columns with the names that the statements use themselves.
 const NAMES: &str = "create table public.names ( \

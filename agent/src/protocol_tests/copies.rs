@@ -11,7 +11,7 @@ use super::authority::Authority;
 use super::bench::Bench;
 use super::shard::until;
 use crate::error::StepError;
-use crate::pg::copy_stream::{BlockRange, Extent, copy_chunk};
+use crate::postgres::copy_stream::{BlockRange, Extent, copy_chunk};
 
 const NOTE: &str = "\
     create table public.note (tenant_id bigint, id bigint, v text, primary key (tenant_id, id))";
@@ -204,7 +204,7 @@ async fn rows_are_copied_by_verified_tls() {
     let out = "copy public.note to stdout (format binary)";
     let into = "copy other.note from stdin (format binary)";
     let moved = |_, _| ready(());
-    let (rows, _) = crate::pg::copy_pipe::pipe((&mut from, out), (&mut to, into), moved)
+    let (rows, _) = crate::postgres::copy_pipe::pipe((&mut from, out), (&mut to, into), moved)
         .await
         .expect("copied");
     assert_eq!(rows, 200);

@@ -8,12 +8,12 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, state, system};
 use super::shard::{LIMIT, until};
-use crate::pg::decode::Change;
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::register::{self, Setting};
-use crate::pg::replication::{ChangeStream, StreamEvent, StreamStart};
-use crate::pg::wait_out::{wait_out, writers};
+use crate::postgres::lsn::Lsn;
+use crate::postgres::pgoutput::Change;
+use crate::postgres::replication::{ChangeStream, StreamEvent, StreamStart};
+use crate::postgres::wait_out::{wait_out, writers};
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::register::{self, Setting};
 use crate::stream::reached;
 
 const FORWARD: Direction = Direction::Forward;
@@ -131,7 +131,7 @@ pub(super) async fn committed_before(bench: &Bench, end: Lsn, marker: &Marker) -
             commits_at = begin.final_lsn;
         }
         if let (Change::Insert { new, .. }, true) = (&change, commits_at < end) {
-            let crate::pg::decode::Value::Text(id) = &new.0[1] else {
+            let crate::postgres::pgoutput::Value::Text(id) = &new.0[1] else {
                 panic!("{new:?}")
             };
             let id = String::from_utf8_lossy(id).parse();

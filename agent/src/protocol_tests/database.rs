@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use plans::fleet::ShardRef;
 use plans::identity::DatabaseIdentity;
 use plans::inspection::identify::{Identified, IdentifyTask};
 use plans::inspection::sweep::{Sweep, SweepTask};
 use plans::inspection::{Inspected, Inspection};
-use plans::plan::ShardRef;
 use plans::step::StepKind;
 use plans::table::TableName;
 
@@ -15,9 +15,9 @@ use super::ddl::{dispatched, run};
 use super::shard::Shard as Database;
 use crate::error::{OTHER_DATABASE, StepError};
 use crate::inspect;
-use crate::pg::home;
-use crate::pg::replication::ReplicationSession;
-use crate::pg::shard::Shard;
+use crate::postgres::replication::ReplicationSession;
+use crate::shard::database::Shard;
+use crate::shard::sidecar_schema;
 use crate::steps::drop_old;
 
 const CLOSED: i64 = i64::MAX;
@@ -76,15 +76,17 @@ async fn a_database_is_registered_once_and_keeps_its_id() {
     // The last migration takes all of our schema away but the id.
     let ours = bench.ours(&bench.source).await;
     bench.guard(&bench.source, CLOSED).await;
-    let drop = crate::pg::guard::drop_all(&ours, &bench.token, "s").await;
+    let drop = crate::shard::guard::drop_all(&ours, &bench.token, "s").await;
     drop.expect("without guards");
-    home::forget(&ours, &bench.token, "s").await.expect("ended");
+    sidecar_schema::forget(&ours, &bench.token, "s")
+        .await
+        .expect("ended");
     let left = "select pg_catalog.string_agg(relname, ', ') from pg_catalog.pg_class \
         where relnamespace = 'shardwright'::regnamespace and relkind in ('r', 'S')";
     let left: String = ours.query_one(left, &[]).await.expect("read").get(0);
     assert_eq!(left, "database");
     assert_eq!(identify(&bench.source, false).await.identity, first);
-    home::ensure(&ours, "s").await.expect("made anew");
+    sidecar_schema::ensure(&ours, "s").await.expect("made anew");
 }
 
 #[tokio::test]
@@ -190,7 +192,7 @@ async fn nothing_is_deleted_where_another_database_answers_within_the_session() 
     )
     .await;
     let token = context.token_after_flip();
-    let done = crate::pg::epoch::execute(&session, &token, "select 1").await;
+    let done = crate::shard::epoch::execute(&session, &token, "select 1").await;
     let state = done
         .expect_err("refused")
         .code()

@@ -11,8 +11,9 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM, code, state, tables};
 use super::interrupted::again;
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::{catalog, ddl_guard, guard};
+use crate::migration::session::Context;
+use crate::postgres::catalog;
+use crate::shard::guard::{self, ddl_guard};
 use crate::steps::shape;
 use crate::stream::failure_of;
 

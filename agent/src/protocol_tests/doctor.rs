@@ -16,12 +16,12 @@ use std::sync::{Arc, Weak};
 
 use cluster::Cluster;
 use futures::stream::{self, StreamExt};
+use plans::doctor::Finding;
 use plans::doctor::{DoctorTask, Examined, MapTables};
-use plans::failure::Finding;
+use plans::fleet::ShardRef;
 use plans::id::{MapName, ShardName};
 use plans::inspection::{Inspected, Inspection};
 use plans::key::KeyType;
-use plans::plan::ShardRef;
 use plans::request::Mode;
 use plans::shard_map::MapSettings;
 use tokio::sync::Mutex;

@@ -9,9 +9,9 @@ use plans::wire::DualWriteState;
 
 use super::bench::{Bench, ITEM};
 use super::shard::{Shard as Database, until};
-use crate::dual_write::{DualWrite, ROLE, watch_for_ever};
-use crate::pg::replication::{ReplicationSession, SlotOptions};
+use crate::postgres::replication::{ReplicationSession, SlotOptions};
 use crate::stream::Stream;
+use crate::stream::dual_write::{DualWrite, ROLE, watch_for_ever};
 
 mod process;
 mod standby_names;
@@ -338,7 +338,7 @@ async fn commits(bench: &Bench, tenant: i64, from: i64) -> Vec<Duration> {
 #[tokio::test]
 #[ignore = "other tests start it"]
 async fn watchdog_process() {
-    if std::env::var_os(crate::dual_write::ENVIRONMENT).is_some() {
+    if std::env::var_os(crate::stream::dual_write::ENVIRONMENT).is_some() {
         watch_for_ever().await.expect("watched");
     }
 }

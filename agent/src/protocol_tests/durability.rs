@@ -1,7 +1,7 @@
 //! What our sessions commit is durable, whatever the role's defaults are (R9).
 
 use super::bench::{Bench, ITEM};
-use crate::pg::register::{self, Setting};
+use crate::shard::register::{self, Setting};
 
 #[tokio::test]
 async fn a_register_survives_a_crash_although_the_role_commits_asynchronously() {

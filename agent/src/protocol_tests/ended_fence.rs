@@ -10,11 +10,11 @@ use super::bench::{Bench, ITEM, code, pid, state};
 use super::cutover::committed_before;
 use super::shard::LIMIT;
 use super::wait_out::{Marking, prepare, until_queued};
-use crate::pg::behind::Who;
-use crate::pg::epoch::Proof;
-use crate::pg::guard;
-use crate::pg::lsn::Lsn;
-use crate::pg::register::{self, Setting};
+use crate::postgres::lsn::Lsn;
+use crate::shard::epoch::Proof;
+use crate::shard::guard;
+use crate::shard::marker_after_wait::Who;
+use crate::shard::register::{self, Setting};
 
 /// A write to a moving key in a transaction that stays open.
 const WRITE: &str = "begin; insert into public.item values (100, 1, 'x')";

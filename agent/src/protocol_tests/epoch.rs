@@ -9,10 +9,10 @@ use plans::id::{Epoch, MapVersion, MigrationId};
 use super::bench::{Bench, ITEM, VERSION, code, pid, state, until_blocked};
 use super::shard::until;
 use crate::error::StepError;
-use crate::pg::epoch::{self, Proof, Proven, Token};
-use crate::pg::home;
-use crate::pg::register;
-use crate::pg::shard::Shard;
+use crate::shard::database::Shard;
+use crate::shard::epoch::{self, Proof, Proven, Token};
+use crate::shard::register;
+use crate::shard::sidecar_schema;
 
 /// What the sessions of the former owner have seen.
 #[derive(Default)]
@@ -253,12 +253,18 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
         bench.ours(&bench.source).await,
     );
     let (app, observer) = (bench.source.session().await, bench.source.session().await);
-    home::forget(&ours, &bench.token, "s").await.expect("ended");
-    assert!(!home::exists(&ours, "s").await.expect("read"));
-    home::drop_unused(&ours, "s").await.expect("gone already");
+    sidecar_schema::forget(&ours, &bench.token, "s")
+        .await
+        .expect("ended");
+    assert!(!epoch::schema_exists(&ours, "s").await.expect("read"));
+    sidecar_schema::drop_unused(&ours, "s")
+        .await
+        .expect("gone already");
 
     // The row of the one that begins is under way while the other one looks whether there is any.
-    home::ensure(&ours, "s").await.expect("our schema");
+    sidecar_schema::ensure(&ours, "s")
+        .await
+        .expect("our schema");
     app.batch_execute(
         "begin; insert into shardwright.move (migration, role, epoch, map, map_version) \
          values ('next', 'source', 1, 'm', 1)",
@@ -271,10 +277,10 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
     };
     let (begins, ends) = (pid(&ours).await, pid(&other).await);
     let (enrolled, dropped, ()) = tokio::join!(
-        home::enrol(&ours, &next, "source", "m", "s"),
+        sidecar_schema::enrol(&ours, &next, "source", "m", "s"),
         async {
             until_blocked(&observer, begins).await;
-            home::drop_unused(&other, "s").await
+            sidecar_schema::drop_unused(&other, "s").await
         },
         async {
             until_blocked(&observer, ends).await;
@@ -291,15 +297,19 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
 async fn a_migration_enrols_also_where_the_schema_has_just_been_dropped() {
     let bench = Bench::new("enrols_after", ITEM).await;
     let ours = bench.ours(&bench.source).await;
-    home::ensure(&ours, "s").await.expect("our schema");
-    home::forget(&ours, &bench.token, "s").await.expect("ended");
-    let enrolled = home::enrol(&ours, &bench.token, "source", "m", "s").await;
+    sidecar_schema::ensure(&ours, "s")
+        .await
+        .expect("our schema");
+    sidecar_schema::forget(&ours, &bench.token, "s")
+        .await
+        .expect("ended");
+    let enrolled = sidecar_schema::enrol(&ours, &bench.token, "source", "m", "s").await;
     enrolled.expect("enrolled");
     let older = Token {
         epoch: Epoch(0),
         ..bench.token.clone()
     };
-    let refused = home::enrol(&ours, &older, "source", "m", "s").await;
+    let refused = sidecar_schema::enrol(&ours, &older, "source", "m", "s").await;
     assert!(refused.expect_err("refused").is_superseded());
     // Nothing is left open.
     let there = epoch::is_enrolled(&ours, &bench.token, "s").await;

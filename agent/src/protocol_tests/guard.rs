@@ -4,7 +4,7 @@ use connect::{Connected, Session};
 use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, state};
-use crate::pg::guard;
+use crate::shard::guard;
 
 const CLOSED: i64 = i64::MAX;
 const ROWS: &str = "insert into public.item values (1, 1, 'here'), (100, 1, 'moving')";

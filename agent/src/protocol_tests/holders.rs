@@ -5,9 +5,9 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM};
 use super::shard::until;
-use crate::pg::replication::{ReplicationSession, SlotOptions};
-use crate::pg::shard::Shard;
-use crate::pg::snapshot::{self, Holders};
+use crate::postgres::replication::{ReplicationSession, SlotOptions};
+use crate::shard::database::Shard;
+use crate::shard::snapshot::{self, Holders};
 
 /// Process ids of the holders that sleep.
 async fn asleep(session: &Client) -> Vec<i32> {

@@ -10,7 +10,7 @@ use tokio_postgres::Client;
 
 use super::apply::halted;
 use super::bench::Bench;
-use crate::pg::marker::{Kind, Marker};
+use crate::shard::marker::{Kind, Marker};
 
 const COLUMNS: &str = "create table public.item (tenant_id bigint not null, id bigint not null, code bigint not null, v text, big text";
 const LARGE: &str = "alter table public.item alter column big set storage external";

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use plans::fleet::ShardRef;
 use plans::id::{MapName, MapVersion, StepId};
 use plans::identity::DatabaseIdentity;
 use plans::key::KeyType;
-use plans::plan::ShardRef;
 use plans::request::{Mode, Options};
 use plans::shard_map::Sequences;
 use plans::step::StepKind;
@@ -19,11 +19,11 @@ use super::bench::{Bench, ITEM, VERSION, system};
 use super::shard::Shard as Database;
 use super::spool::Folder;
 use crate::controller::Controller;
-use crate::owned::{Context, Owned};
-use crate::pg::away::Away;
-use crate::pg::{epoch, guard};
+use crate::migration::session::{Context, Owned};
+use crate::shard::released_keys::Away;
+use crate::shard::{epoch, guard};
 use crate::steps;
-use caller::Caller;
+use controller_client::ControllerClient;
 
 const CLOSED: i64 = i64::MAX;
 
@@ -66,7 +66,7 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
         dispatch.epoch,
         &std::env::temp_dir(),
     ));
-    let caller = Caller::new(&caller::Identity::default()).unwrap();
+    let caller = ControllerClient::new(&controller_client::Identity::default()).unwrap();
     let nobody = Controller::new("http://127.0.0.1:1", caller);
     Context::new(dispatch, owned, nobody, CancellationToken::new())
 }

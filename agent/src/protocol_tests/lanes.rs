@@ -13,9 +13,9 @@ use super::bench::{Bench, pid, until_old};
 use super::interrupted::after_preflight;
 use super::shard::until;
 use super::spool::Folder;
-use crate::owned::Context;
-use crate::pg::epoch;
-use crate::pg::lsn::Lsn;
+use crate::migration::session::Context;
+use crate::postgres::lsn::Lsn;
+use crate::shard::epoch;
 use crate::stream::Stream;
 
 const FORWARD: Direction = Direction::Forward;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use plans::fleet::ShardRef;
 use plans::id::{MapName, ShardName};
 use plans::inspection::{DirectoryTable, DirectoryTask, Inspected, Inspection, Load, LoadTask};
 use plans::key::{Key, KeyType};
 use plans::key_set::{KeySet, bucket_of};
-use plans::plan::ShardRef;
 use plans::request::Measure;
 use plans::shard_map::{KeyColumns, Strategy};
 

@@ -4,7 +4,7 @@ use plans::wire::LongWriter;
 
 use super::bench::{Bench, ITEM, pid};
 use super::shard::until;
-use crate::pg::long_writers::{Obstacle, end, obstacles};
+use crate::shard::long_writers::{Obstacle, end, obstacles};
 
 /// The writers in the way of the bench's source, older than a millisecond.
 async fn in_the_way(bench: &Bench) -> Vec<Obstacle> {

@@ -2,7 +2,7 @@
 //! another version, and what happens to it all the time does not.
 
 use super::bench::{Bench, ITEM};
-use crate::pg::versions::versions;
+use crate::postgres::versions::versions;
 
 /// Each is done alone, so that none hides behind another.
 const CHANGES: [&str; 22] = [

@@ -10,9 +10,9 @@ use plans::names::Direction;
 use tokio_postgres::Client;
 
 use super::bench::Bench;
-use crate::pg::apply::{Applier, Executor, Planned, RowChange};
-use crate::pg::compare::{Moving, Side, canonical, delete_rows, keyed_rows, parse_key, values};
-use crate::pg::decode::{Column, OldRow, Relation, Tuple, Value};
+use crate::compare::{Moving, Side, canonical, delete_rows, keyed_rows, parse_key, values};
+use crate::postgres::pgoutput::{Column, OldRow, Relation, Tuple, Value};
+use crate::stream::apply::{Applier, Executor, Planned, RowChange};
 
 /// Other indexes begin with columns of the identity, so that each of them could find its rows too.
 const ITEM: &str = "

@@ -1,14 +1,14 @@
 //! Objects by every hostile name are created and dropped again, by pg_dump and by the catalog writer; no name is executed.
 
 use plans::id::MigrationId;
-use plans::table::{quote_ident, quote_literal};
+use plans::sql::{quote_ident, quote_literal};
 use tokio_postgres::Client;
 
 use super::bench::Bench;
 use super::schema::{drop_created, restore};
-use crate::pg::created;
-use crate::pg::schema::Section;
+use crate::postgres::pg_dump::Section;
 use crate::schema;
+use crate::shard::created;
 
 const ALL: [Section; 3] = [Section::Pre, Section::Key, Section::Post];
 

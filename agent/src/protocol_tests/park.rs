@@ -10,10 +10,10 @@ use uuid::Uuid;
 
 use super::bench::{Bench, ITEM, code};
 use super::shard::{LIMIT, until};
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::replication::{ReplicationSession, SlotOptions};
-use crate::pg::snapshot;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::{ReplicationSession, SlotOptions};
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::snapshot;
 use crate::stream::{ParkAt, Stream, reached};
 
 const FORWARD: Direction = Direction::Forward;

@@ -15,10 +15,12 @@ use super::schema::drop_created;
 use super::shard::Shard as Database;
 use super::survey::{refusals, refuses, task};
 use crate::inspect::survey;
-use crate::pg::away::Away;
-use crate::pg::schema::{Schema, Section};
-use crate::pg::{catalog, created, ddl_guard, guard, home, sequences};
+use crate::postgres::catalog;
+use crate::postgres::pg_dump::{Schema, Section};
 use crate::schema;
+use crate::shard::guard::{self, ddl_guard};
+use crate::shard::released_keys::Away;
+use crate::shard::{created, sequences, sidecar_schema};
 use crate::steps::shape;
 
 const FORWARD: Direction = Direction::Forward;
@@ -246,7 +248,9 @@ async fn with_refused_changes_no_partition_comes_or_goes() {
 
 /// Restores a section in the order of `build_indexes`: what may be done side by side, the last first, then the rest.
 async fn restore(target: &Client, dumped: &Schema, section: Section, migration: &MigrationId) {
-    home::ensure(target, "t").await.expect("our schema");
+    sidecar_schema::ensure(target, "t")
+        .await
+        .expect("our schema");
     run(target, "begin").await;
     let entries = || dumped.entries.iter().filter(move |e| e.section == section);
     let beside = entries().filter(|e| e.parallel).rev();

@@ -10,7 +10,9 @@ use tokio::sync::mpsc;
 
 use super::bench::Bench;
 use super::shard::Shard as Database;
-use crate::pg::copy_stream::{BlockRange, Extent, Received, Receivers, read_for_all, write_given};
+use crate::postgres::copy_stream::{
+    BlockRange, Extent, Received, Receivers, read_for_all, write_given,
+};
 
 const ALL: Extent = Extent::Blocks(BlockRange { from: 0, to: None });
 const ROWS: i64 = 300;

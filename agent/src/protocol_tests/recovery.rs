@@ -23,7 +23,7 @@ use super::interrupted::again;
 use super::shard::{LIMIT, Shard as Database, until};
 use crate::controller::Controller;
 use crate::worker::{DeletedRows, Worker};
-use caller::{Caller, Identity};
+use controller_client::{ControllerClient, Identity};
 
 const CLOSED: i64 = i64::MAX;
 
@@ -57,7 +57,7 @@ impl Play {
                 tokio::spawn(script.clone().serve(stream));
             }
         });
-        let caller = Caller::new(&Identity::default()).unwrap();
+        let caller = ControllerClient::new(&Identity::default()).unwrap();
         let agent = {
             let files = DeletedRows {
                 folder: std::env::temp_dir(),

@@ -2,8 +2,8 @@
 
 use super::bench::{Bench, ITEM, VERSION, code, pid, state, until_blocked};
 use super::shard::{LIMIT, until};
-use crate::pg::epoch::{self, Token};
-use crate::pg::register::{self, Opening, Setting};
+use crate::shard::epoch::{self, Token};
+use crate::shard::register::{self, Opening, Setting};
 
 const CLOSED: i64 = i64::MAX;
 

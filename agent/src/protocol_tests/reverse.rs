@@ -5,9 +5,9 @@ use plans::names::Direction;
 use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, VERSION, code, state};
-use crate::pg::epoch::{self, Token};
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::register::{self, Setting};
+use crate::shard::epoch::{self, Token};
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::register::{self, Setting};
 
 const REVERSE: Direction = Direction::Reverse;
 

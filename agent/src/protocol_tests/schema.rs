@@ -4,10 +4,12 @@ use plans::id::MigrationId;
 use tokio_postgres::Client;
 
 use super::bench::{Bench, tables};
-use crate::pg::schema::{Schema, Section};
-use crate::pg::{catalog, created, ddl_guard, home};
+use crate::postgres::catalog;
+use crate::postgres::pg_dump::{Schema, Section};
 use crate::schema;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
+use crate::shard::guard::ddl_guard;
+use crate::shard::{created, sidecar_schema};
 
 pub(super) const SHOP: &str = "\
     create schema shop; \
@@ -75,7 +77,9 @@ pub(super) async fn restore(
     sections: &[Section],
     migration: &MigrationId,
 ) {
-    home::ensure(session, "t").await.expect("our schema");
+    sidecar_schema::ensure(session, "t")
+        .await
+        .expect("our schema");
     for section in sections {
         session.batch_execute("begin").await.expect("begun");
         for entry in schema.entries.iter().filter(|e| e.section == *section) {

@@ -6,7 +6,7 @@ use super::bench::Bench;
 use super::schema::{SHOP, restore};
 use super::versions::of_version;
 use crate::error::StepError;
-use crate::pg::schema::Section;
+use crate::postgres::pg_dump::Section;
 use crate::schema;
 use crate::schema::compare::compare;
 

@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use super::bench::Bench;
 use super::shard::Shard;
 use super::verify::case::{AWKWARD, Case, rows};
-use crate::pg::replication::ReplicationSession;
+use crate::postgres::replication::ReplicationSession;
 use crate::schema;
 
 /// What a database is given by default: the first half changes what texts and statements mean, the other what the server

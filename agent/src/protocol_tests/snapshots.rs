@@ -11,13 +11,13 @@ use super::apply::halted;
 use super::bench::{Bench, ITEM};
 use super::cutover::committed_before;
 use super::shard::until;
-use crate::pg::epoch;
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::progress::{self, Progress};
-use crate::pg::replication::{ReplicationSession, SLOT_GAP, SlotOptions};
-use crate::pg::snapshot;
-use crate::pg::visibility::TxSnapshot;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::{ReplicationSession, SLOT_GAP, SlotOptions};
+use crate::postgres::visibility::TxSnapshot;
+use crate::shard::apply_progress::{self, Progress};
+use crate::shard::epoch;
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::snapshot;
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -257,7 +257,7 @@ pub(super) async fn control_changes_applied_asynchronously_and_confirmed_are_los
         transactions: 1,
         changes: 1,
     };
-    progress::write(&there, &bench.token, FORWARD, applied, "t")
+    apply_progress::write(&there, &bench.token, FORWARD, applied, "t")
         .await
         .expect("written");
     epoch::commit(&there, "applying").await.expect("committed");

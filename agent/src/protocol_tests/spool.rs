@@ -11,9 +11,9 @@ use tokio_postgres::Client;
 use super::apply::{halted, positions, write};
 use super::bench::{Bench, ITEM};
 use super::shard::until;
-use crate::pg::epoch;
-use crate::pg::lsn::Lsn;
-use crate::pg::replication::SLOT_GAP;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::SLOT_GAP;
+use crate::shard::epoch;
 use crate::spool::Place;
 use crate::stream::Stream;
 

@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 
 use super::shard::{Shard, until};
-use crate::pg::standbys::{behind, flushed};
+use crate::postgres::standbys::{behind, flushed};
 
 /// A `pg_receivewal` under its own name; it ends with this.
 struct Receiver(Child);

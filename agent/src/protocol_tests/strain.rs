@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use super::bench::{Bench, ITEM};
 use super::shard::until;
-use crate::pg::load::{self, History};
+use crate::shard::load::{self, History};
 
 /// A running standby called `lagging`.
 async fn standby(primary: Arc<Cluster>) -> Arc<Cluster> {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use plans::failure::Severity;
+use plans::fleet::ShardRef;
 use plans::id::{MapName, ShardName};
 use plans::key::KeyType;
 use plans::key_set::KeySet;
-use plans::plan::{ShardRef, TargetState};
+use plans::plan::TargetState;
 use plans::request::Mode;
 use plans::shard_map::{KeyColumns, MapSettings, ThroughRef};
 use plans::survey::{Survey, SurveyTask};
@@ -14,6 +15,7 @@ use plans::table::TableKey;
 
 use super::shard::Shard as Database;
 use crate::error::StepError;
+use crate::inspect::findings::Findings;
 use crate::inspect::survey;
 
 /// Surveys the tables `listed` (name and key column) of a database made by `ddl`.
@@ -450,7 +452,7 @@ async fn a_wrong_password_names_the_shard_and_what_to_check() {
 
 #[test]
 fn a_server_that_reports_version_14_is_refused() {
-    let mut findings = survey::Findings::default();
+    let mut findings = Findings::default();
     survey::check_version(140_012, "14.12", "a", &mut findings);
     survey::check_version(150_000, "15.0", "b", &mut findings);
     let [finding] = findings.as_slice() else {

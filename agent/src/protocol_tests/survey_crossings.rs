@@ -1,6 +1,7 @@
 //! Foreign keys by which rows of two keys refer to each other are told before a plan is made.
 
-use plans::failure::{Finding, Severity};
+use plans::doctor::Finding;
+use plans::failure::Severity;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::survey::Survey;

@@ -1,12 +1,14 @@
 //! What a step would fail at is found by the trial of a plan, which leaves nothing behind.
 
-use plans::failure::{Finding, Severity};
+use plans::doctor::Finding;
+use plans::failure::Severity;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::plan::TargetState;
 use plans::shard_map::KeyColumns;
+use plans::sql::quote_ident;
 use plans::survey::{Survey, SurveyTask};
-use plans::table::{TableName, quote_ident};
+use plans::table::TableName;
 
 use super::shard::{Shard as Database, until};
 use super::survey::{GOOD, refusals, refuses, run, task};

@@ -20,11 +20,12 @@ use super::interrupted::after_preflight;
 use super::shard::{Shard as Database, until};
 use super::spool::Folder;
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::lsn::Lsn;
-use crate::pg::publication;
-use crate::pg::replication::{ReplicationSession, SlotOptions};
-use crate::steps::{self, Coming, Siblings};
+use crate::migration::session::Context;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::{ReplicationSession, SlotOptions};
+use crate::shard::publication;
+use crate::shared_scan::participants::{Coming, Siblings};
+use crate::steps;
 
 const FORWARD: Direction = Direction::Forward;
 /// Rows that no writer touches, on both sides of those that writers do, in more than one chunk.

@@ -11,11 +11,11 @@ use super::bench::{Bench, ITEM};
 use super::interrupted::again;
 use super::shard::until;
 use super::snapshots::server_waits_for;
-use crate::pg::copy_stream::{Extent, KeyRange, copy_chunk};
-use crate::pg::epoch;
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::visibility::TxSnapshot;
+use crate::postgres::copy_stream::{Extent, KeyRange, copy_chunk};
+use crate::postgres::lsn::Lsn;
+use crate::postgres::visibility::TxSnapshot;
+use crate::shard::epoch;
+use crate::shard::marker::{Kind, Marker};
 use crate::steps;
 
 const FORWARD: Direction = Direction::Forward;

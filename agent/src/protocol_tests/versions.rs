@@ -14,11 +14,11 @@ use super::schema::{drop_created, restore};
 use super::shard::{Shard as Database, until};
 use super::survey::task;
 use crate::inspect::survey;
-use crate::pg::replication::{
+use crate::postgres::pg_dump::{Dumped, Section};
+use crate::postgres::replication::{
     ChangeStream, ReplicationError, ReplicationSession, SlotOptions, StreamStart,
 };
-use crate::pg::schema::{Dumped, Section};
-use crate::pg::standbys::keep_slots;
+use crate::postgres::standbys::keep_slots;
 use crate::schema::{dump, write};
 
 const FORWARD: Direction = Direction::Forward;

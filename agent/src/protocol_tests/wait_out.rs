@@ -15,13 +15,13 @@ use super::bench::{Bench, ITEM, code, pid};
 use super::cutover::committed_before;
 use super::shard::{LIMIT, until};
 use crate::error::StepError;
-use crate::pg::behind::{self, Behind, Who};
-use crate::pg::epoch::{self, Proof, Token};
-use crate::pg::long_writers::obstacles;
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::register::{self, Setting};
-use crate::pg::wait_out::{virtual_transaction, wait_out, writers};
+use crate::postgres::lsn::Lsn;
+use crate::postgres::wait_out::{virtual_transaction, wait_out, writers};
+use crate::shard::epoch::{self, Proof, Token};
+use crate::shard::long_writers::obstacles;
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::marker_after_wait::{self, Behind, Who};
+use crate::shard::register::{self, Setting};
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -127,7 +127,7 @@ pub(super) struct Marking {
 /// A session of ours is made ready for a cutover.
 pub(super) async fn prepare(bench: &Bench, session: &Connected) {
     let about = (&bench.keys, bench.tables.as_slice());
-    behind::prepare(session, &bench.token, &MapName::from("m"), about, "s")
+    marker_after_wait::prepare(session, &bench.token, &MapName::from("m"), about, "s")
         .await
         .expect("prepared");
 }

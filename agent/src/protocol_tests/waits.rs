@@ -5,7 +5,7 @@ use plans::step::StepKind;
 use super::bench::{Bench, ITEM, pid};
 use super::interrupted::again;
 use super::shard::until;
-use crate::waits;
+use crate::migration::wait_monitor;
 
 #[tokio::test]
 async fn a_lock_is_told_with_who_holds_it_until_it_is_free() {
@@ -32,7 +32,7 @@ async fn a_lock_is_told_with_who_holds_it_until_it_is_free() {
         told
     };
     let told = tokio::select! {
-        never = waits::watch(&context) => match never {},
+        never = wait_monitor::watch(&context) => match never {},
         (told, locked) = async { tokio::join!(seen, wanted) } => {
             locked.expect("locked once it is free");
             told

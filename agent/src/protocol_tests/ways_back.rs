@@ -5,10 +5,10 @@ use plans::step::StepKind;
 
 use super::bench::{Bench, ITEM};
 use super::interrupted::again;
-use crate::pg::epoch;
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::progress::{self, Progress};
+use crate::postgres::lsn::Lsn;
+use crate::shard::apply_progress::{self, Progress};
+use crate::shard::epoch;
+use crate::shard::marker::{Kind, Marker};
 use crate::steps::let_log_go;
 
 const FORWARD: Direction = Direction::Forward;
@@ -18,7 +18,7 @@ const REVERSE: Direction = Direction::Reverse;
 async fn unopened(bench: &Bench, direction: Direction) {
     let (_, destination) = bench.ends(direction);
     let session = bench.ours(destination).await;
-    let known = progress::read(&session, &bench.token, direction, "s").await;
+    let known = apply_progress::read(&session, &bench.token, direction, "s").await;
     let closed = Progress {
         opened: false,
         ..known.expect("read").expect("a row")
@@ -26,7 +26,7 @@ async fn unopened(bench: &Bench, direction: Direction) {
     epoch::begin(&session, &bench.token, "s")
         .await
         .expect("proved");
-    progress::write(&session, &bench.token, direction, closed, "s")
+    apply_progress::write(&session, &bench.token, direction, closed, "s")
         .await
         .expect("written");
     epoch::commit(&session, "progress")

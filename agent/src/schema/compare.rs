@@ -12,7 +12,7 @@ use tokio_postgres::types::ToSql;
 
 use super::major;
 use crate::error::{At, StepError};
-use crate::pg::sequences::STRIDE;
+use crate::shard::sequences::STRIDE;
 
 const DEFINITIONS: &str = include_str!("sql/definitions.sql");
 const LEFT_OUT: &str = include_str!("sql/left_out.sql");

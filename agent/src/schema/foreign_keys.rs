@@ -4,8 +4,8 @@
 use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
-use crate::pg::archive::ObjectId;
-use crate::pg::schema::{Entry, Section};
+use crate::postgres::archive::ObjectId;
+use crate::postgres::pg_dump::{Entry, Section};
 
 /// What labels of keys begin with, in pg_dump's words.
 pub(crate) const KEY: &str = "FK CONSTRAINT ";

@@ -1,6 +1,6 @@
 //! The kinds of objects that the writer carries: where each is read, what it is called, when it is created.
 
-use crate::pg::schema::Section;
+use crate::postgres::pg_dump::Section;
 
 /// What an object is, in the order in which objects that need nothing from each other are created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -15,8 +15,8 @@ use cluster::Binaries;
 use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
-use crate::pg::schema::{self, Dumped, Entry, Schema, Section};
-use crate::pg::shard::Shard;
+use crate::postgres::pg_dump::{self, Dumped, Entry, Schema, Section};
+use crate::shard::database::Shard;
 use kind::Kind;
 use reader::{Found, Object, Privileges};
 
@@ -64,7 +64,7 @@ pub(crate) async fn dump(
     reader::open(client, target, shard).await?;
     let read = async {
         tokio::try_join!(
-            schema::dump(dumped, tools),
+            pg_dump::dump(dumped, tools),
             reader::privileges(client, shard)
         )
     };

@@ -50,7 +50,7 @@ mod tests {
     use super::super::kind::Kind;
     use super::super::reader::Object;
     use super::*;
-    use crate::pg::archive::ObjectId;
+    use crate::postgres::archive::ObjectId;
 
     fn found(objects: &[(Kind, &str, &[usize])]) -> Found {
         let object = |(kind, name, _): &(Kind, &str, &[usize])| Object {

@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Row};
 
 use super::kind::{Kind, QUERIES};
 use crate::error::{At, StepError};
-use crate::pg::archive::ObjectId;
+use crate::postgres::archive::ObjectId;
 
 /// How many objects one refusal names.
 const NAMED: usize = 20;
@@ -213,7 +213,7 @@ fn object(kind: Kind, row: &Row) -> Object {
         format!(
             "alter {} {identity} owner to {}",
             kind.label().to_lowercase(),
-            plans::table::quote_ident(&owner)
+            plans::sql::quote_ident(&owner)
         )
     });
     Object {

@@ -5,7 +5,7 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-use crate::pg::lsn::Lsn;
+use crate::postgres::lsn::Lsn;
 
 /// First bytes of every segment.
 const MAGIC: &[u8; 8] = b"SWSPOOL1";

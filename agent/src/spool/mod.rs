@@ -21,7 +21,7 @@ use plans::names::Direction;
 use tokio::sync::watch;
 
 use crate::error::{At, StepError};
-use crate::pg::lsn::Lsn;
+use crate::postgres::lsn::Lsn;
 pub(crate) use reader::Reader;
 pub(crate) use writer::Writer;
 

@@ -12,8 +12,8 @@ use tokio::task::JoinHandle;
 use super::frame::{self, Frame, HEAD};
 use super::{Durable, Segment, Shared};
 use crate::error::{At, StepError};
-use crate::pg::decode::decode;
-use crate::pg::replication::{SLOT_GAP, StreamEvent};
+use crate::postgres::pgoutput::decode;
+use crate::postgres::replication::{SLOT_GAP, StreamEvent};
 
 /// Events that are read ahead.
 const AHEAD: usize = 4096;
@@ -230,7 +230,7 @@ mod tests {
 
     use super::super::{Place, Spool};
     use super::*;
-    use crate::pg::lsn::Lsn;
+    use crate::postgres::lsn::Lsn;
 
     /// More transactions than are read ahead.
     const MANY: u64 = 3 * AHEAD as u64;

@@ -8,8 +8,8 @@ use tokio::io::AsyncReadExt;
 use super::frame::{self, Frame, HEAD};
 use super::{Place, Segment};
 use crate::error::{At, StepError};
-use crate::pg::lsn::Lsn;
-use crate::pg::replication::SLOT_GAP;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::SLOT_GAP;
 
 /// Bytes that are read at a time.
 const STEP: usize = 1 << 20;

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use super::frame::{self, Frame, HEAD};
 use super::{Durable, Place, Segment, Shared};
 use crate::error::{At, StepError};
-use crate::pg::lsn::Lsn;
+use crate::postgres::lsn::Lsn;
 
 /// A segment is closed at the first end of a transaction beyond this size.
 const SEGMENT: u64 = 64 << 20;

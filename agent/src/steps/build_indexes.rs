@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 use tokio_postgres::error::SqlState;
 
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::guard::cascade;
-use crate::pg::{created, epoch, home};
+use crate::migration::session::Context;
 use crate::schema::compare::compare;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
+use crate::shard::guard::cascade;
+use crate::shard::{created, epoch, sidecar_schema};
 
 /// In a transaction: no processes but the session's own.
 const ALONE: &str = "set local max_parallel_maintenance_workers = 0; set local max_parallel_workers_per_gather = 0; ";
@@ -141,7 +141,7 @@ async fn compare_schemas(context: &Context) -> Result<Option<SchemaCompared>, St
 async fn forget_comparison(context: &Context) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
-    home::forget_comparison(&session, &context.token(), &target.name).await
+    sidecar_schema::forget_comparison(&session, &context.token(), &target.name).await
 }
 
 /// Restores every entry of a section that is not done.

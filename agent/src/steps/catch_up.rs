@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use super::dual_write;
 use crate::error::StepError;
 use crate::eta::Eta;
-use crate::owned::Context;
-use crate::pg::marker::{Kind, Marker};
+use crate::migration::session::Context;
+use crate::shard::marker::{Kind, Marker};
 use crate::stream::Stream;
 
 /// Level means that a marker passes within this time, or within a quarter of the write-stop budget.

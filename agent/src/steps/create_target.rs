@@ -16,16 +16,17 @@ use tokio_postgres::Client;
 
 use super::delete::deletion;
 use super::leftover;
+use crate::cleanup::copied_rows::Brought;
+use crate::cleanup::delete_rows::Closed;
 use crate::controller::CleanupRecord;
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::away::Away;
-use crate::pg::brought::Brought;
-use crate::pg::delete::Closed;
-use crate::pg::guard::cascade;
-use crate::pg::schema::{Entry, Schema, Section, make};
-use crate::pg::{catalog, created, epoch, guard, home, others};
+use crate::migration::session::Context;
+use crate::postgres::catalog;
+use crate::postgres::pg_dump::{Entry, Schema, Section, make};
 use crate::schema;
+use crate::shard::guard::cascade;
+use crate::shard::released_keys::Away;
+use crate::shard::{conflicting_migrations, created, epoch, guard, sidecar_schema};
 
 pub(super) async fn run(context: &Context) -> Result<TargetCreated, StepError> {
     context
@@ -40,7 +41,7 @@ pub(crate) async fn prepare(context: &Context) -> Result<TargetCreated, StepErro
     let target = context.target()?;
     let session = target.session("create").await?;
     context.enrol(&session, "target", &target.name).await?;
-    others::keep_their_tables(&session, &context.token(), &target.name).await?;
+    conflicting_migrations::keep_their_tables(&session, &context.token(), &target.name).await?;
     undo(context, &session, &target.name).await?;
     refuse_leftovers(context, &session, &target.name).await?;
     let cascades = context.online() && cascades(context).await?;
@@ -92,7 +93,7 @@ async fn refuse_leftovers(
 ) -> Result<(), StepError> {
     let refused = leftover::refuse(context, session, shard).await;
     if refused.is_err() {
-        home::forget(session, &context.token(), shard).await?;
+        sidecar_schema::forget(session, &context.token(), shard).await?;
     }
     refused
 }
@@ -186,7 +187,7 @@ async fn join(context: &Context, session: &Connected, shard: &str) -> Result<(),
     // From here on rows of the moving keys can only be ours: the guards refuse everybody else's.
     let sql = format!(
         "update shardwright.move set loaded = true where migration = {}",
-        plans::table::quote_literal(dispatch.migration.as_str())
+        plans::sql::quote_literal(dispatch.migration.as_str())
     );
     epoch::execute(session, &token, &sql).await.at(format_args!(
         "shard {shard}: recording that the copy may begin"

@@ -26,12 +26,12 @@ use tokio_postgres::Client;
 
 use super::verify::Sides;
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::catalog;
-use crate::pg::epoch::{self, Proof, Token};
-use crate::pg::guard::{self, cascade};
-use crate::pg::register::{self, Opening, Setting};
-use crate::pg::shard::Shard;
+use crate::migration::session::Context;
+use crate::postgres::catalog;
+use crate::shard::database::Shard;
+use crate::shard::epoch::{self, Proof, Token};
+use crate::shard::guard::{self, cascade};
+use crate::shard::register::{self, Opening, Setting};
 
 /// Pause between two tries to reach the controller.
 const CONTROLLER_PAUSE: Duration = Duration::from_millis(100);

@@ -5,10 +5,10 @@ use std::time::Duration;
 use plans::table::MovingTable;
 use plans::wire::TableProgress;
 
-use crate::owned::Context;
-use crate::pg::delete::{Closed, Deletion};
-use crate::pg::epoch::Token;
-use crate::pg::shard::Shard;
+use crate::cleanup::delete_rows::{Closed, Deletion};
+use crate::migration::session::Context;
+use crate::shard::database::Shard;
+use crate::shard::epoch::Token;
 
 pub(super) fn deletion<'a>(
     context: &'a Context,

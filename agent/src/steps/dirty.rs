@@ -16,11 +16,11 @@ use plans::names::Direction;
 use plans::step::StepKind;
 
 use super::verify::Sides;
+use crate::compare::{self, DirtyPage, Moving, Side};
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::compare::{self, DirtyPage, Moving, Side};
-use crate::pg::epoch;
-use crate::pg::lsn::Lsn;
+use crate::migration::session::Context;
+use crate::postgres::lsn::Lsn;
+use crate::shard::epoch;
 
 /// Keys that are compared with one statement.
 const KEYS_AT_ONCE: i64 = 2_000;

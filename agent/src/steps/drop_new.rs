@@ -4,7 +4,7 @@ use plans::step::unwind::Unwound;
 
 use super::unwind;
 use crate::error::StepError;
-use crate::owned::Context;
+use crate::migration::session::Context;
 
 pub(super) async fn run(context: &Context) -> Result<Unwound, StepError> {
     context.say("dropping the target's copy");

@@ -15,13 +15,14 @@ use super::create_target::away;
 use super::delete::deletion;
 use super::dual_write;
 use super::open_capture::{drop_slot, unpublish};
+use crate::cleanup::delete_rows::{Closed, Deletion};
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::delete::{Closed, Deletion};
-use crate::pg::dual_write::Proof;
-use crate::pg::shard::Shard;
-use crate::pg::user_code;
-use crate::pg::{catalog, epoch, guard, home, register};
+use crate::migration::session::Context;
+use crate::postgres::catalog;
+use crate::shard::database::Shard;
+use crate::shard::dual_write::Proof;
+use crate::shard::user_code;
+use crate::shard::{epoch, guard, register, sidecar_schema};
 
 pub(crate) async fn run(context: &Context) -> Result<Dropped, StepError> {
     context.say("stopping the streams");
@@ -255,7 +256,7 @@ async fn clean_source(
         .await?;
     guard::drop_all(session, &token, &source.name).await?;
     fail_point::hit("drop_old.handed_over").await?;
-    home::forget(session, &token, &source.name).await
+    sidecar_schema::forget(session, &token, &source.name).await
 }
 
 async fn clean_target(context: &Context, target: &Shard) -> Result<(), StepError> {
@@ -264,5 +265,5 @@ async fn clean_target(context: &Context, target: &Shard) -> Result<(), StepError
     if epoch::is_enrolled(&session, &token, &target.name).await? {
         guard::drop_all(&session, &token, &target.name).await?;
     }
-    home::forget(&session, &token, &target.name).await
+    sidecar_schema::forget(&session, &token, &target.name).await
 }

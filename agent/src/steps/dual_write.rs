@@ -5,11 +5,11 @@ use plans::names::Direction;
 use plans::request::DualWrite;
 
 use crate::controller::CleanupRecord;
-use crate::dual_write::{ROLE, repair};
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::dual_write::{Proof, obstacles};
-use crate::pg::shard::Shard;
+use crate::migration::session::Context;
+use crate::shard::database::Shard;
+use crate::shard::dual_write::{Proof, obstacles};
+use crate::stream::dual_write::{ROLE, repair};
 
 fn is_wanted(context: &Context) -> bool {
     context.online() && context.dispatch.options.dual_write == DualWrite::Synchronous

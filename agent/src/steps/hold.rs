@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::open_capture::{drop_slot, unpublish};
 use super::verify;
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pace;
+use crate::migration::load_monitor;
+use crate::migration::session::Context;
 
 /// What the operator reads during the hold.
 const HELD: &str =
@@ -33,7 +33,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
             biased;
             () = context.owned.end_hold.notified() => return Ok(json!({})),
             () = compare(context, run) => {}
-            never = pace::govern(context) => match never {},
+            never = load_monitor::govern(context) => match never {},
         }
     }
     context.owned.end_hold.notified().await;

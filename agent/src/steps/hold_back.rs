@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::open_capture::{drop_slot, unpublish};
 use crate::error::StepError;
-use crate::owned::Context;
+use crate::migration::session::Context;
 
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     let target = context.target()?;

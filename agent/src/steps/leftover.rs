@@ -4,8 +4,8 @@
 use tokio_postgres::Client;
 
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::{home, others};
+use crate::migration::session::Context;
+use crate::shard::{conflicting_migrations, epoch};
 
 /// Refuses while another migration of the map is known on the target for some of the moving keys.
 pub(super) async fn refuse(
@@ -14,11 +14,13 @@ pub(super) async fn refuse(
     shard: &str,
 ) -> Result<(), StepError> {
     let dispatch = &context.dispatch;
-    if !home::exists(session, shard).await? {
+    if !epoch::schema_exists(session, shard).await? {
         return Ok(());
     }
     let about = (&dispatch.map, &dispatch.keys);
-    match others::of_same_keys(session, &dispatch.migration, about, &[], shard).await? {
+    match conflicting_migrations::of_same_keys(session, &dispatch.migration, about, &[], shard)
+        .await?
+    {
         None => Ok(()),
         Some(other) => Err(StepError::refused(
             "target.leftover",

@@ -26,10 +26,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::StepError;
-use crate::owned::Context;
-pub(crate) use copy::{Coming, keep_snapshot, leads_to_copy};
+use crate::migration::session::Context;
+pub(crate) use copy::keep_snapshot;
 #[cfg(test)]
-pub(crate) use copy::{Siblings, empty_unfinished, record_first};
+pub(crate) use copy::{empty_unfinished, record_first};
 #[cfg(test)]
 pub(crate) use create_target::prepare;
 pub(crate) use cutover::recover_register;

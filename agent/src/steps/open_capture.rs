@@ -14,13 +14,14 @@ use super::copy;
 use super::create_target::guards;
 use crate::controller::CleanupRecord;
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::guard::cascade;
-use crate::pg::lsn::Lsn;
-use crate::pg::progress::{self, Progress};
-use crate::pg::replication::{CreatedSlot, ReplicationSession, SlotOptions};
-use crate::pg::shard::Shard;
-use crate::pg::{epoch, publication, snapshot, standbys};
+use crate::migration::session::Context;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::{CreatedSlot, ReplicationSession, SlotOptions};
+use crate::postgres::standbys;
+use crate::shard::apply_progress::{self, Progress};
+use crate::shard::database::Shard;
+use crate::shard::guard::cascade;
+use crate::shard::{epoch, publication, snapshot};
 
 /// Creating a slot waits for every running transaction; after this long we say which.
 const SLOT_PATIENCE: Duration = Duration::from_secs(120);
@@ -216,7 +217,7 @@ pub(super) async fn start_progress(
         changes: 0,
     };
     epoch::begin(&session, &token, &destination.name).await?;
-    progress::write(&session, &token, direction, progress, &destination.name).await?;
+    apply_progress::write(&session, &token, direction, progress, &destination.name).await?;
     epoch::commit(
         &session,
         &format!("shard {}: writing progress", destination.name),

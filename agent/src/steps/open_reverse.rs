@@ -7,7 +7,7 @@ use super::cutover::gate::check_identity;
 use super::dual_write;
 use super::open_capture::{create_slot, drop_slot, publish, record, start_progress};
 use crate::error::StepError;
-use crate::owned::Context;
+use crate::migration::session::Context;
 
 pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     context.say("creating the stream back to the source");

@@ -9,10 +9,10 @@ use plans::survey::SurveyTask;
 
 use crate::error::{At, StepError};
 use crate::inspect::survey;
-use crate::owned::Context;
-use crate::pg::ddl_guard;
-use crate::pg::replication::ReplicationSession;
-use crate::pg::shard::Shard;
+use crate::migration::session::Context;
+use crate::postgres::replication::ReplicationSession;
+use crate::shard::database::Shard;
+use crate::shard::guard::ddl_guard;
 use crate::steps::{dual_write, leftover};
 
 pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {

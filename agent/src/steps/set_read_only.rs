@@ -11,9 +11,10 @@ use tokio::time::Instant;
 use super::create_target::guards;
 use crate::controller::CleanupRecord;
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::register::{self, Setting};
-use crate::pg::{epoch, wait_out};
+use crate::migration::session::Context;
+use crate::postgres::wait_out;
+use crate::shard::epoch;
+use crate::shard::register::{self, Setting};
 
 /// One turn of waiting for writers, after which it is said again how many there are.
 const TURN: Duration = Duration::from_secs(5);
@@ -43,7 +44,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     context.enrol(&session, "source", shard).await?;
     let sql = format!(
         "update shardwright.move set read_only = true where migration = {}",
-        plans::table::quote_literal(dispatch.migration.as_str())
+        plans::sql::quote_literal(dispatch.migration.as_str())
     );
     epoch::execute(&session, &token, &sql)
         .await

@@ -12,10 +12,12 @@ use plans::table::{MovingTable, TableName};
 
 use crate::controller::CleanupRecord;
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::ddl::{self, Side};
-use crate::pg::guard::cascade;
-use crate::pg::{catalog, ddl_guard, epoch, guard};
+use crate::migration::session::Context;
+use crate::postgres::catalog;
+use crate::shard::ddl::{self, Side};
+use crate::shard::epoch;
+use crate::shard::guard::cascade;
+use crate::shard::guard::{self, ddl_guard};
 
 /// Both shards, with a session on each.
 pub(super) struct Both<'a> {

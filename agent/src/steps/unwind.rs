@@ -17,12 +17,12 @@ use tokio_postgres::Client;
 
 use super::open_capture::{drop_slot, unpublish};
 use super::{create_target, dual_write};
+use crate::cleanup::delete_rows::BOUNDED;
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::delete::BOUNDED;
-use crate::pg::dual_write::Proof;
-use crate::pg::shard::Shard;
-use crate::pg::{epoch, guard, home, snapshot};
+use crate::migration::session::Context;
+use crate::shard::database::Shard;
+use crate::shard::dual_write::Proof;
+use crate::shard::{epoch, guard, sidecar_schema, snapshot};
 use removal::Removal;
 
 pub(super) async fn run(context: &Context) -> Result<Unwound, StepError> {
@@ -136,7 +136,7 @@ async fn forget(
     if removal.has_failed(shard) {
         return Ok(());
     }
-    let forgotten = home::forget(session, &context.token_for_cleanup(), shard).await;
+    let forgotten = sidecar_schema::forget(session, &context.token_for_cleanup(), shard).await;
     removal.note(shard, "rows in schema shardwright", forgotten)?;
     Ok(())
 }

@@ -14,10 +14,10 @@ use super::StreamSpec;
 use super::pieces::{Piece, Pieces};
 use super::recopy::Recopied;
 use crate::error::StepError;
-use crate::pg::apply::{Applier, Executor, Lane, RowChange};
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::Marker;
-use crate::pg::progress::{self, Progress};
+use crate::postgres::lsn::Lsn;
+use crate::shard::apply_progress::{self, Progress};
+use crate::shard::marker::Marker;
+use crate::stream::apply::{Applier, Executor, Lane, RowChange};
 
 /// Changes that are sent to the destination at once, if it has room for them.
 const PIECE: usize = 500;
@@ -320,7 +320,8 @@ impl Batch {
         rows.copy(spec, (table, key), session).await?;
         if taken.dirty && !moved.is_reference() {
             let keys = [(moved.table.to_string(), key.to_owned())];
-            progress::mark_dirty(session, &spec.token, &keys, taken.commit_lsn, shard).await?;
+            apply_progress::mark_dirty(session, &spec.token, &keys, taken.commit_lsn, shard)
+                .await?;
         }
         self.since.get_or_insert_with(Instant::now);
         self.rows += 1;
@@ -383,7 +384,7 @@ impl Batch {
         if spec.direction == Direction::Forward {
             fail_point::hit("catch_up.batch_applied").await?;
         }
-        progress::commit(session, &spec.token, spec.direction, self.next, shard).await?;
+        apply_progress::commit(session, &spec.token, spec.direction, self.next, shard).await?;
         self.progress = self.next;
         self.untold += std::mem::take(&mut self.moving);
         self.start_over();

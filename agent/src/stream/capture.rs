@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Seen, StreamSpec, pause};
 use crate::error::{At, StepError};
-use crate::pg::lsn::Lsn;
-use crate::pg::replication::{ChangeStream, Pace, RawEvent, StreamStart};
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::{ChangeStream, Pace, RawEvent, StreamStart};
 use crate::spool::{Durable, Spool, Writer};
 
 /// How long whole transactions wait for more before they are made durable.
@@ -211,7 +211,7 @@ pub(super) async fn confirmed(spec: &StreamSpec) -> Result<Lsn, StepError> {
     let confirmed = row.and_then(|row| row.get::<_, Option<Lsn>>(0));
     confirmed.ok_or_else(|| {
         StepError::refused(
-            crate::pg::replication::SLOT_MISSING,
+            crate::postgres::replication::SLOT_MISSING,
             format!("{what}: replication slot {slot} does not exist"),
             "changes are lost to this migration; `abort` it and plan it again",
         )

@@ -1,8 +1,8 @@
 //! Where the events of a run come from: the slot, or the spool.
 
 use crate::error::{At, StepError};
-use crate::pg::lsn::Lsn;
-use crate::pg::replication::{ChangeStream, StreamEvent};
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::{ChangeStream, StreamEvent};
 use crate::spool::Reader;
 
 /// Where events come from.

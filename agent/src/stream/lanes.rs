@@ -12,10 +12,11 @@ use plans::names::Direction;
 use super::StreamSpec;
 use super::pieces::Piece;
 use crate::error::{At, StepError};
-use crate::pg::apply::{Executor, IMPATIENT, Lane, Planned};
-use crate::pg::lsn::Lsn;
-use crate::pg::progress::{self, Progress};
-use crate::pg::{epoch, second_lane};
+use crate::postgres::lsn::Lsn;
+use crate::shard::apply_progress::{self, Progress};
+use crate::shard::epoch;
+use crate::stream::apply::{Executor, IMPATIENT, Lane, Planned};
+use crate::stream::second_lane;
 
 /// So many batches that could be shared the first session applies alone after one that could not.
 const ALONE: u32 = 16;
@@ -59,7 +60,7 @@ impl Lanes {
         ready: &Ready<'_>,
     ) -> Result<(), StepError> {
         let shard = spec.destination.name.as_str();
-        progress::prepare(self.first.session(), shard).await?;
+        apply_progress::prepare(self.first.session(), shard).await?;
         let tried = ready.planned.has_two_lanes() && self.may_share(spec).await;
         if tried && self.share(spec, ready).await? {
             return Ok(());
@@ -73,7 +74,8 @@ impl Lanes {
         let written = async {
             match ready.reached.filter(|_| !tried) {
                 Some(reached) => {
-                    progress::write(&session, &spec.token, spec.direction, reached, shard).await
+                    apply_progress::write(&session, &spec.token, spec.direction, reached, shard)
+                        .await
                 }
                 None => Ok(()),
             }
@@ -128,7 +130,7 @@ impl Lanes {
         let [first_keys, second_keys] = &ready.dirty;
         let first_half = try_join3(
             ready.mark(spec, one, first_keys),
-            progress::write(one, &spec.token, spec.direction, reached, shard),
+            apply_progress::write(one, &spec.token, spec.direction, reached, shard),
             self.first.try_lane(&ready.planned, Lane::First),
         );
         let second_half = async {
@@ -202,7 +204,7 @@ impl<'a> Ready<'a> {
         keys: &[(Arc<str>, String)],
     ) -> Result<(), StepError> {
         let shard = spec.destination.name.as_str();
-        progress::mark_dirty(session, &spec.token, keys, self.commit_lsn, shard).await
+        apply_progress::mark_dirty(session, &spec.token, keys, self.commit_lsn, shard).await
     }
 }
 

@@ -11,9 +11,9 @@ use tokio_util::task::AbortOnDropHandle;
 use super::StreamSpec;
 use super::lanes::{Lanes, Ready};
 use crate::error::StepError;
-use crate::pg::apply::{Executor, RowChange, compact};
-use crate::pg::lsn::Lsn;
-use crate::pg::progress::Progress;
+use crate::postgres::lsn::Lsn;
+use crate::shard::apply_progress::Progress;
+use crate::stream::apply::{Executor, RowChange, compact};
 
 /// Pieces under way at once: while the server works on one, the next is made ready.
 const UNDER_WAY: usize = 2;

@@ -10,18 +10,19 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use connect::Connected;
-use plans::table::{MovingTable, quote_ident, quote_literal};
+use plans::sql::{quote_ident, quote_literal};
+use plans::table::MovingTable;
 use tokio::time::Instant;
 
 use super::{ParkAt, StreamSpec};
+use crate::compare::parse_key;
 use crate::error::{At, StepError};
-use crate::pg::compare::parse_key;
-use crate::pg::copy_stream;
-use crate::pg::epoch;
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::visibility::TxSnapshot;
-use crate::pg::{snapshot, user_code};
+use crate::postgres::copy_stream;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::visibility::TxSnapshot;
+use crate::shard::epoch;
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::{snapshot, user_code};
 
 /// How long a commit that the stream has sent may stay unseen: it waits for a standby, which may be us.
 const PATIENCE: Duration = Duration::from_secs(30);

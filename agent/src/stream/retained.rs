@@ -7,15 +7,15 @@ use std::time::Duration;
 use connect::Connected;
 use plans::failure::{Failure, RetryClass};
 use plans::names::Direction;
-use plans::table::quote_literal;
+use plans::sql::quote_literal;
 use plans::wire::Retained;
 use tokio::sync::watch;
 use tokio_postgres::error::SqlState;
 
 use super::{Seen, StreamSpec};
 use crate::error::{At, StepError};
-use crate::pg::epoch;
-use crate::pg::lsn::Lsn;
+use crate::postgres::lsn::Lsn;
+use crate::shard::epoch;
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -13,12 +13,12 @@ use super::recopy::Recopied;
 use super::visible::Visible;
 use super::{Ask, ParkAt, Shared};
 use crate::error::StepError;
-use crate::pg::apply::RowChange;
-use crate::pg::ddl;
-use crate::pg::decode::{Begin, Change, Message, Relation};
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::replication::StreamEvent;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::pgoutput::{Begin, Change, Message, Relation};
+use crate::postgres::replication::StreamEvent;
+use crate::shard::ddl;
+use crate::shard::marker::{Kind, Marker};
+use crate::stream::apply::RowChange;
 
 /// An idle stream moves its progress after this much log that holds nothing for it.
 const IDLE_BYTES: u64 = 16 << 20;

@@ -6,7 +6,7 @@ use plans::names::Direction;
 use plans::wire::{DualWriteState, Retained, StreamMode, StreamStatus};
 use uuid::Uuid;
 
-use crate::pg::lsn::Lsn;
+use crate::postgres::lsn::Lsn;
 
 /// What a stream has seen so far.
 #[derive(Debug, Clone)]

@@ -14,15 +14,15 @@ use super::feed::Feed;
 use super::run::{Ended, Run, took};
 use super::visible::Visible;
 use super::{Shared, StreamSpec, pause};
-use crate::dual_write;
 use crate::error::StepError;
-use crate::pg::apply::{Applier, Executor};
-use crate::pg::lsn::Lsn;
-use crate::pg::progress;
-use crate::pg::replication::Pace;
-use crate::pg::replication::SLOT_GAP;
-use crate::pg::second_lane;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::Pace;
+use crate::postgres::replication::SLOT_GAP;
+use crate::shard::apply_progress;
 use crate::spool::{Place, Spool};
+use crate::stream::apply::{Applier, Executor};
+use crate::stream::dual_write;
+use crate::stream::second_lane;
 use plans::names::Direction;
 
 /// The spool is as good as drained: the capture ends, the rest is read, then the slot itself.
@@ -80,7 +80,8 @@ async fn open_spool(place: Place, confirmed: Lsn) -> Result<Spool, StepError> {
 async fn open(spec: &StreamSpec) -> Result<Run, StepError> {
     let shard = spec.destination.name.as_str();
     let session = spec.destination.replica_session("apply").await?;
-    let progress = progress::read_settled(&session, &spec.token, spec.direction, shard).await?;
+    let progress =
+        apply_progress::read_settled(&session, &spec.token, spec.direction, shard).await?;
     let progress = progress.ok_or_else(|| {
         StepError::refused(
             "stream.progress",

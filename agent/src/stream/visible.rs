@@ -11,9 +11,9 @@ use plans::table::MovingTable;
 use tokio_postgres::Client;
 
 use crate::error::{At, StepError};
-use crate::pg::epoch::Token;
-use crate::pg::lsn::Lsn;
-use crate::pg::visibility::TxSnapshot;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::visibility::TxSnapshot;
+use crate::shard::epoch::Token;
 
 /// A value of the column that divides a table into units, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

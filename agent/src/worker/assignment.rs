@@ -9,7 +9,6 @@ use plans::failure::Failure;
 use plans::id::StepId;
 use plans::names::Direction;
 use plans::step::StepKind;
-use plans::throttle::Limits;
 use plans::wire::{Dispatch, Outcome, Report, StepReport, WireSecret};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -19,13 +18,14 @@ use tracing::Instrument;
 use super::report_until_heard;
 use crate::controller::Controller;
 use crate::error::StepError;
-use crate::owned::{Context, Owned};
-use crate::pace;
-use crate::pg::dual_write::Proof;
-use crate::pg::epoch;
-use crate::pg::replication::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
+use crate::migration::load_monitor;
+use crate::migration::session::{Context, Owned};
+use crate::migration::wait_monitor;
+use crate::postgres::replication::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
+use crate::shard::dual_write::Proof;
+use crate::shard::epoch;
+use crate::shared_scan::participants::{Coming, leads_to_copy};
 use crate::steps;
-use crate::waits;
 
 /// Between two tries to take a migration over while no step waits for it.
 const KEEP_PAUSE: Duration = Duration::from_secs(1);
@@ -72,8 +72,8 @@ impl Assignment {
         let limits = dispatch.limits.clone();
         owned
             .pace
-            .limit(&limits.unwrap_or_else(|| Limits::of(&dispatch.options)));
-        owned.comes(steps::Coming::with(&dispatch));
+            .limit(&limits.unwrap_or_else(|| dispatch.options.limits()));
+        owned.comes(Coming::with(&dispatch));
         let cancel = CancellationToken::new();
         let step = dispatch.step.clone();
         let context = Context::new(dispatch, owned.clone(), controller.clone(), cancel.clone());
@@ -184,7 +184,7 @@ async fn attempt(context: Context, id: StepId, kind: StepKind) {
         run(&context, kind).await
     }
     .await;
-    if outcome.is_err() || !steps::leads_to_copy(kind) {
+    if outcome.is_err() || !leads_to_copy(kind) {
         context.owned.comes(None);
     }
     let outcome = match outcome {
@@ -265,8 +265,8 @@ async fn run(context: &Context, kind: StepKind) -> Result<serde_json::Value, Ste
         () = context.cancel.cancelled() => Err(StepError::Interrupted),
         failure = context.stream_failed() => Err(failure),
         output = steps::run(context, kind) => output,
-        never = pace::govern(context), if is_heavy(kind) => match never {},
-        never = waits::watch(context) => match never {},
+        never = load_monitor::govern(context), if is_heavy(kind) => match never {},
+        never = wait_monitor::watch(context) => match never {},
     }
 }
 

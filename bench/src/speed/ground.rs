@@ -149,7 +149,7 @@ impl Ground {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let sent = caller::client(Policy::default(), None)?
+        let sent = controller_client::client(Policy::default(), None)?
             .post(url)
             .json(&report)
             .send();

@@ -1,3 +1,5 @@
+//! Routes of keys by a map.
+
 use super::*;
 use plans::id::MapVersion;
 use plans::key::KeyType;

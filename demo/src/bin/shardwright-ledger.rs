@@ -2,9 +2,9 @@
 //!
 //! The verdict goes to stdout as JSON. Exit 0: clean; 1: something is amiss; 2: no verdict.
 
-use caller::{Caller, Identity};
 use clap::{Args, Parser, Subcommand};
 use connect::Dsn;
+use controller_client::{ControllerClient, Identity};
 use demo::checker::{self, Input};
 use plans::shard_map::ShardMap;
 use reqwest::Method;
@@ -74,7 +74,7 @@ async fn run(check: Check) -> anyhow::Result<bool> {
             .ok_or_else(|| anyhow::anyhow!("--shard {shard:?} is not NAME=DSN"))?;
         shards.insert(name.into(), Dsn::parse(dsn)?);
     }
-    let caller = Caller::new(&Identity::from_environment())?;
+    let caller = ControllerClient::new(&Identity::from_environment())?;
     let request = caller.request(Method::GET, &check.map_url);
     let response = caller.send(request).await?.error_for_status()?;
     let map: ShardMap = response.json().await?;

@@ -14,8 +14,8 @@ use crate::points;
 use crate::report::{Report, Troubled};
 use cluster::Shutdown;
 use connect::{Connected, Session};
+use plans::sql::quote_literal;
 use plans::state::step::StepState;
-use plans::table::quote_literal;
 use rand::Rng;
 use std::time::{Duration, Instant};
 

@@ -5,7 +5,7 @@ use crate::error::DemoError;
 use crate::options::Process;
 use crate::shop::ShopError;
 use connect::Session;
-use plans::table::quote_ident;
+use plans::sql::quote_ident;
 use std::path::Path;
 use tokio::process::Command;
 

@@ -13,7 +13,7 @@ use crate::options::{Process, Servers};
 use crate::shop::{DATABASE, ShopError};
 use cluster::Cluster;
 use connect::{Dsn, Session};
-use plans::table::quote_literal;
+use plans::sql::quote_literal;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::PathBuf;
 use std::sync::Arc;

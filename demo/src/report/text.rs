@@ -1,6 +1,7 @@
 //! The report in plain words.
 
 use super::{Balance, Moved, Outcome, Report};
+use crate::foreseen::Foreseen;
 use plans::request::Mode;
 
 impl Report {
@@ -18,7 +19,7 @@ impl Report {
             self.map_version.before, self.map_version.after
         ));
         lines.push(format!("Left behind  {}", self.leftovers));
-        lines.extend(super::Foreseen::text(&self.foreseen));
+        lines.extend(Foreseen::text(&self.foreseen));
         lines.push(format!("Evidence     {}", self.evidence));
         let problems = self.problems();
         if !problems.is_empty() {

@@ -9,8 +9,9 @@ use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::request::{
     Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options as Behaviour, Part, Rebalance,
-    Request, Selection, Split, Tables,
+    Request, Split, Tables,
 };
+use plans::shard_map::Selection;
 use plans::shard_map::ShardMap;
 
 /// What all requests have.

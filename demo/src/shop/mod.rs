@@ -236,14 +236,14 @@ pub async fn prepare(
     databases: &[&str],
 ) -> Result<(), ShopError> {
     let session = connect::connect(server, &Session::named("demo")).await?;
-    let password = plans::table::quote_literal(app_password);
+    let password = plans::sql::quote_literal(app_password);
     let role = format!(
         "do $$ begin create role {APP_ROLE} login; exception when duplicate_object then null; end $$; \
          alter role {APP_ROLE} password {password}"
     );
     create(&session, &role).await?;
     for database in databases {
-        let database = plans::table::quote_ident(database);
+        let database = plans::sql::quote_ident(database);
         create(&session, &format!("create database {database}")).await?;
     }
     session.close().await;

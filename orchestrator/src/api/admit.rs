@@ -8,7 +8,7 @@ use super::connections::Peer;
 use super::error::{Refusal, Refused};
 use super::headers::{Credentials, said, why};
 use super::refusals::Refusals;
-use super::{ACTOR_HEADER, ApiError, BODY_LIMIT, audited, leader};
+use super::{ACTOR_HEADER, ApiError, BODY_LIMIT, RefusedPage, audited, leader};
 use crate::access::{Audit, Need, Rule, Tries, Visitor};
 use crate::controller::{Controller, Role};
 use crate::store::AuditRecord;
@@ -43,14 +43,16 @@ pub(crate) struct Door {
     controller: Controller,
     tries: Arc<Tries>,
     refusals: Arc<Refusals>,
+    page: RefusedPage,
 }
 
 impl Door {
-    pub(crate) fn new(controller: Controller) -> Self {
+    pub(crate) fn new(controller: Controller, page: RefusedPage) -> Self {
         Self {
             controller,
             tries: Arc::default(),
             refusals: Arc::default(),
+            page,
         }
     }
 
@@ -115,7 +117,7 @@ impl Door {
 
     fn refuse(&self, asked: &Asked, refused: Refused) -> Response {
         self.controller.observed().refusal(refused.code());
-        asked.refuse(refused)
+        asked.refuse(refused, self.page)
     }
 
     /// What is said of a wrong token from there.
@@ -263,7 +265,7 @@ impl Asked {
     }
 
     /// A browser is sent to the sign-in, everybody else is told.
-    fn refuse(&self, refused: Refused) -> Response {
+    fn refuse(&self, refused: Refused, page: RefusedPage) -> Response {
         if self.is_page && self.reads && refused == Refused::NoToken {
             let next = form_urlencoded::Serializer::new(String::new())
                 .append_pair("next", &self.path)
@@ -271,7 +273,7 @@ impl Asked {
             return Redirect::to(&format!("/sign-in?{next}")).into_response();
         }
         if self.is_page {
-            return crate::dashboard::refused(refused);
+            return page(refused);
         }
         refused.into_response()
     }

@@ -190,7 +190,7 @@ impl Connected<Self> for Peer {
 }
 
 /// Serves `app` on `listener` until this is dropped, which ends its connections.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
     app: Router,

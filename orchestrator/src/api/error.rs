@@ -5,7 +5,7 @@ pub(super) mod keyed;
 mod refused;
 
 pub(crate) use control::{INLINE_PASSWORD, UNREADABLE_DSN};
-pub(crate) use refused::Refused;
+pub use refused::Refused;
 
 use super::health::Check;
 use crate::store::StoreError;
@@ -13,7 +13,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::PLAN_AGAIN;
-use plans::failure::Finding;
+use plans::doctor::Finding;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

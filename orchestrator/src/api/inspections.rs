@@ -1,6 +1,7 @@
 //! What agents see on shards for a map: load, checks, directory tables; and what clients counted.
 
 use super::extract::{Path, Query};
+use super::gauges::gauges;
 use super::{ApiError, actor, json};
 use crate::controller::{ClientReport, Controller, LoadAsk, MapCheck, MapLoad, MendOutcome};
 use crate::metrics;
@@ -93,7 +94,7 @@ pub(super) async fn directory(
 pub(super) async fn metrics(
     State(controller): State<Controller>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let now = metrics::gauges(&controller).await?;
+    let now = gauges(&controller).await?;
     let text = controller.observed().text(&now);
     // Writing to a String cannot fail.
     let text = text.unwrap_or_default();

@@ -11,7 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderName, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use caller::Identity;
+use controller_client::Identity;
 use reqwest::redirect::Policy;
 use std::time::Duration;
 
@@ -82,7 +82,8 @@ async fn ask(leader: &Leader, request: Request) -> Result<Response, ApiError> {
         .map_err(|e| lost(&e))?;
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let ca_file = Identity::from_environment().ca_file;
-    let client = caller::client(Policy::none(), ca_file.as_deref()).map_err(|e| lost(&e))?;
+    let client =
+        controller_client::client(Policy::none(), ca_file.as_deref()).map_err(|e| lost(&e))?;
     let mut asked = client
         .request(parts.method, format!("{}{path}", leader.url))
         .timeout(FORM_WAIT);

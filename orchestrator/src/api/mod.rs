@@ -8,11 +8,12 @@
 mod admit;
 mod agents;
 mod audited;
-mod connections;
+pub(crate) mod connections;
 mod doctor;
 mod error;
 mod extract;
 mod fleet;
+pub(crate) mod gauges;
 mod guard;
 mod headers;
 mod health;
@@ -37,7 +38,7 @@ mod verify;
 
 pub(crate) use admit::{Door, address};
 pub use connections::{Limits, raise_descriptors};
-pub(crate) use error::Refused;
+pub use error::Refused;
 pub(crate) use error::keyed::UNDER_WAY;
 pub use error::{ApiError, Problem};
 pub(crate) use error::{INLINE_PASSWORD, UNREADABLE_DSN};
@@ -55,11 +56,11 @@ use crate::access::Rule;
 use crate::controller::{ControlError, Controller};
 use axum::Router;
 use axum::http::HeaderMap;
+use axum::response::Response;
 use serde::de::DeserializeOwned;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio_rustls::rustls::ServerConfig;
 
 /// Largest body, of a form too: a plan of many tables.
 pub(crate) const BODY_LIMIT: usize = 16 << 20;
@@ -75,13 +76,21 @@ pub fn actor(headers: &HeaderMap) -> &str {
     named.filter(|name| !name.is_empty()).unwrap_or("operator")
 }
 
+/// What a browser gets that is refused.
+pub type RefusedPage = fn(Refused) -> Response;
+
 /// `routes` of `controller` behind its door, and behind the check of Host and Origin for a server at `address`.
-pub fn guarded(routes: Router, controller: &Controller, address: SocketAddr) -> Router {
+pub fn guarded(
+    routes: Router,
+    controller: &Controller,
+    address: SocketAddr,
+    page: RefusedPage,
+) -> Router {
     routes
         .fallback(error::no_route)
         .method_not_allowed_fallback(error::no_method)
         .layer(axum::middleware::from_fn_with_state(
-            Door::new(controller.clone()),
+            Door::new(controller.clone(), page),
             admit::admit,
         ))
         .layer(axum::middleware::from_fn_with_state(
@@ -167,42 +176,5 @@ fn json_or_default<T: DeserializeOwned + Default>(body: &[u8]) -> Result<T, ApiE
         Ok(T::default())
     } else {
         json(body)
-    }
-}
-
-/// Serves the API and the dashboard of `controller` on `listener`, and makes it stand for the lead, until the task is
-/// dropped. Unless it was told another address, others are sent to the one that is listened on.
-///
-/// # Errors
-/// What the operating system says of the listener.
-pub async fn serve(
-    listener: tokio::net::TcpListener,
-    controller: Controller,
-    tls: Option<Arc<ServerConfig>>,
-) -> std::io::Result<()> {
-    let limits = Limits::of_process();
-    serve_within(listener, controller, tls, limits, |app| app).await
-}
-
-/// As [`serve`], with other limits and something around all routes.
-///
-/// # Errors
-/// As [`serve`]
-pub async fn serve_within(
-    listener: tokio::net::TcpListener,
-    controller: Controller,
-    tls: Option<Arc<ServerConfig>>,
-    limits: Limits,
-    around: impl FnOnce(Router) -> Router,
-) -> std::io::Result<()> {
-    let address = listener.local_addr()?;
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    controller.advertise(&format!("{scheme}://{address}"));
-    let pages = crate::dashboard::routes(controller.clone());
-    let routes = routes(controller.clone()).merge(pages);
-    let app = around(guarded(routes, &controller, address));
-    tokio::select! {
-        () = controller.run() => Ok(()),
-        served = connections::serve(listener, tls, app, limits) => served,
     }
 }

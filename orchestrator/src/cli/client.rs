@@ -4,7 +4,7 @@
 
 use super::error::CliError;
 use crate::api::{IDEMPOTENCY_HEADER, Problem, REASON_HEADER, UNDER_WAY};
-use caller::Caller;
+use controller_client::ControllerClient;
 use reqwest::header::HeaderValue;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
@@ -20,7 +20,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     urls: Vec<String>,
-    caller: Caller,
+    caller: ControllerClient,
     keys: Arc<Keys>,
 }
 
@@ -46,7 +46,7 @@ impl Client {
     /// Controllers at `urls`, separated by commas; nothing is sent yet.
     ///
     /// `key` is the key of the first order; without one each has a random one.
-    pub(super) fn new(urls: &str, caller: Caller, key: Option<String>) -> Self {
+    pub(super) fn new(urls: &str, caller: ControllerClient, key: Option<String>) -> Self {
         let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         Self {
             urls: urls.map(str::to_owned).collect(),

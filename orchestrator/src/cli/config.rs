@@ -3,8 +3,8 @@
 
 use super::error::CliError;
 use crate::cli::out::say;
-use caller::Identity;
 use clap::Args;
+use controller_client::Identity;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

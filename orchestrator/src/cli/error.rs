@@ -4,8 +4,8 @@ use crate::api::{INLINE_PASSWORD, Problem, ServeError, UNREADABLE_DSN};
 use crate::cli::out::say;
 use crate::hooks::HooksError;
 use crate::store::pg::OpenError;
-use adopt::AdoptError;
-use caller::CallerError;
+use controller_client::SetupError;
+use discover::DiscoverError;
 use std::path::PathBuf;
 
 /// Wrong usage.
@@ -37,7 +37,7 @@ pub enum CliError {
     },
     /// The token or the certificates cannot be used.
     #[error(transparent)]
-    Caller(#[from] CallerError),
+    ClientSetup(#[from] SetupError),
     /// The controller said no.
     #[error("{}", .0.detail)]
     Problem(Box<Problem>),
@@ -111,7 +111,7 @@ pub enum CliError {
     Demo(#[from] demo::DemoError),
     /// Databases for which there is no proposal.
     #[error(transparent)]
-    Adopt(#[from] AdoptError),
+    Adopt(#[from] DiscoverError),
     /// Something of the operating system.
     #[error("{0}")]
     Io(#[from] std::io::Error),
@@ -156,7 +156,7 @@ impl CliError {
             Self::Store(OpenError::Newer { .. }) => Some(NEWER_STORE.to_owned()),
             Self::Answer { .. }
             | Self::File { .. }
-            | Self::Caller(_)
+            | Self::ClientSetup(_)
             | Self::Usage(_)
             | Self::Refused(_)
             | Self::Timeout { .. }
@@ -185,20 +185,20 @@ impl CliError {
             },
             Self::Usage(_) | Self::Hooks(_) => USAGE,
             Self::Refused(_) => REFUSED,
-            Self::Adopt(AdoptError::Connect { .. } | AdoptError::Query { .. }) => ERROR,
-            Self::Adopt(AdoptError::UnfitKey { .. }) => USAGE,
+            Self::Adopt(DiscoverError::Connect { .. } | DiscoverError::Query { .. }) => ERROR,
+            Self::Adopt(DiscoverError::UnfitKey { .. }) => USAGE,
             Self::Adopt(
-                AdoptError::NoTables
-                | AdoptError::NoKey
-                | AdoptError::NoMap(_)
-                | AdoptError::Map(_),
+                DiscoverError::NoTables
+                | DiscoverError::NoKey
+                | DiscoverError::NoMap(_)
+                | DiscoverError::Map(_),
             ) => REFUSED,
             Self::Timeout { .. } => TIMEOUT,
             Self::Ended { code, .. } => *code,
             Self::Unreachable { .. }
             | Self::Answer { .. }
             | Self::File { .. }
-            | Self::Caller(_)
+            | Self::ClientSetup(_)
             | Self::Cluster(_)
             | Self::Store(_)
             | Self::Serve(_)

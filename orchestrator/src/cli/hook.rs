@@ -2,7 +2,8 @@
 
 use super::error::CliError;
 use super::output::{Output, Table};
-use crate::hooks::{Answer, Hooks, Message, Phase, call};
+use crate::hooks::{Answer, Hooks, Message, call};
+use crate::store::Phase;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::PathBuf;

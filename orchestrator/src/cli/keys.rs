@@ -3,7 +3,7 @@
 use super::error::CliError;
 use plans::key::{Key, KeyType};
 use plans::key_set::{BucketRange, Buckets, KeyRange, KeySet};
-use plans::request::Selection;
+use plans::shard_map::Selection;
 use plans::shard_map::Strategy;
 
 /// How a map divides keys, as far as reading keys needs it.

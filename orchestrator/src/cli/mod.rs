@@ -21,6 +21,7 @@ mod hook;
 mod init;
 mod keys;
 mod map;
+mod measure;
 mod migration;
 mod operation;
 mod order;
@@ -42,9 +43,9 @@ mod watch;
 
 pub use error::{CliError, USAGE};
 
-use caller::Caller;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use client::Client;
+use controller_client::ControllerClient;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -152,7 +153,7 @@ impl Cli {
             let (controller, identity) = self.options.resolve()?;
             Ok::<_, CliError>(Client::new(
                 &controller,
-                Caller::new(&identity)?,
+                ControllerClient::new(&identity)?,
                 self.options.idempotency_key.clone(),
             ))
         };

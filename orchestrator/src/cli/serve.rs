@@ -9,12 +9,13 @@ use crate::access::Rule;
 use crate::api;
 use crate::controller::{Controller, Role, Settings};
 use crate::hooks::Hooks;
+use crate::server;
 use crate::store::pg::PgStore;
 use clap::Args;
 use cluster::Cluster;
+use daemon::log::Format;
+use daemon::notify::Manager;
 use door::Door;
-use service::log::Format;
-use service::notify::Manager;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,7 +89,7 @@ impl Serve {
         } else {
             self.log_format
         };
-        let _log = service::log::start("shardwright", filter(), format);
+        let _log = daemon::log::start("shardwright", filter(), format);
         let manager = Manager::from_environment();
         fail_point::check()?;
         if self.approvals > 1 && self.door.rule() == Rule::Open {
@@ -133,7 +134,7 @@ impl Serve {
         manager.ready("stands for the lead");
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
-            served = api::serve(listener, controller.clone(), tls) => served?,
+            served = server::serve(listener, controller.clone(), tls) => served?,
             () = tell(&manager, &controller) => {}
             () = manager.keep_alive() => {}
             _ = terminate.recv() => {}

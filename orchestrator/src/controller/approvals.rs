@@ -9,11 +9,40 @@ use super::draft::Draft;
 use super::{ControlError, Controller, WordError};
 use crate::access::Rule;
 use crate::store::{Approval, Migration, TokenRecord};
-use crate::view::approvals_left;
 use plans::plan::Plan;
 use plans::request::Cutover;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+
+/// How many more people have to approve, of `needed`.
+#[must_use]
+pub fn approvals_left(needed: u32, given: &[Approval]) -> u32 {
+    needed.saturating_sub(u32::try_from(given.len()).unwrap_or(u32::MAX))
+}
+
+/// The approval that a migration waits for, in words.
+pub(crate) fn approval_of(m: &Migration) -> String {
+    approval(m.plan.options.approvals, &m.approvals)
+}
+
+pub(crate) fn approval(needed: u32, given: &[Approval]) -> String {
+    let what = "approval of the cutover";
+    if needed <= 1 {
+        return what.to_owned();
+    }
+    let by: Vec<String> = given
+        .iter()
+        .map(|one| format!("{} at {}", one.by, one.at.format("%Y-%m-%d %H:%M:%S UTC")))
+        .collect();
+    match approvals_left(needed, given) {
+        left if by.is_empty() => format!("{left} approvals of the cutover"),
+        1 => format!("one more {what}; given by {}", by.join(", ")),
+        left => format!(
+            "{left} more approvals of the cutover; given by {}",
+            by.join(", ")
+        ),
+    }
+}
 
 /// Takes the actor's word; `true`: there are enough now.
 pub(super) fn give(draft: &mut Draft, data: &Value) -> Result<bool, ControlError> {

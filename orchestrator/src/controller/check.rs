@@ -11,6 +11,7 @@ use crate::store::{ShardRecord, StoreError};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::stream::StreamExt;
 use plans::failure::{Failure, RetryClass};
+use plans::fleet::ShardRef;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::check::{
     CheckTask, Checked, Defect, Look, Mend, MendRequest, MendTask, Mended, combine, follow_up,
@@ -18,7 +19,6 @@ use plans::inspection::check::{
 };
 use plans::inspection::{Inspected, Inspection};
 use plans::key_set::KeySet;
-use plans::plan::ShardRef;
 use plans::shard_map::ShardMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! What the operator may order; each order is one transaction with a line in the journal.
 
+use super::approval_of;
 use super::decide::needs_approval;
 use super::draft::Draft;
 use super::{ControlError, Controller, WordError, approvals};
 use crate::store::{HoldEnd, Migration, Snapshot, TokenRecord};
-use crate::view::approval_of;
 use plans::failure::Failure;
 use plans::id::{MigrationId, StepId};
 use plans::names::Direction;

@@ -8,7 +8,8 @@
 use super::decide::{needs_approval, next_step, outside_hours};
 use super::draft::Draft;
 use super::{ControlError, Controller, IDLE, WordError, clock};
-use crate::hooks::{Answer, Hook, Hooks, Message, Phase, call};
+use crate::hooks::{Answer, Hook, Hooks, Message, call};
+use crate::store::Phase;
 use crate::store::{HookAsk, HookSaid, Snapshot};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::stream::{FuturesUnordered, StreamExt};

@@ -6,12 +6,12 @@
 
 use super::{ControlError, Controller};
 use crate::store::{NewShard, ShardRecord, Snapshot};
+use plans::fleet::ShardRef;
 use plans::id::{MigrationId, ShardName};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::identify::{Identified, IdentifyTask};
 use plans::inspection::inventory::ServerSeen;
 use plans::inspection::{Inspected, Inspection};
-use plans::plan::ShardRef;
 use plans::table::TableName;
 use std::collections::BTreeSet;
 use std::sync::Arc;

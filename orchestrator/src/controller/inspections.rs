@@ -2,9 +2,9 @@
 
 use super::{ControlError, Controller, Reach, Token};
 use plans::failure::Failure;
+use plans::fleet::ShardRef;
 use plans::id::{InstanceId, ShardName};
 use plans::inspection::{Inspected, Inspection, InspectionTask};
-use plans::plan::ShardRef;
 use plans::wire::WireSecret;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -103,7 +103,7 @@ fn set(draft: &mut Draft, order: &LimitOrder) -> Result<(), ControlError> {
     let mut limits = before.clone();
     order
         .limit
-        .set(&mut limits, &order.value, &m.plan.options)?;
+        .set(&mut limits, &order.value, m.plan.options.copy_streams)?;
     draft.migration().limits = Some(limits.clone());
     let data = json!({
         "limit": order.limit,

@@ -7,7 +7,7 @@ use super::planning::{AT_ONCE, Gauge};
 use super::{ControlError, Controller};
 use crate::store::ShardRecord;
 use futures::stream::{StreamExt, TryStreamExt};
-use plans::failure::Finding;
+use plans::doctor::Finding;
 use plans::fleet::ShardInfo;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::{ItemLoad, Load};

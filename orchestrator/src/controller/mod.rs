@@ -29,6 +29,7 @@ mod hooks;
 mod identify;
 mod inspections;
 mod leader;
+pub(crate) mod leftovers;
 mod limits;
 mod load;
 mod maps;
@@ -47,6 +48,8 @@ mod tokens;
 mod verify;
 mod ways;
 
+pub use approvals::approvals_left;
+pub(crate) use approvals::{approval, approval_of};
 pub(crate) use binding::Shown;
 pub use binding::Token;
 pub use check::{FailedPart, MapCheck, MendOutcome};

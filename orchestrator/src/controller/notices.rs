@@ -6,7 +6,8 @@
 //! A hook that does not answer is tried for ever, holds no other hook back, and no migration.
 
 use super::{ControlError, Controller, clock};
-use crate::hooks::{Answer, Hook, Message, Phase, call};
+use crate::hooks::{Answer, Hook, Message, call};
+use crate::store::Phase;
 use crate::store::{HookCursor, Snapshot};
 use futures::future::join_all;
 use plans::failure::RetryClass;

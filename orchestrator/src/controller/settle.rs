@@ -1,12 +1,13 @@
 //! Writes down what came of things: the controller's own decisions and the agents' reports.
 
+use super::approval_of;
 use super::decide::{Decision, decide};
 use super::dispatch::kind_of;
 use super::draft::Draft;
+use super::leftovers::leftovers;
 use super::queue::Gate;
 use super::{ControlError, Controller, Shown, Token, clock, cutover, delta, fail_points, ways};
 use crate::store::{HoldEnd, Snapshot, Step};
-use crate::view::{approval_of, leftovers};
 use plans::failure::{Failure, RetryClass};
 use plans::id::StepId;
 use plans::state::cutover::{Ownership, OwnershipEvent};

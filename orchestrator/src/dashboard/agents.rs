@@ -1,13 +1,13 @@
 //! The agents: which speak, what each holds and does for it now.
 
-use super::figures::{bytes, count, moment, seconds};
 use super::marks::{self, Mark};
 use super::page::{Fragment, Page, PageError};
-use super::sentence::current;
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
 use crate::store::{AgentRecord, Snapshot};
 use crate::view::MigrationView;
+use crate::view::figures::{bytes, count, moment, seconds};
+use crate::view::sentence::current;
 use askama::Template;
 use axum::Extension;
 use axum::extract::State;

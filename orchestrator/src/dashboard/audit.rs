@@ -1,10 +1,10 @@
 //! The audit trail: who did what, from where and why, newest first.
 
-use super::figures::moment;
 use super::page::{Fragment, Page, PageError};
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
 use crate::store::AuditLine;
+use crate::view::figures::moment;
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Query, State};

@@ -1,7 +1,7 @@
 //! The keys of a map as one bar, in percent of its width: ranges, virtual shards, or how many keys of a list.
 
-use super::figures::count;
 use crate::controller::MarkedMap;
+use crate::view::figures::count;
 use askama::Template;
 use plans::id::ShardName;
 use plans::key::Key;

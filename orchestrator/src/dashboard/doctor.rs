@@ -9,7 +9,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Form};
-use plans::failure::Finding;
+use plans::doctor::Finding;
 use plans::id::{MapName, ShardName};
 use serde::Deserialize;
 

@@ -9,14 +9,14 @@ pub(super) mod switch;
 mod window;
 mod work;
 
-use super::figures::{bytes, count, millis, moment, seconds};
 use super::graph::Graph;
 use super::marks::{self, Mark};
 use super::orders::Orders;
 use super::page::{Fragment, Page, PageError};
-use super::sentence::of_view;
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller, is_missing};
+use crate::view::figures::{bytes, count, millis, moment, seconds};
+use crate::view::sentence::of_view;
 use crate::view::{MigrationView, StepView, Wait, WaitKind};
 use askama::Template;
 use axum::Extension;

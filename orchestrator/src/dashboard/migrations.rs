@@ -1,12 +1,12 @@
 //! All migrations, newest first: filtered by what stands in the address, a page at a time.
 
-use super::figures::seconds;
 use super::open::{Open, Row};
 use super::page::{Fragment, Page, PageError};
-use super::sentence::current;
 use crate::access::{Need, Visitor};
 use crate::controller::{ControlError, Controller};
 use crate::store::Migration;
+use crate::view::figures::seconds;
+use crate::view::sentence::current;
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Query, State};

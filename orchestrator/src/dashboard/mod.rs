@@ -9,7 +9,6 @@ mod assets;
 mod audit;
 mod bars;
 mod doctor;
-pub(crate) mod figures;
 mod graph;
 mod live;
 mod map;
@@ -23,7 +22,6 @@ mod overview;
 mod page;
 mod reference;
 mod request;
-pub(crate) mod sentence;
 mod sign_in;
 mod tokens;
 
@@ -114,7 +112,7 @@ fn protect(response: &mut Response) {
 }
 
 /// The page for who is not let in.
-pub(crate) fn refused(refused: Refused) -> Response {
+pub fn refused(refused: Refused) -> Response {
     let mut response = page::PageError::from(refused).into_response();
     protect(&mut response);
     response

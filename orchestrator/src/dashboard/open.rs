@@ -1,11 +1,11 @@
 //! Migrations that have not ended, with their figures; what a row of a list says of one.
 
-use super::figures::{bytes, millis, moment};
 use super::marks::{self, Mark};
-use super::sentence::{current, is_over, share, share_of};
 use crate::controller::Controller;
 use crate::store::{Migration, Snapshot};
 use crate::view::MigrationView;
+use crate::view::figures::{bytes, millis, moment};
+use crate::view::sentence::{current, is_over, share, share_of};
 use chrono::{DateTime, Utc};
 use plans::state::migration::MigrationState;
 

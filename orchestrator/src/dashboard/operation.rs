@@ -4,7 +4,6 @@
 
 mod moves;
 
-use super::figures::{bytes, count, moment};
 use super::marks::{self, Mark};
 use super::migration::PlanText;
 use super::open::Open;
@@ -15,6 +14,7 @@ use crate::controller::operations::OperationState;
 use crate::controller::{ControlError, Controller};
 use crate::store::{Migration, Snapshot};
 use crate::view::OperationView;
+use crate::view::figures::{bytes, count, moment};
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Path, State};

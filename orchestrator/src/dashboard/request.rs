@@ -3,20 +3,20 @@
 mod check;
 mod examples;
 
-use super::figures::{bytes, count};
 use super::marks::{self, Mark};
 use super::operation::after;
 use super::page::{Page, PageError};
 use crate::access::Visitor;
 use crate::api::{ApiError, Problem};
 use crate::controller::{ControlError, Controller};
+use crate::view::figures::{bytes, count};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 pub(super) use check::check;
 use examples::Example;
-use plans::failure::Finding;
+use plans::doctor::Finding;
 use plans::plan::{Plan, PlannedMove, TargetState};
 use plans::render::plan_text;
 use serde::Deserialize;

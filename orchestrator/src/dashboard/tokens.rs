@@ -1,6 +1,5 @@
 //! Tokens: who may do what; made, shown once, taken back.
 
-use super::figures::moment;
 use super::marks::{self, Mark};
 use super::orders::{Given, Order, ask, unconfirmed};
 use super::page::{Page, PageError};
@@ -8,6 +7,7 @@ use crate::access::{NewToken, Role, Rule, Visitor};
 use crate::api::ApiError;
 use crate::controller::{ControlError, Controller};
 use crate::store::TokenRecord;
+use crate::view::figures::moment;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};

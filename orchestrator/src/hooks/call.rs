@@ -69,7 +69,7 @@ async fn post(
     message: &Message,
     body: String,
 ) -> Result<Answer, String> {
-    let http = caller::client(Policy::none(), hook.ca_file.as_deref());
+    let http = controller_client::client(Policy::none(), hook.ca_file.as_deref());
     let http = http.map_err(|error| error.to_string())?;
     let timestamp = chrono::Utc::now().timestamp();
     let mut request = http

@@ -1,6 +1,6 @@
 //! The file of hooks: read and checked as a whole before the controller starts.
 
-use super::Phase;
+use crate::store::Phase;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -260,7 +260,7 @@ impl Hook {
                 add("its address has a password in it; messages are signed by `secret`".to_owned());
             }
             let redirect = reqwest::redirect::Policy::none();
-            if let Err(error) = caller::client(redirect, self.ca_file.as_deref()) {
+            if let Err(error) = controller_client::client(redirect, self.ca_file.as_deref()) {
                 add(error.to_string());
             }
         }

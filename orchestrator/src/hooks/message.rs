@@ -1,6 +1,6 @@
 //! What a hook is told: the phase and the migration, and of what has happened the line of the journal.
 
-use super::Phase;
+use crate::store::Phase;
 use crate::store::{Event, Snapshot};
 use chrono::{DateTime, Utc};
 use serde::Serialize;

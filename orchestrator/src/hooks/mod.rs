@@ -7,11 +7,9 @@
 mod call;
 mod config;
 mod message;
-mod phase;
 mod sign;
 
 pub use call::Answer;
 pub(crate) use call::call;
 pub use config::{Hook, Hooks, HooksError};
 pub(crate) use message::Message;
-pub use phase::Phase;

@@ -3,10 +3,6 @@
 //! `now` makes gauges of what the controller knows when it is asked; `Observed` counts what this process has seen.
 //! Labels are names that operators gave, and words of ours: no key and no row value.
 
-mod now;
-
-pub(crate) use now::gauges;
-
 use plans::step::StepKind;
 use plans::step::cutover::CutOver;
 use plans::wire::Outcome;
@@ -18,12 +14,12 @@ use prometheus_client::registry::Registry;
 use std::time::Duration;
 
 /// Before every name.
-const PREFIX: &str = "shardwright";
+pub(crate) const PREFIX: &str = "shardwright";
 /// The content type of the text.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Names with their values.
-type Labels = Vec<(&'static str, String)>;
+pub(crate) type Labels = Vec<(&'static str, String)>;
 type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
 
 /// What this process has seen since it began.
@@ -201,7 +197,7 @@ mod tests {
             "counter" => format!("{name}_total"),
             _ => name.to_owned(),
         });
-        let gauges = now::NAMES
+        let gauges = crate::api::gauges::NAMES
             .iter()
             .map(|(name, _)| format!("{PREFIX}_{name}"));
         counted.chain(gauges).collect()

@@ -1,8 +1,8 @@
 //! Charts of a migration's readings.
 
 use crate::chart::{Chart, Line};
-use crate::dashboard::figures::count;
 use crate::store::{Reading, StreamReading};
+use crate::view::figures::count;
 use chrono::{DateTime, Utc};
 use plans::render::bytes;
 

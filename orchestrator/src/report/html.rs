@@ -3,10 +3,10 @@
 use super::course::charts;
 use super::{Evidence, Foreseen, Report};
 use crate::chart::Chart;
-use crate::dashboard::figures::{count, seconds};
-use crate::dashboard::sentence::of_view;
 use crate::store::AuditRecord;
 use crate::view::StepView;
+use crate::view::figures::{count, seconds};
+use crate::view::sentence::of_view;
 use askama::Template;
 use chrono::{DateTime, SecondsFormat, Utc};
 use plans::render::{bytes, plan_text};

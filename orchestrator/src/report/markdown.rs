@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use super::Report;
 use super::html::{Document, error, fields, ms, took, when};
-use crate::dashboard::figures::{count, seconds};
+use crate::view::figures::{count, seconds};
 use askama::Template;
 use askama::filters::Escaper;
 use plans::render::bytes;

@@ -1,10 +1,10 @@
 //! Shards, versions and settings of maps, and the audit trail, as the store keeps them.
 
 use chrono::{DateTime, Utc};
+use plans::fleet::ShardRef;
 use plans::fleet::{DEFAULT_CAPACITY, ShardInfo};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::identity::DatabaseIdentity;
-use plans::plan::ShardRef;
 use plans::shard_map::MapSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -13,6 +13,7 @@ mod leader;
 pub mod memory;
 mod operation;
 pub mod pg;
+mod phase;
 mod pieces;
 mod reading;
 mod records;
@@ -25,6 +26,7 @@ pub use fleet::{
 };
 pub use leader::{Candidate, Leader, News, Term};
 pub use operation::{NewOperation, Operation};
+pub use phase::Phase;
 pub use reading::{Reading, StreamReading};
 pub use records::{
     Approval, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, HookAsk, HookCursor,

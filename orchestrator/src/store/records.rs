@@ -2,7 +2,7 @@
 
 use super::Reading;
 use crate::access::Digest;
-use crate::hooks::Phase;
+use crate::store::Phase;
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
 use plans::id::{
@@ -220,7 +220,7 @@ impl Migration {
     #[must_use]
     pub fn limits(&self) -> Limits {
         let changed = self.limits.clone();
-        changed.unwrap_or_else(|| Limits::of(&self.plan.options))
+        changed.unwrap_or_else(|| self.plan.options.limits())
     }
 
     /// True while the map names one shard for the moving keys and an attempt may still change it.

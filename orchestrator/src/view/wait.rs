@@ -1,7 +1,7 @@
 //! What a migration waits for, or is slowed by: the one answer that pages, command line and API give.
 
 use super::{MigrationView, StepView};
-use crate::store::{Approval, Migration};
+use crate::controller::approval;
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::render::bytes;
 use plans::request::Mode;
@@ -102,36 +102,6 @@ impl fmt::Display for Wait {
             write!(f, ": {remedy}")?;
         }
         Ok(())
-    }
-}
-
-/// How many more people have to approve, of `needed`.
-#[must_use]
-pub fn approvals_left(needed: u32, given: &[Approval]) -> u32 {
-    needed.saturating_sub(u32::try_from(given.len()).unwrap_or(u32::MAX))
-}
-
-/// The approval that a migration waits for, in words.
-pub(crate) fn approval_of(m: &Migration) -> String {
-    approval(m.plan.options.approvals, &m.approvals)
-}
-
-fn approval(needed: u32, given: &[Approval]) -> String {
-    let what = "approval of the cutover";
-    if needed <= 1 {
-        return what.to_owned();
-    }
-    let by: Vec<String> = given
-        .iter()
-        .map(|one| format!("{} at {}", one.by, one.at.format("%Y-%m-%d %H:%M:%S UTC")))
-        .collect();
-    match approvals_left(needed, given) {
-        left if by.is_empty() => format!("{left} approvals of the cutover"),
-        1 => format!("one more {what}; given by {}", by.join(", ")),
-        left => format!(
-            "{left} more approvals of the cutover; given by {}",
-            by.join(", ")
-        ),
     }
 }
 

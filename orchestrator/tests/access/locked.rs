@@ -148,7 +148,7 @@ pub(super) struct Browser {
 impl Browser {
     pub(super) fn new(locked: &Locked) -> Self {
         Self {
-            http: caller::client(reqwest::redirect::Policy::none(), None).unwrap(),
+            http: controller_client::client(reqwest::redirect::Policy::none(), None).unwrap(),
             url: locked.server.url.clone(),
             cookie: String::new(),
         }

@@ -37,7 +37,7 @@ async fn a_controller_on_loopback_asks_everybody_and_knows_its_own_account() {
     let mode = std::fs::metadata(&token).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
-    let http = caller::client(reqwest::redirect::Policy::none(), None).unwrap();
+    let http = controller_client::client(reqwest::redirect::Policy::none(), None).unwrap();
     let shard = json!({"name": "leak", "dsn": "host=127.0.0.1 user=x password=${env:X}"});
     let asked = http.post(format!("{url}/api/v1/shards")).json(&shard);
     let answer = asked.send().await.unwrap();

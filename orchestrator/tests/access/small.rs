@@ -14,7 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 fn stranger() -> Client {
-    caller::client(Policy::none(), None).unwrap()
+    controller_client::client(Policy::none(), None).unwrap()
 }
 
 #[tokio::test]
@@ -213,7 +213,12 @@ async fn an_order_that_panics_is_answered_and_written_down() {
     controller.advertise(&format!("https://{address}"));
     let panics = axum::routing::post(async || -> () { panic!("a defect") });
     let routes = axum::Router::new().route("/api/v1/shards", panics);
-    let app = api::guarded(routes, &controller, address);
+    let app = api::guarded(
+        routes,
+        &controller,
+        address,
+        orchestrator::dashboard::refused,
+    );
     let served = tokio::spawn(async move { axum::serve(listener, app).await });
     let leads = controller.clone();
     let led = tokio::spawn(async move { leads.run().await });

@@ -143,7 +143,7 @@ impl Plane {
         let listener = listener.await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move {
-            orchestrator::api::serve(listener, controller, None)
+            orchestrator::server::serve(listener, controller, None)
                 .await
                 .unwrap()
         });
@@ -187,7 +187,7 @@ impl Plane {
     }
 
     async fn post(&self, what: &str, body: &Value) -> Value {
-        let asked = caller::client(Policy::default(), None)
+        let asked = controller_client::client(Policy::default(), None)
             .unwrap()
             .post(format!("{}/api/v1/{what}", self.url))
             .bearer_auth(&self.admin)

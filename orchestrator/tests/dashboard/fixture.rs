@@ -52,12 +52,17 @@ impl Dashboard {
             .unwrap();
         let address = listener.local_addr().unwrap();
         let routes = api::routes(controller.clone()).merge(dashboard::routes(controller.clone()));
-        let app = api::guarded(routes, &controller, address);
+        let app = api::guarded(
+            routes,
+            &controller,
+            address,
+            orchestrator::dashboard::refused,
+        );
         let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         Self {
             url: format!("http://{address}"),
             store,
-            http: caller::client(Policy::none(), None).unwrap(),
+            http: controller_client::client(Policy::none(), None).unwrap(),
             task,
         }
     }

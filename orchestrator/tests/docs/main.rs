@@ -9,6 +9,7 @@ mod parsed;
 mod record;
 mod request;
 mod runbooks;
+mod structure;
 mod world;
 
 use blocks::{Block, Mark};

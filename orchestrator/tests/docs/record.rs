@@ -67,7 +67,7 @@ async fn this_release_is_recorded() {
     let heard = Arc::new(Heard::default());
     let ear = Ear {
         controller: format!("http://{}", world.address()),
-        http: caller::client(Policy::none(), None).unwrap(),
+        http: controller_client::client(Policy::none(), None).unwrap(),
         heard: Arc::clone(&heard),
     };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

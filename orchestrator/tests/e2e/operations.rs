@@ -9,7 +9,7 @@
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
 #[allow(dead_code, reason = "the tests of connections use more of it")]
-#[path = "../../../connect/tests/protected/authority.rs"]
+#[path = "../../../crates/connect/tests/protected/authority.rs"]
 mod authority;
 #[path = "operations/existing.rs"]
 mod existing;

@@ -1,8 +1,8 @@
 //! Shards `a` and `b`, a control store, a controller and an agent; a move of the keys from 500 on.
 
-use caller::{Caller, Identity};
 use cluster::{Cluster, Options, Shutdown};
 use connect::{Connected, Dsn, Session};
+use controller_client::{ControllerClient, Identity};
 use reqwest::Method;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -272,12 +272,12 @@ impl Stage {
         self.folder.join("token")
     }
 
-    fn caller(&self) -> Caller {
+    fn caller(&self) -> ControllerClient {
         let identity = Identity {
             token_file: Some(self.token_file()),
             ca_file: None,
         };
-        Caller::new(&identity).unwrap()
+        ControllerClient::new(&identity).unwrap()
     }
 
     /// What the API has at `path`.

@@ -7,7 +7,7 @@ use crate::case::{Case, Refused};
 use crate::fleet::Fleet;
 use crate::rows::{self, Rows};
 use crate::schema;
-use plans::table::{quote_ident, quote_literal};
+use plans::sql::{quote_ident, quote_literal};
 use serde_json::{Value, json};
 
 /// A case under way.

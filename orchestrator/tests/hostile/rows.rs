@@ -2,7 +2,8 @@
 
 use crate::case::Case;
 use crate::course::Course;
-use plans::table::{TableName, quote_ident, quote_literal};
+use plans::sql::{quote_ident, quote_literal};
+use plans::table::TableName;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

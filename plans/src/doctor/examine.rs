@@ -1,10 +1,11 @@
 //! What an agent is asked to examine on one shard outside of any move, and what it answers.
 
-use crate::failure::{Finding, Severity};
+use crate::doctor::Finding;
+use crate::failure::Severity;
+use crate::fleet::ShardRef;
 use crate::id::{MapName, ShardName};
 use crate::identity::DatabaseIdentity;
 use crate::key::KeyType;
-use crate::plan::ShardRef;
 use crate::request::Mode;
 use crate::shard_map::MapSettings;
 use schemars::JsonSchema;

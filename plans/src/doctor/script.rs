@@ -3,11 +3,12 @@
 //! Order: the proof of the database, then shard by shard stage by stage, then what the script leaves to the reader.
 //! A statement that fails is reported and the rest goes on; a script that left something undone ends with an error.
 
-use crate::failure::{Finding, Severity};
+use crate::doctor::Finding;
+use crate::failure::Severity;
 use crate::fix::{Stage, Statement};
 use crate::id::ShardName;
 use crate::identity::DatabaseIdentity;
-use crate::table::quote_literal;
+use crate::sql::quote_literal;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -217,7 +218,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Place, Script, script};
-    use crate::failure::Finding;
+    use crate::doctor::Finding;
     use crate::fix::{Fix, Stage, Statement};
     use crate::id::ShardName;
     use crate::identity::DatabaseIdentity;

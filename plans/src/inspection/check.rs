@@ -7,6 +7,7 @@
 mod ask;
 mod combine;
 mod defect;
+pub mod defects;
 mod drift;
 mod mend;
 mod schema;
@@ -20,10 +21,10 @@ pub use mend::{Mend, MendError, MendRequest, MendTask, Mended};
 pub use schema::{Fact, schema_differences};
 pub use sequences::{SequenceSeen, overlap};
 
+use crate::fleet::ShardRef;
 use crate::id::{MapName, ShardName};
 use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
-use crate::plan::ShardRef;
 use crate::shard_map::MapSettings;
 use crate::table::TableName;
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
 //! An existing directory table, read to import a map from it.
 
-use crate::plan::ShardRef;
-use crate::table::quote_ident;
+use crate::fleet::ShardRef;
+use crate::sql::quote_ident;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

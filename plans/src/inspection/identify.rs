@@ -1,7 +1,7 @@
 //! Which database a connection string leads to, and what its role lacks there.
 
+use crate::fleet::ShardRef;
 use crate::identity::DatabaseIdentity;
-use crate::plan::ShardRef;
 use crate::table::TableName;
 use serde::{Deserialize, Serialize};
 

@@ -3,10 +3,10 @@
 //! An object counts as ours by its name and by its form. What only has a name like ours is listed apart
 //! and is never touched. Absent: judging; `sweep` and `reconcile` do.
 
+use crate::fleet::ShardRef;
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::identity::DatabaseIdentity;
 use crate::key_set::KeySet;
-use crate::plan::ShardRef;
 use crate::table::MovingTable;
 use serde::{Deserialize, Serialize};
 use std::fmt;

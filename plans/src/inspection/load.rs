@@ -1,10 +1,10 @@
 //! Where the load of a shard is: rows, bytes and writes by virtual shard, range or key.
 
-use crate::failure::Finding;
+use crate::doctor::Finding;
+use crate::fleet::ShardRef;
 use crate::id::{MapName, ShardName};
 use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
-use crate::plan::ShardRef;
 use crate::request::Measure;
 use crate::shard_map::{KeyColumns, Strategy};
 use schemars::JsonSchema;

@@ -13,9 +13,9 @@ pub use compare::{Known, KnownMove, compare};
 pub use forward::{Forward, forward, with_owner};
 pub use proofs::{Proof, proofs};
 
+use crate::fleet::ShardRef;
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::key_set::KeySet;
-use crate::plan::ShardRef;
 use crate::table::MovingTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -9,9 +9,9 @@ mod judge;
 
 pub use judge::judge;
 
+use crate::fleet::ShardRef;
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::key_set::KeySet;
-use crate::plan::ShardRef;
 use crate::shard_map::ShardMap;
 use crate::table::MovingTable;
 use schemars::JsonSchema;

@@ -2,7 +2,7 @@
 
 use super::{BucketRange, KeyRange, KeySet};
 use crate::key::{Key, KeyType};
-use crate::table::quote_literal;
+use crate::sql::quote_literal;
 
 impl KeySet {
     /// The SQL boolean over the key's columns: expressions that are already quoted (`"tenant_id"`,

@@ -1,3 +1,5 @@
+//! Sets of keys: membership, predicates, union, intersection and difference.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -18,7 +18,8 @@ mod wish;
 pub use propose::{HotKey, hot_keys};
 pub use revert::{RevertError, revert};
 
-use crate::failure::{Finding, Severity};
+use crate::doctor::Finding;
+use crate::failure::Severity;
 use crate::fleet::ShardInfo;
 use crate::graph::{StepGraph, StepNode};
 use crate::id::{MapName, ShardName, StepId};

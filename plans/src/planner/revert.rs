@@ -2,7 +2,8 @@
 
 use crate::id::{MapVersion, ShardName};
 use crate::key_set::KeySet;
-use crate::request::{KeyMove, MoveKeys, Options, Request, Selection, Tables};
+use crate::request::{KeyMove, MoveKeys, Options, Request, Tables};
+use crate::shard_map::Selection;
 use crate::shard_map::{Difference, ShardMap, difference};
 
 /// Why no request leads back.

@@ -1,10 +1,10 @@
 //! What can be asked for, operation by operation.
 
 use super::options::{Mode, Options};
-use super::selection::Selection;
 use crate::id::{MapName, ShardName};
 use crate::key::Key;
 use crate::shard_map::KeyColumns;
+use crate::shard_map::Selection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

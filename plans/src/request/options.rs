@@ -1,7 +1,7 @@
 //! How a migration behaves, with a default for everything.
 
 use crate::table::CopyFormat;
-use crate::throttle::Throttle;
+use crate::throttle::{Limits, Throttle};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -225,4 +225,22 @@ pub enum Hold {
     UntilFinish,
     /// For this many seconds.
     Seconds(u32),
+}
+
+impl Options {
+    /// The limits that these options set.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits {
+            streams: self.copy_streams,
+            throttle: self.throttle.clone(),
+        }
+    }
+}
+
+impl Default for Limits {
+    /// Those of a plan that sets none.
+    fn default() -> Self {
+        Options::default().limits()
+    }
 }

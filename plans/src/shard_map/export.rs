@@ -7,8 +7,8 @@ use super::import::header;
 use super::{Mapping, ShardMap, cell};
 use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
-use crate::request::Selection;
-use crate::table::{quote_ident, quote_literal};
+use crate::shard_map::Selection;
+use crate::sql::{quote_ident, quote_literal};
 use serde::Serialize;
 
 /// What a map is written in.

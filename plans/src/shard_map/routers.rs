@@ -8,7 +8,8 @@ use super::{Mapping, ShardMap, Strategy};
 use crate::id::ShardName;
 use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
-use crate::table::{TableName, quoted};
+use crate::sql::quoted;
+use crate::table::TableName;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

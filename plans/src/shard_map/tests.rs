@@ -1,3 +1,5 @@
+//! Shard maps: what is accepted, what changes, who owns a key.
+
 use super::*;
 
 fn keys(from: Option<i64>, to: Option<i64>) -> KeySet {

@@ -1,6 +1,6 @@
 //! Preflight: everything that stands in the way, at once, before anything is created.
 
-use crate::failure::Finding;
+use crate::doctor::Finding;
 use crate::identity::DatabaseIdentity;
 use serde::{Deserialize, Serialize};
 

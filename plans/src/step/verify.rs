@@ -6,9 +6,9 @@
 //! The values of rows never leave their shard; the keys of rows that differ leave it in a
 //! [`DifferenceReport`] alone, which an operator asks for.
 
+use crate::fleet::ShardRef;
 use crate::id::MigrationId;
 use crate::names::Direction;
-use crate::plan::ShardRef;
 use crate::table::MovingTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

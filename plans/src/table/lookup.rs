@@ -1,6 +1,7 @@
 //! How one row is looked up by its identity: through the index of the identity, whatever the statistics say.
 
-use super::{MovingTable, quote_ident};
+use super::MovingTable;
+use crate::sql::quote_ident;
 
 impl MovingTable {
     /// What follows FROM in a query that finds at most one row, called `row`, by `values`: an SQL expression of its

@@ -1,6 +1,6 @@
 //! The name of a table, as maps and requests list it and as messages print it.
 
-use super::quote_ident;
+use crate::sql::quote_ident;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,7 +1,6 @@
 //! One limit by its name, and its value as a person writes it.
 
 use super::{Hours, InvalidMillis, Limits, MOST_STREAMS, Millis};
-use crate::request::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -76,19 +75,14 @@ impl Setting {
         }
     }
 
-    /// Puts `value` in the place of what `limits` say; `off` takes a limit away.
+    /// Puts `value` in the place of what `limits` have; `off` removes a limit, and gives `streams` streams again.
     ///
     /// # Errors
     /// [`InvalidSetting`]; `limits` are as they were then.
-    pub fn set(
-        self,
-        limits: &mut Limits,
-        value: &str,
-        options: &Options,
-    ) -> Result<(), InvalidSetting> {
+    pub fn set(self, limits: &mut Limits, value: &str, streams: u32) -> Result<(), InvalidSetting> {
         let value = value.trim();
         let given = (value != "off").then_some(value);
-        self.put(limits, given, options)
+        self.put(limits, given, streams)
             .map_err(|why| InvalidSetting {
                 setting: self,
                 value: value.to_owned(),
@@ -100,14 +94,14 @@ impl Setting {
         self,
         limits: &mut Limits,
         value: Option<&str>,
-        options: &Options,
+        usual_streams: u32,
     ) -> Result<(), String> {
         let number = |least: u32, most: u32| value.map(|text| whole(text, least, most)).transpose();
         let Limits { streams, throttle } = limits;
         let shards = &mut throttle.shards;
         match self {
             Self::Rate => throttle.rate_bytes_s = value.map(rate).transpose()?,
-            Self::Streams => *streams = number(1, MOST_STREAMS)?.unwrap_or(options.copy_streams),
+            Self::Streams => *streams = number(1, MOST_STREAMS)?.unwrap_or(usual_streams),
             Self::Latency => throttle.latency_ms = value.map(millis).transpose()?,
             Self::Hours => throttle.hours = value.map(Hours::parse).transpose()?,
             Self::ReplicaLag => shards.replica_lag_s = number(1, u32::MAX)?,

@@ -1,6 +1,7 @@
 //! The governor against a simulated application, and against nonsense.
 
 use super::*;
+use crate::request::Options;
 use proptest::prelude::*;
 
 const SET_POINT: u32 = 25;
@@ -338,8 +339,8 @@ fn what_are_no_hours_is_refused_with_how_they_are_written() {
 #[test]
 fn a_limit_is_set_by_its_name_and_taken_away_by_off() {
     let options = Options::default();
-    let mut limits = Limits::of(&options);
-    let mut set = |setting: Setting, value| setting.set(&mut limits, value, &options);
+    let mut limits = options.limits();
+    let mut set = |setting: Setting, value| setting.set(&mut limits, value, options.copy_streams);
     set(Setting::Rate, "20MB/s").unwrap();
     set(Setting::Streams, "6").unwrap();
     set(Setting::Latency, "25 ms").unwrap();
@@ -356,7 +357,7 @@ fn a_limit_is_set_by_its_name_and_taken_away_by_off() {
         (6, Some(20_000_000))
     );
     assert_eq!(limits.throttle.latency_ms, Some(millis(25)));
-    let mut set = |value| Setting::Latency.set(&mut limits, value, &options);
+    let mut set = |value| Setting::Latency.set(&mut limits, value, options.copy_streams);
     for wrong in ["0", "0.04", "60001", "-1", "nan", "soon", ""] {
         let refused = set(wrong).unwrap_err().to_string();
         assert!(refused.ends_with("from 0.1 to 60000, or off"), "{refused}");
@@ -365,7 +366,9 @@ fn a_limit_is_set_by_its_name_and_taken_away_by_off() {
     assert_eq!(limits.throttle.latency_ms, Some(Millis::new(2.5).unwrap()));
     assert_eq!(limits.throttle.shards.lock_waits, None);
     for setting in Setting::ALL {
-        setting.set(&mut limits, "off", &options).unwrap();
+        setting
+            .set(&mut limits, "off", options.copy_streams)
+            .unwrap();
     }
     assert_eq!(limits.streams, options.copy_streams);
     assert_eq!(limits.throttle.hours, None);

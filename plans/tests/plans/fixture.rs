@@ -1,6 +1,7 @@
 //! The example requests, and fixed maps, fleets, loads and surveys to plan them with.
 
-use plans::failure::{Finding, Severity};
+use plans::doctor::Finding;
+use plans::failure::Severity;
 use plans::fleet::ShardInfo;
 use plans::id::MapVersion;
 use plans::inspection::{ItemLoad, KeyLoad, Load};

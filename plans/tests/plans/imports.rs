@@ -132,7 +132,7 @@ proptest! {
         let entries: Vec<_> = map
             .mappings
             .iter()
-            .map(|m| serde_json::json!({ "keys": plans::request::Selection::of(&m.keys), "shard": m.shard }))
+            .map(|m| serde_json::json!({ "keys": plans::shard_map::Selection::of(&m.keys), "shard": m.shard }))
             .collect();
         let text = serde_saphyr::to_string(&entries).unwrap();
         let mappings = import(&text, ImportForm::Yaml, &shape(&map));

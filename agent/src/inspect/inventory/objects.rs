@@ -2,7 +2,7 @@
 
 use plans::names::DDL_PREFIX;
 
-use crate::pg::{dual_write, identity};
+use crate::shard::{dual_write, identity};
 
 use super::{
     Client, LOAD_PREFIX, MigrationId, Object, ObjectKind, REPLICATION_PREFIX, SCHEMA, Similar,

@@ -103,9 +103,9 @@ impl Cutter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plans::fleet::ShardRef;
     use plans::id::{MapName, ShardName};
     use plans::key::KeyType;
-    use plans::plan::ShardRef;
     use plans::shard_map::Strategy;
     use std::collections::BTreeMap;
 

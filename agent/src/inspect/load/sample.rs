@@ -10,7 +10,7 @@ use tokio_postgres::Client;
 use super::tally::{Cost, Tally};
 use super::{Sharded, key_of};
 use crate::error::{At, StepError};
-use crate::pg::user_code::Prover;
+use crate::shard::user_code::Prover;
 
 /// Blocks that are read of all tables together; more are sampled.
 const BLOCKS: f64 = 4096.0;

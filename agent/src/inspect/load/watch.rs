@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::TryStreamExt;
-use plans::failure::Finding;
+use plans::doctor::Finding;
 use plans::inspection::LoadTask;
 use plans::key::Key;
 use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX};
-use plans::table::quote_ident;
+use plans::sql::quote_ident;
 use tokio_postgres::Client;
 
 use super::tally::{Cost, Tally};
 use super::{Sharded, key_from};
 use crate::error::{At, StepError};
-use crate::pg::decode::{Change, OldRow, Tuple, Value, decode};
-use crate::pg::publication;
+use crate::postgres::pgoutput::{Change, OldRow, Tuple, Value, decode};
+use crate::shard::publication;
 
 /// Changes that are asked for at a time; a transaction is never divided.
 const BATCH: i32 = 50_000;

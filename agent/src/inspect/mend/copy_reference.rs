@@ -4,17 +4,18 @@
 //! to rows that would go are looked at here.
 
 use futures::{SinkExt, TryStreamExt};
+use plans::fleet::ShardRef;
 use plans::inspection::check::Mended;
-use plans::plan::ShardRef;
-use plans::table::{MovingTable, TableKey, TableName, quote_ident};
+use plans::sql::quote_ident;
+use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::Client;
 
 use super::super::reference::digest;
 use super::changed;
 use crate::error::{At, StepError};
-use crate::pg::catalog;
-use crate::pg::identity::{self, Timeline};
-use crate::pg::user_code::{self, Prover};
+use crate::postgres::catalog;
+use crate::shard::identity::{self, Timeline};
+use crate::shard::user_code::{self, Prover};
 
 /// The right rows, for the time of the transaction.
 const ROWS: &str = "pg_temp.shardwright_rows";

@@ -6,10 +6,11 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
+use plans::fleet::ShardRef;
 use plans::inspection::check::{MendTask, Mended};
 use plans::key::Key;
-use plans::plan::ShardRef;
-use plans::table::{MovingTable, quote_ident};
+use plans::sql::quote_ident;
+use plans::table::MovingTable;
 use tokio_postgres::Client;
 
 use super::super::check::exactly;
@@ -17,9 +18,9 @@ use super::super::sorted::Sorted;
 use super::kept_rows::KeptRows;
 use super::{changed, tables};
 use crate::error::{At, StepError};
-use crate::pg::catalog;
-use crate::pg::identity::{self, Timeline};
-use crate::pg::user_code::Prover;
+use crate::postgres::catalog;
+use crate::shard::identity::{self, Timeline};
+use crate::shard::user_code::Prover;
 
 pub(super) async fn run(
     task: &MendTask,

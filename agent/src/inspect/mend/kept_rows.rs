@@ -11,7 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use futures::TryStreamExt;
 use plans::id::ShardName;
-use plans::table::{TableName, quote_ident};
+use plans::sql::quote_ident;
+use plans::table::TableName;
 use serde_json::{Value, json};
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;

@@ -2,13 +2,15 @@
 
 use std::cmp::Ordering;
 
+use plans::sql::quote_ident;
 use plans::survey::SurveyTask;
-use plans::table::{MovingTable, quote_ident};
+use plans::table::MovingTable;
 
 use super::super::sorted::Sorted;
+use super::Shards;
 use super::unique::Unique;
-use super::{Findings, Shards};
 use crate::error::StepError;
+use crate::inspect::findings::Findings;
 
 /// How many clashing rows of each side are named, by primary key.
 const NAMED: usize = 20;

@@ -6,16 +6,17 @@
 use std::collections::BTreeMap;
 
 use plans::key_set::KeySet;
-use plans::table::{TableKey, TableName, quote_ident};
+use plans::sql::quote_ident;
+use plans::table::{TableKey, TableName};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::super::keys::expressions;
-use super::Findings;
 use super::tables::Listed;
 use super::target::named;
 use crate::error::{At, StepError};
-use crate::pg::catalog::ForeignKey;
+use crate::inspect::findings::Findings;
+use crate::postgres::catalog::ForeignKey;
 
 /// Seconds that looking for such rows may take where no move is planned.
 const LIMIT_S: u32 = 5;

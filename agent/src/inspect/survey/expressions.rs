@@ -5,12 +5,12 @@ use plans::fix::Statement;
 use plans::table::TableName;
 use tokio_postgres::{Client, Row};
 
-use super::Findings;
 use super::functions;
 use super::tables::Listed;
 use super::trial::{UNQUALIFIED, said};
 use crate::error::At;
 use crate::error::StepError;
+use crate::inspect::findings::Findings;
 
 /// Tables with such expressions, whole or of a condition.
 const WITH_EXPRESSIONS: &str = "

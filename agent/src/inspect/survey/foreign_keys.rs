@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use plans::survey::SurveyTask;
 use plans::table::{MovingTable, TableKey, TableName};
 
-use super::Findings;
 use super::target::named;
-use crate::pg::catalog::ForeignKey;
+use crate::inspect::findings::Findings;
+use crate::postgres::catalog::ForeignKey;
 
 /// The sharded tables by name, with what ties them to the key.
 pub(super) type Sharded<'a> = BTreeMap<&'a TableName, &'a TableKey>;

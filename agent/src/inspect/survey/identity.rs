@@ -4,12 +4,13 @@
 
 use plans::fix::Statement;
 use plans::request::Mode;
-use plans::table::{KeyColumn, TableName, quote_ident};
+use plans::sql::quote_ident;
+use plans::table::{KeyColumn, TableName};
 
 use super::super::fixes;
-use super::Findings;
 use super::table::Check;
-use crate::pg::definitions::UniqueIndex;
+use crate::inspect::findings::Findings;
+use crate::postgres::definitions::UniqueIndex;
 
 /// How the rows of a table are tied to the shard key, as far as their identity goes.
 #[derive(Debug, Clone, Copy)]

@@ -3,9 +3,9 @@
 use plans::table::TableName;
 use tokio_postgres::Client;
 
-use super::Findings;
 use crate::error::{At, StepError};
-use crate::pg::home;
+use crate::inspect::findings::Findings;
+use crate::shard::sidecar_schema;
 
 /// Tables and the like that we did not make.
 const OTHERS: &str = "
@@ -24,7 +24,7 @@ pub(super) async fn check(
     shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let ours: Vec<&str> = home::tables().collect();
+    let ours: Vec<&str> = sidecar_schema::tables().collect();
     let others = client.query(OTHERS, &[&ours]).await;
     let others = others.at(format_args!("shard {shard}: reading schema shardwright"))?;
     if others.iter().any(|row| row.get::<_, &str>(0) == STORE) {

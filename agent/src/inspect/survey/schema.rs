@@ -2,8 +2,8 @@
 
 use tokio_postgres::Client;
 
-use super::Findings;
 use crate::error::StepError;
+use crate::inspect::findings::Findings;
 use crate::schema;
 
 /// Names what keeps it from being written, where it has to be written from the catalog.

@@ -3,12 +3,12 @@
 use plans::fix::{Stage, Statement};
 use plans::key::KeyType;
 use plans::request::Mode;
+use plans::sql::{quote_ident, quote_literal};
 use plans::survey::SurveyTask;
-use plans::table::{quote_ident, quote_literal};
 use tokio_postgres::{Client, Row};
 
-use super::Findings;
 use crate::error::{At, StepError};
+use crate::inspect::findings::Findings;
 
 /// PostgreSQL 15 as `server_version_num` has it; older ones have no row filters.
 const OLDEST: i32 = 150_000;

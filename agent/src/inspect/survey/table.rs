@@ -2,13 +2,14 @@
 //! Of a partitioned table each leaf is looked at.
 
 use plans::request::Mode;
-use plans::table::{KeyColumn, TableKey, Through, quote_ident};
+use plans::sql::quote_ident;
+use plans::table::{KeyColumn, TableKey, Through};
 
 use super::super::fixes;
-use super::Findings;
 use super::identity::Tied;
-use crate::pg::catalog::{self, Found};
-use crate::pg::definitions::{FoundColumn, UniqueIndex};
+use crate::inspect::findings::Findings;
+use crate::postgres::catalog::{self, Found};
+use crate::postgres::definitions::{FoundColumn, UniqueIndex};
 
 /// One table with what its catalog says.
 pub(super) struct Check<'a> {

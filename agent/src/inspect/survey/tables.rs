@@ -3,19 +3,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plans::sql::quote_ident;
 use plans::survey::SurveyTask;
-use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, Through, quote_ident};
+use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, Through};
 use tokio_postgres::Client;
 
 use super::super::fixes;
 use super::super::keys::join_condition;
-use super::Findings;
 use super::foreign_keys::{self, Sharded};
 use super::identity::Tied;
 use super::table::Check;
 use crate::error::{At, StepError};
-use crate::pg::catalog::{self, ForeignKey, Found};
-use crate::pg::definitions::{self, FoundColumn, UniqueIndex};
+use crate::inspect::findings::Findings;
+use crate::postgres::catalog::{self, ForeignKey, Found};
+use crate::postgres::definitions::{self, FoundColumn, UniqueIndex};
 
 /// The tables of a move, in no order.
 #[derive(Debug)]

@@ -11,9 +11,11 @@ use tokio_postgres::Client;
 
 use super::super::reference;
 use super::tables::Listed;
-use super::{Findings, Shards, clashes, unique};
+use super::{Shards, clashes, unique};
 use crate::error::{At, StepError};
-use crate::pg::{catalog, sequences, user_code};
+use crate::inspect::findings::Findings;
+use crate::postgres::catalog;
+use crate::shard::{sequences, user_code};
 
 /// How many differences, sequences or tables one finding names.
 const NAMED: usize = 10;

@@ -1,11 +1,11 @@
 //! Columns whose values mean something on their own server only: refused, or worth knowing.
 
-use plans::table::quote_ident;
+use plans::sql::quote_ident;
 
-use super::Findings;
 use super::table::Check;
-use crate::pg::definitions::FoundColumn;
-use crate::pg::types::Part;
+use crate::inspect::findings::Findings;
+use crate::postgres::definitions::FoundColumn;
+use crate::postgres::types::Part;
 
 /// Types of `pg_catalog` that take no input.
 const INTERNAL: [&str; 7] = [

@@ -4,8 +4,8 @@ use plans::survey::SurveyTask;
 use plans::table::MovingTable;
 use tokio_postgres::{Client, Row};
 
-use super::Findings;
 use crate::error::{At, StepError};
+use crate::inspect::findings::Findings;
 
 /// A unique index, as far as rows of two shards must be compared by it.
 #[derive(Debug)]

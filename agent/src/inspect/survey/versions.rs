@@ -7,8 +7,8 @@ use plans::survey::SurveyTask;
 use plans::table::MovingTable;
 use tokio_postgres::Client;
 
-use super::Findings;
 use crate::error::{At, StepError};
+use crate::inspect::findings::Findings;
 
 /// The first minor releases that neither lose changes after a publication was altered nor fail to follow that, as
 /// `server_version_num` has them.

@@ -6,7 +6,7 @@ use plans::key_set::KeySet;
 use tokio_postgres::error::SqlState;
 
 use super::{Fleet, rows, run};
-use crate::pg::home;
+use crate::shard::sidecar_schema;
 
 #[tokio::test]
 async fn a_drifted_reference_table_becomes_that_of_the_other_shard() {
@@ -81,7 +81,9 @@ async fn tables_that_differ_are_named_with_what_differs() {
 async fn a_guard_that_is_missing_disabled_or_altered_is_put_back() {
     let fleet = Fleet::new("ck_guard").await;
     let session = fleet.a.session().await;
-    home::ensure(&session, "a").await.expect("our schema");
+    sidecar_schema::ensure(&session, "a")
+        .await
+        .expect("our schema");
     let keys = serde_json::json!(KeySet::range(Some(Key::Int(100)), Some(Key::Int(200))));
     session
         .execute(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cluster::Cluster;
-use plans::failure::Finding;
+use plans::doctor::Finding;
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::survey::SurveyTask;

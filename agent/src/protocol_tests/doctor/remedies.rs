@@ -1,6 +1,6 @@
 //! What the doctor proposes can be run, mends what was found, and does nothing else to the application.
 
-use plans::failure::Finding;
+use plans::doctor::Finding;
 use plans::key::KeyType;
 
 use super::{Database, GOOD, Plant, ddl, examine, plant, server};

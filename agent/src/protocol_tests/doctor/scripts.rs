@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use futures::stream::{self, StreamExt};
+use plans::doctor::Finding;
 use plans::doctor::{Place, Script, script};
-use plans::failure::Finding;
 use plans::id::ShardName;
 use plans::identity::DatabaseIdentity;
 use plans::request::Mode;

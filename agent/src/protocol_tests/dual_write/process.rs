@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Dsn;
+use plans::fleet::ShardRef;
 use plans::id::{Epoch, MapVersion, MigrationId};
 use plans::names::Direction;
-use plans::plan::ShardRef;
 use serde::{Deserialize, Serialize};
 
-use crate::dual_write::{DualWrite, Program};
-use crate::pg::epoch::Token;
-use crate::pg::replication::ReplicationSession;
-use crate::pg::shard::Shard;
+use crate::postgres::replication::ReplicationSession;
 use crate::protocol_tests::bench::{Bench, VERSION, tables};
+use crate::shard::database::Shard;
+use crate::shard::epoch::Token;
+use crate::stream::dual_write::{DualWrite, Program};
 use crate::stream::{Stream, StreamSpec};
 
 const ENVIRONMENT: &str = "SHARDWRIGHT_TEST_AGENT";

@@ -1,22 +1,22 @@
 //! The server's setting that names who commits wait for: what stood there comes back, whoever takes us out.
 
+use plans::fleet::ShardRef;
 use plans::inspection::inventory::{InventoryTask, Object, ObjectKind};
 use plans::inspection::sweep::{Ground, SweepTask, judge};
 use plans::inspection::{Inspected, Inspection};
 use plans::names::Direction;
-use plans::plan::ShardRef;
-use plans::table::quote_literal;
+use plans::sql::quote_literal;
 use tokio_postgres::Client;
 
 use super::super::bench::{Bench, ITEM, code};
 use super::super::shard::until;
 use super::process::{AgentProcess, program};
 use super::{FAR, setting, until_degraded};
-use crate::dual_write::DualWrite;
 use crate::inspect;
-use crate::pg::dual_write::{self, Proof};
-use crate::pg::epoch;
+use crate::shard::dual_write::{self, Proof};
+use crate::shard::epoch;
 use crate::stream::Stream;
+use crate::stream::dual_write::DualWrite;
 
 /// A session that changes the setting as the agent does.
 async fn changing(bench: &Bench) -> connect::Connected {

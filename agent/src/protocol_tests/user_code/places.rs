@@ -2,7 +2,7 @@
 
 use super::super::bench::Bench;
 use super::{OWNED, as_owner};
-use crate::pg::user_code;
+use crate::shard::user_code;
 
 /// What the owner does, and the place that is named for it.
 const PLACES: [(&str, &str); 17] = [

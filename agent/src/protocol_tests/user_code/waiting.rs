@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use plans::fleet::ShardRef;
 use plans::id::{MapName, ShardName};
 use plans::inspection::Inspection;
 use plans::inspection::check::{CheckTask, Look};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
-use plans::plan::ShardRef;
 use plans::shard_map::{KeyColumns, MapSettings};
 use plans::step::StepKind;
 use plans::table::{MovingTable, TableKey, TableName};
@@ -19,7 +19,7 @@ use super::super::bench::{Bench, VERSION, code, pid, until_blocked};
 use super::super::ddl;
 use super::super::shard::{LIMIT, until};
 use crate::inspect;
-use crate::pg::user_code::{Prover, lock};
+use crate::shard::user_code::{Prover, lock};
 use crate::steps::drop_old;
 
 const TABLES: &str = "\

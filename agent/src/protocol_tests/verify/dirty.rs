@@ -6,8 +6,8 @@ use plans::names::Direction;
 use plans::step::StepKind;
 
 use super::case::Case;
-use crate::owned::Context;
-use crate::pg::compare::{self, Side};
+use crate::compare::{self, Side};
+use crate::migration::session::Context;
 use crate::protocol_tests::bench::{ITEM, code};
 use crate::steps::{Both, Sides, differences, recheck};
 

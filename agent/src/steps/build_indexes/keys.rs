@@ -13,9 +13,9 @@ use connect::Connected;
 
 use super::{Pending, build_one, mark, next, side_by_side};
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::{epoch, user_code};
+use crate::migration::session::Context;
 use crate::schema::foreign_keys::KEY;
+use crate::shard::{epoch, user_code};
 
 /// How many are made in one transaction.
 const AT_ONCE: usize = 50;

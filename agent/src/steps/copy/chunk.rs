@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use connect::Connected;
-use plans::table::quote_literal;
+use plans::sql::quote_literal;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -11,10 +11,10 @@ use super::Shared;
 use super::reader::Reader;
 use super::units::Chunk;
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::copy_stream::copy_chunk;
-use crate::pg::epoch::{self, Proof, Proven};
-use crate::pg::user_code::{self, SERVER};
+use crate::migration::session::Context;
+use crate::postgres::copy_stream::copy_chunk;
+use crate::shard::epoch::{self, Proof, Proven};
+use crate::shard::user_code::{self, SERVER};
 
 /// What came of a chunk.
 pub(super) enum Outcome {

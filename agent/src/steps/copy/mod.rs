@@ -6,12 +6,10 @@
 //! begin again with a later snapshot, and the stream's filter tells what it holds (docs/protocol.md, copy).
 //! Moves of one operation that leave the same source are read together where they meet in this process.
 
-mod calls;
 mod chunk;
 mod hours;
 mod progress;
 mod reader;
-mod siblings;
 mod snapshots;
 mod together;
 mod units;
@@ -30,15 +28,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::build_indexes;
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::snapshot;
-use crate::pg::user_code::Prover;
-use calls::Membership;
+use crate::migration::session::Context;
+use crate::shard::snapshot;
+use crate::shard::user_code::Prover;
+use crate::shared_scan::calls::Membership;
+use crate::shared_scan::participants::{Arrived, Siblings};
 use chunk::Outcome;
 use progress::CopyProgress;
 use reader::Reader;
-use siblings::Arrived;
-pub(crate) use siblings::{Coming, Siblings, leads_to_copy};
 #[cfg(test)]
 pub(crate) use snapshots::empty_unfinished;
 pub(crate) use snapshots::keep as keep_snapshot;
@@ -298,7 +295,7 @@ async fn copied(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pg::copy_stream::{BlockRange, Extent};
+    use crate::postgres::copy_stream::{BlockRange, Extent};
 
     fn queue(until: Option<Instant>) -> Queue {
         let chunk = |(ordinal, unit)| Chunk {

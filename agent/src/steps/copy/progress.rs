@@ -11,8 +11,8 @@ use super::units::{self, Chunk};
 use super::work::Estimate;
 use crate::error::{At, StepError};
 use crate::eta::Eta;
-use crate::owned::Context;
-use crate::pg::catalog;
+use crate::migration::session::Context;
+use crate::postgres::catalog;
 
 /// Bytes of a block.
 const BLOCK: i64 = 8_192;

@@ -13,10 +13,10 @@ use tokio::time::Instant;
 use super::rewritten;
 use super::units::Chunk;
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::copy_stream::Extent;
-use crate::pg::snapshot;
-use crate::pg::user_code::Prover;
+use crate::migration::session::Context;
+use crate::postgres::copy_stream::Extent;
+use crate::shard::snapshot;
+use crate::shard::user_code::Prover;
 
 /// No chunk begins in a transaction that is older.
 const LASTS: Duration = Duration::from_secs(1);

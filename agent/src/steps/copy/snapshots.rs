@@ -13,17 +13,17 @@ use tokio::time::Instant;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
-use super::siblings::{Offer, Siblings};
 use super::units;
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::copy_stream::Extent;
-use crate::pg::epoch;
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::shard::Shard;
-use crate::pg::snapshot::{self, Holders};
-use crate::pg::visibility::TxSnapshot;
+use crate::migration::session::Context;
+use crate::postgres::copy_stream::Extent;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::visibility::TxSnapshot;
+use crate::shard::database::Shard;
+use crate::shard::epoch;
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::snapshot::{self, Holders};
+use crate::shared_scan::participants::{Offer, Siblings};
 
 /// How long chunks that are on their way may take to end.
 const SETTLE_PATIENCE: Duration = Duration::from_secs(60);
@@ -296,7 +296,7 @@ async fn first(context: &Context, target: &Client, shard: &str) -> Result<TxSnap
         .map_err(|error| unreadable(&what, &error))
 }
 
-fn unreadable(what: &str, error: &crate::pg::visibility::InvalidSnapshot) -> StepError {
+fn unreadable(what: &str, error: &crate::postgres::visibility::InvalidSnapshot) -> StepError {
     StepError::refused(
         "copy.snapshot",
         format!("{what}: {error}"),

@@ -13,15 +13,17 @@ use connect::Connected;
 use plans::table::{Format, MovingTable};
 use tokio::sync::mpsc::{self, Receiver};
 
-use super::calls::{Called, Guest, Piece};
 use super::chunk::{self, Outcome};
 use super::reader::Reader;
 use super::units::Chunk;
 use super::{Queue, Shared};
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::copy_stream::{Extent, Given, Received, Receivers, into, read_for_all, write_given};
-use crate::pg::epoch;
+use crate::migration::session::Context;
+use crate::postgres::copy_stream::{
+    Extent, Given, Received, Receivers, into, read_for_all, write_given,
+};
+use crate::shard::epoch;
+use crate::shared_scan::calls::{Called, Guest, Piece};
 
 /// How a chunk is to be copied.
 pub(super) enum Way {

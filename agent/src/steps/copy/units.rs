@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use plans::table::{CopyBy, MovingTable, quote_ident};
+use plans::sql::quote_ident;
+use plans::table::{CopyBy, MovingTable};
 use tokio_postgres::Client;
 
-use super::siblings::Arrived;
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::catalog;
-use crate::pg::copy_stream::{BlockRange, Extent, KeyRange};
-use crate::pg::epoch;
+use crate::migration::session::Context;
+use crate::postgres::catalog;
+use crate::postgres::copy_stream::{BlockRange, Extent, KeyRange};
+use crate::shard::epoch;
+use crate::shared_scan::participants::Arrived;
 
 /// Chunks are no larger than this, 8 KiB blocks: 256 MiB.
 const LARGEST_CHUNK: i64 = 32_768;

@@ -12,9 +12,9 @@ use tokio::time::Instant;
 
 use super::{Parties, ask_until_answered, refused};
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::long_writers::{self, Obstacle};
-use crate::pg::standbys;
+use crate::migration::session::Context;
+use crate::postgres::standbys;
+use crate::shard::long_writers::{self, Obstacle};
 use crate::steps::catch_up;
 
 /// How long a standby may take to flush what is on the shard's disk now.

@@ -15,13 +15,14 @@ use tokio::time::Instant;
 
 use super::clear_way::Way;
 use super::{Parties, spare, way_back};
+use crate::compare::{Records, Storage};
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::compare::{Records, Storage};
-use crate::pg::epoch::Token;
-use crate::pg::guard::cascade;
-use crate::pg::replication::IDENTIFY;
-use crate::pg::{catalog, guard, publication, register, sequences};
+use crate::migration::session::Context;
+use crate::postgres::catalog;
+use crate::postgres::replication::IDENTIFY;
+use crate::shard::epoch::Token;
+use crate::shard::guard::cascade;
+use crate::shard::{guard, publication, register, sequences};
 use crate::steps::shape;
 
 /// Pause between the first two looks at what stands in the way; each one after that is half as long again.

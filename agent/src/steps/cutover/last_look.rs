@@ -8,8 +8,9 @@ use tokio::time::Instant;
 use super::Parties;
 use super::gate::{self, Facts};
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::{catalog, guard, standbys, versions};
+use crate::migration::session::Context;
+use crate::postgres::{catalog, standbys, versions};
+use crate::shard::guard;
 
 /// Reads everything that must still be as it was at the gate; the versions of the catalog's rows from right before.
 ///

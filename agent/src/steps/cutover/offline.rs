@@ -20,9 +20,9 @@ use super::{
     refused, refused_by_both, tell_former, window,
 };
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::register::{self, Setting};
-use crate::pg::wait_out;
+use crate::migration::session::Context;
+use crate::postgres::wait_out;
+use crate::shard::register::{self, Setting};
 
 pub(super) async fn run(context: &Context, mut parties: Parties) -> Result<CutOver, StepError> {
     let losing = parties.sides.origin.session("gate").await?;

@@ -12,11 +12,12 @@ use super::gate::Facts;
 use super::last_look::{last_look, look, standbys_flushed};
 use super::window::{applied, budget, carry_sequences};
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::behind::{self, Behind, Who};
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::register::{self, Setting};
-use crate::pg::{sequences, wait_out};
+use crate::migration::session::Context;
+use crate::postgres::wait_out;
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::marker_after_wait::{self, Behind, Who};
+use crate::shard::register::{self, Setting};
+use crate::shard::sequences;
 use crate::steps::dirty::{self, Both};
 use crate::steps::verify::Sides;
 
@@ -59,7 +60,7 @@ impl Sessions {
         }
         let (dispatch, shard) = (&context.dispatch, &sides.origin.name);
         let about = (&dispatch.keys, dispatch.tables.as_slice());
-        behind::prepare(&losing, &sides.token, &dispatch.map, about, shard).await?;
+        marker_after_wait::prepare(&losing, &sides.token, &dispatch.map, about, shard).await?;
         sides.begin_reading(context, (&here, &there)).await?;
         let reading = wait_out::virtual_transaction(&here, shard).await?;
         Ok(Self {

@@ -8,10 +8,10 @@ use plans::names::Direction;
 use tokio_postgres::error::SqlState;
 
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::lsn::Lsn;
-use crate::pg::progress::{self, Progress};
-use crate::pg::{epoch, register};
+use crate::migration::session::Context;
+use crate::postgres::lsn::Lsn;
+use crate::shard::apply_progress::{self, Progress};
+use crate::shard::{epoch, register};
 use crate::steps::verify::Sides;
 
 /// A slot that standbys keep a copy of moves only as far as they are.
@@ -41,7 +41,7 @@ pub(crate) async fn let_log_go(context: &Context, direction: Direction) -> Resul
     }
     let there = destination.session("spare").await?;
     epoch::begin(&there, &token, &destination.name).await?;
-    let known = progress::read_settled(&there, &token, direction, &destination.name).await?;
+    let known = apply_progress::read_settled(&there, &token, direction, &destination.name).await?;
     if known.is_none_or(|known| known.opened || known.lsn >= end) {
         epoch::rollback(&there).await;
         return Ok(());
@@ -52,7 +52,7 @@ pub(crate) async fn let_log_go(context: &Context, direction: Direction) -> Resul
         transactions: 0,
         changes: 0,
     };
-    progress::write(&there, &token, direction, moved, &destination.name).await?;
+    apply_progress::write(&there, &token, direction, moved, &destination.name).await?;
     epoch::commit(&there, &what).await?;
     session.batch_execute(PATIENCE).await.at(&what)?;
     let advanced = session

@@ -11,9 +11,9 @@ use plans::step::preflight::Preflighted;
 
 use super::gate;
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::progress;
-use crate::pg::shard::Shard;
+use crate::migration::session::Context;
+use crate::shard::apply_progress;
+use crate::shard::database::Shard;
 use crate::steps::open_capture;
 
 /// Refuses a roll back that would only hang, or lose what was written since the flip; sessions on target and source.
@@ -99,7 +99,7 @@ pub(super) async fn open(
         .await
         .at(format_args!("shard {}: reading slot {slot}", source.name))?;
     let token = context.token_after_flip();
-    let known = progress::read(there, &token, forward, &target.name).await?;
+    let known = apply_progress::read(there, &token, forward, &target.name).await?;
     if known_slot.is_some() && known.is_some_and(|progress| !progress.opened) {
         return Ok(());
     }

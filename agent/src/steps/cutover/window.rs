@@ -21,12 +21,12 @@ use super::{
     tell_former,
 };
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::behind::Who;
-use crate::pg::epoch::Proof;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::register::Setting;
-use crate::pg::sequences;
+use crate::migration::session::Context;
+use crate::shard::epoch::Proof;
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::marker_after_wait::Who;
+use crate::shard::register::Setting;
+use crate::shard::sequences;
 use crate::steps::dirty;
 use crate::steps::verify;
 use crate::stream::Stream;

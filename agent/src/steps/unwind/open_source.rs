@@ -3,10 +3,11 @@
 use plans::failure::{Failure, RetryClass};
 
 use crate::error::StepError;
-use crate::owned::Context;
-use crate::pg::dual_write::Proof;
-use crate::pg::register::{self, Setting};
-use crate::pg::{epoch, shard::Shard};
+use crate::migration::session::Context;
+use crate::shard::database::Shard;
+use crate::shard::dual_write::Proof;
+use crate::shard::epoch;
+use crate::shard::register::{self, Setting};
 use crate::steps::{cutover, dual_write};
 
 /// Opens the register and proves it; the abort does not end before that.

@@ -6,10 +6,10 @@ use plans::wire::TableProgress;
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
+use crate::compare::Chunk;
 use crate::error::{At, StepError};
 use crate::eta::Eta;
-use crate::owned::Context;
-use crate::pg::compare::Chunk;
+use crate::migration::session::Context;
 
 /// What a row costs beside its bytes, in bytes.
 const ROW_COST: i64 = 64;

@@ -8,15 +8,15 @@ use plans::names::REPLICATION_PREFIX;
 use plans::table::MovingTable;
 
 use super::Sides;
+use crate::compare::Side;
 use crate::error::{At, StepError};
-use crate::owned::Context;
-use crate::pg::compare::Side;
-use crate::pg::lsn::Lsn;
-use crate::pg::marker::{Kind, Marker};
-use crate::pg::replication::{CreatedSlot, ReplicationSession, SlotOptions};
-use crate::pg::shard::Shard;
-use crate::pg::snapshot;
-use crate::pg::user_code::Prover;
+use crate::migration::session::Context;
+use crate::postgres::lsn::Lsn;
+use crate::postgres::replication::{CreatedSlot, ReplicationSession, SlotOptions};
+use crate::shard::database::Shard;
+use crate::shard::marker::{Kind, Marker};
+use crate::shard::snapshot;
+use crate::shard::user_code::Prover;
 use crate::stream::{Held, ParkAt};
 
 /// Creating a slot waits for every transaction that runs; one that never ends must not stop us for ever.

@@ -8,10 +8,10 @@ use plans::step::verify::ROWS_REPAIRED;
 
 use super::Comparison;
 use super::point::{self, Point};
+use crate::compare::{self, Moving, Side};
 use crate::error::StepError;
-use crate::pg::compare::{self, Moving, Side};
-use crate::pg::user_code;
-use crate::pg::{epoch, progress};
+use crate::shard::user_code;
+use crate::shard::{apply_progress, epoch};
 
 /// Keys of one statement.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -70,7 +70,7 @@ async fn write(comparison: &Comparison<'_>, point: &Point) -> Result<i64, StepEr
             .into_iter()
             .map(|key| (relation.clone(), key))
             .collect();
-        progress::mark_dirty(&session, &sides.token, &marks, point.at, shard).await?;
+        apply_progress::mark_dirty(&session, &sides.token, &marks, point.at, shard).await?;
     }
     epoch::commit(
         &session,

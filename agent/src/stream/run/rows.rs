@@ -2,7 +2,7 @@
 
 use super::{Halt, Run};
 use crate::error::StepError;
-use crate::pg::decode::{OldRow, Tuple, Value};
+use crate::postgres::pgoutput::{OldRow, Tuple, Value};
 use crate::stream::Shared;
 use crate::stream::recopy::Found;
 

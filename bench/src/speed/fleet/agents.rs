@@ -64,7 +64,7 @@ struct Agent {
 impl Crowd {
     pub(super) fn new(url: &str, size: Size) -> anyhow::Result<Self> {
         let agents = size.agents();
-        let http = caller::client(Policy::default(), None)?;
+        let http = controller_client::client(Policy::default(), None)?;
         let agent = |number| Arc::new(Agent::new(&http, url, number));
         let busy: Vec<Arc<Agent>> = (0..agents).map(agent).collect();
         // Agents that were started by themselves do not speak all at once.

@@ -48,7 +48,7 @@ impl Serving {
         Ok(Self {
             child,
             url: format!("http://127.0.0.1:{port}"),
-            http: caller::client(Policy::default(), None)?,
+            http: controller_client::client(Policy::default(), None)?,
         })
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Why somebody is not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub enum Refused {
     /// Nothing was shown.
     NoToken,
     /// What was shown opens nothing.

@@ -1,8 +1,9 @@
 //! What was found, for people: by code, the gravest first, and what several shards share once.
 
 use crate::controller::Diagnosis;
+use plans::doctor::Finding;
 use plans::doctor::{count, find};
-use plans::failure::{Finding, Severity};
+use plans::failure::Severity;
 use std::fmt::Write;
 
 /// The whole diagnosis.
@@ -156,7 +157,7 @@ mod tests {
     use super::of;
     use crate::controller::Diagnosis;
     use plans::doctor::Examined;
-    use plans::failure::Finding;
+    use plans::doctor::Finding;
     use plans::id::ShardName;
 
     fn examined(shard: &str, tables: &[&str]) -> Examined {

@@ -2,8 +2,8 @@
 
 use crate::cli::client::Client;
 use crate::cli::error::CliError;
+use crate::cli::measure::measure;
 use crate::cli::output::{Output, json, table};
-use crate::cli::plan::measure;
 use crate::controller::{LoadAsk, MapLoad};
 use clap::Args;
 use plans::render::bytes;

@@ -11,7 +11,6 @@ use plans::request::{
     Cutover, Drain, Hold, Isolate, KeyMove, Merge, Mode, MoveKeys, Options, Part, Rebalance,
     Request, Split as SplitRequest, TrialRun,
 };
-use plans::throttle::Limits;
 
 impl Operation {
     /// The request; the map tells how its keys are written.
@@ -88,10 +87,10 @@ impl Operation {
 /// What the flags say, and else what is usual.
 fn options(flags: &Flags) -> Result<Options, CliError> {
     let usual = Options::default();
-    let mut limits = Limits::of(&usual);
+    let mut limits = usual.limits();
     for (name, value) in &flags.limits {
         let set = setting(name).map_err(CliError::Usage)?;
-        set.set(&mut limits, value, &usual)
+        set.set(&mut limits, value, usual.copy_streams)
             .map_err(|invalid| CliError::Usage(invalid.to_string()))?;
     }
     Ok(Options {

@@ -2,6 +2,7 @@
 
 use super::Print;
 use crate::cli::keys::pair;
+use crate::cli::measure::measure;
 use clap::{Args, Subcommand};
 use plans::request::{Ddl, DualWrite, Hold, LongWriters, Measure, Schema};
 
@@ -235,21 +236,6 @@ impl Operation {
             Self::Drain(drain) => &drain.map,
             Self::Rebalance(rebalance) => &rebalance.map,
         }
-    }
-}
-
-/// rows, bytes, writes, or a query.
-pub(in crate::cli) fn measure(text: &str) -> Result<Measure, String> {
-    match text {
-        "rows" => Ok(Measure::Rows),
-        "bytes" => Ok(Measure::Bytes),
-        "writes" => Ok(Measure::Writes),
-        query if query.trim_start().to_lowercase().starts_with("select") => {
-            Ok(Measure::Query(query.to_owned()))
-        }
-        other => Err(format!(
-            "{other:?} is none of rows, bytes, writes, and no SELECT"
-        )),
     }
 }
 

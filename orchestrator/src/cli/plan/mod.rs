@@ -3,7 +3,7 @@
 mod build;
 mod flags;
 
-pub(super) use flags::{dual_write, measure};
+pub(super) use flags::dual_write;
 
 use super::client::Client;
 use super::consent::DryRun;

@@ -93,7 +93,7 @@ impl Door {
         match &self.admin_token_file {
             Some(path) => Some(path.clone()),
             None if self.tokens || self.open => None,
-            None => Some(caller::token_file()),
+            None => Some(controller_client::token_file()),
         }
     }
 

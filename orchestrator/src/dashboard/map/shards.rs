@@ -1,8 +1,8 @@
 //! The shards of the fleet as the map uses them: what each owns, its labels, its capacity.
 
 use crate::dashboard::bars::{Palette, listed};
-use crate::dashboard::figures::{bytes, count};
 use crate::store::ShardRecord;
+use crate::view::figures::{bytes, count};
 use askama::Template;
 use plans::id::ShardName;
 use plans::key_set::KeySet;

@@ -2,8 +2,8 @@
 
 use crate::controller::{ControlError, Controller};
 use crate::dashboard::bars::{Bar, Palette};
-use crate::dashboard::figures::{count, moment};
 use crate::store::MapVersionRecord;
+use crate::view::figures::{count, moment};
 use askama::Template;
 use plans::shard_map::{ShardMap, Strategy};
 

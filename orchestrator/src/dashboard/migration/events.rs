@@ -1,8 +1,8 @@
 //! The journal, newest first, in words.
 
-use super::super::figures::moment;
 use crate::controller::{ControlError, Controller};
 use crate::store::Event;
+use crate::view::figures::moment;
 use askama::Template;
 use plans::id::MigrationId;
 use serde_json::Value;

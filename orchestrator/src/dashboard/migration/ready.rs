@@ -2,8 +2,8 @@
 //!
 //! What is not yet so comes from [`crate::view::Wait`], as everywhere.
 
-use super::super::figures::{count, millis, moment};
 use super::super::marks::{self, Mark};
+use crate::view::figures::{count, millis, moment};
 use crate::view::{MigrationView, StepView, Wait, WaitKind};
 use askama::Template;
 use plans::request::Mode;

@@ -1,8 +1,8 @@
 //! One step beside the others: attempts, its error, the next attempt, what it executes, who holds it, its journal.
 
-use super::super::figures::{bytes, count, millis, moment, seconds};
 use super::super::marks::{self, Mark};
 use crate::store::{Event, Snapshot};
+use crate::view::figures::{bytes, count, millis, moment, seconds};
 use crate::view::{MigrationView, StepView};
 use askama::Template;
 use chrono::Utc;

@@ -1,10 +1,8 @@
 //! The switch on a page of its own: what changes hands, whether it may now, every attempt in milliseconds.
 
-use super::super::figures::{millis, moment};
 use super::super::marks::{self, Mark};
 use super::super::orders::Orders;
 use super::super::page::{Fragment, Page, PageError};
-use super::super::sentence::of_view;
 use super::events;
 use super::ready::Ready;
 use super::window::Windows;
@@ -12,6 +10,8 @@ use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
 use crate::store::Event;
 use crate::view::MigrationView;
+use crate::view::figures::{millis, moment};
+use crate::view::sentence::of_view;
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Path, State};

@@ -1,7 +1,7 @@
 //! The write stops in milliseconds, part by part.
 
-use super::super::figures::count;
 use crate::view::MigrationView;
+use crate::view::figures::count;
 use askama::Template;
 use plans::request::Mode;
 use plans::step::StepKind;

@@ -1,8 +1,8 @@
 //! How far the work is: the tables of a step, and the change stream.
 
-use super::super::figures::{bytes, count, millis, moment, percent, seconds};
-use super::super::sentence::{current, share_of};
 use crate::dual_write;
+use crate::view::figures::{bytes, count, millis, moment, percent, seconds};
+use crate::view::sentence::{current, share_of};
 use crate::view::{MigrationView, StepView};
 use askama::Template;
 use plans::failure::Failure;

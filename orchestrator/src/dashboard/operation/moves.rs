@@ -1,8 +1,8 @@
 //! The moves of an operation in the order of its plan.
 
-use crate::dashboard::figures::{bytes, count};
 use crate::dashboard::open::{Open, Row};
 use crate::store::{Migration, Operation};
+use crate::view::figures::{bytes, count};
 use askama::Template;
 use plans::plan::{After, Until};
 

@@ -1,10 +1,10 @@
 //! The agents: which speak, and what they hold.
 
 use super::super::agents::{COMMAND, is_connected};
-use super::super::figures::moment;
 use super::super::marks::{self, Mark};
 use super::super::open::Open;
 use crate::store::AgentRecord;
+use crate::view::figures::moment;
 use askama::Template;
 use chrono::{DateTime, Utc};
 

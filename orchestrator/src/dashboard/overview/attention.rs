@@ -3,9 +3,9 @@
 use super::super::agents::COMMAND;
 use super::super::marks::{self, Mark};
 use super::super::open::Open;
-use super::super::sentence::{holds, of_view};
 use super::agents::Agents;
 use crate::view::MigrationView;
+use crate::view::sentence::{holds, of_view};
 use askama::Template;
 use plans::inspection::reconcile::Finding;
 use plans::request::Mode;

@@ -1,10 +1,10 @@
 //! The operations, newest first: one move in one row, several moves below a row of their operation.
 
-use super::super::figures::moment;
 use super::super::marks::{self, Mark};
 use super::super::open::{Open, Row};
 use crate::controller::operations::state_of;
 use crate::store::{Migration, Operation};
+use crate::view::figures::moment;
 use askama::Template;
 use plans::id::ShardName;
 use plans::state::migration::MigrationState;

@@ -1,3 +1,5 @@
+//! Parts of a snapshot that are stored by themselves.
+
 use super::*;
 use plans::id::MapVersion;
 use plans::shard_map::MapSettings;

@@ -114,7 +114,7 @@ pub(super) async fn beat(dashboard: &Dashboard, step: &str, stream: Stream) {
         }],
         key: None,
     };
-    let http = caller::client(Policy::none(), None).unwrap();
+    let http = controller_client::client(Policy::none(), None).unwrap();
     let asked = http.post(format!("{}/api/v1/agents/heartbeat", dashboard.url));
     let answer = asked.json(&heartbeat).send().await.unwrap();
     assert_eq!(answer.status(), 200);

@@ -4,7 +4,7 @@ use super::migrations::put;
 use super::streams::{Stream, beat};
 use super::{Shown, every, held, step};
 use crate::fixture::Dashboard;
-use orchestrator::hooks::Phase;
+use orchestrator::store::Phase;
 use orchestrator::store::{CancelAsk, HookAsk, HookSaid, Snapshot};
 use orchestrator::view::WaitKind;
 use plans::state::migration::MigrationState as State;

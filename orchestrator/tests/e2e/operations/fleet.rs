@@ -112,7 +112,7 @@ impl Fleet {
     /// Makes a map of these JSON fields.
     pub(crate) async fn map(&self, map: Value) {
         let url = format!("{}/api/v1/maps", self.url);
-        let answer = caller::client(Policy::default(), None)
+        let answer = controller_client::client(Policy::default(), None)
             .unwrap()
             .post(url)
             .json(&map)
@@ -129,7 +129,7 @@ impl Fleet {
     /// Posts JSON to a route of the API: status and answer.
     pub(crate) async fn post(&self, route: &str, body: &Value) -> (u16, Value) {
         let url = format!("{}/api/v1/{route}", self.url);
-        let client = caller::client(Policy::default(), None).unwrap();
+        let client = controller_client::client(Policy::default(), None).unwrap();
         let response = client.post(url).json(body).send().await.unwrap();
         let status = response.status().as_u16();
         (status, response.json().await.unwrap_or(Value::Null))

@@ -2,7 +2,7 @@
 //! with the whole schema by names of this kind. Nothing of them is ever executed, and nothing is left behind.
 
 use crate::fleet::Fleet;
-use plans::table::{quote_ident, quote_literal};
+use plans::sql::{quote_ident, quote_literal};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! What to ask of which shard, and what to ask once the first answers are there.
 
 use super::{CheckTask, Checked, Look, SAMPLE, Seen};
+use crate::fleet::ShardRef;
 use crate::id::ShardName;
 use crate::key::Key;
 use crate::key_set::KeySet;
-use crate::plan::ShardRef;
 use crate::shard_map::ShardMap;
 use crate::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};

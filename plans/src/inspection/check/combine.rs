@@ -3,9 +3,10 @@
 use super::{Checked, Defect, DefectKind, GuardSeen, KeyRows, Look, Mend, RowsSeen, SAMPLE, Seen};
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
+use crate::inspection::check::defects::defects;
 use crate::key::Key;
 use crate::key_set::KeySet;
-use crate::shard_map::{ShardMap, Strategy, defects};
+use crate::shard_map::{ShardMap, Strategy};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All defects of a map, from the map itself and the parts that are there; same parts, same defects.

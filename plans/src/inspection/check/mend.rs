@@ -4,10 +4,10 @@
 //! check saw them.
 
 use super::Defect;
+use crate::fleet::ShardRef;
 use crate::id::{MapName, MapVersion, ShardName};
 use crate::key::{Key, KeyType};
 use crate::key_set::KeySet;
-use crate::plan::ShardRef;
 use crate::shard_map::{MapSettings, ShardMap};
 use crate::table::TableName;
 use schemars::JsonSchema;

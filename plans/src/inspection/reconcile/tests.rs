@@ -1,3 +1,5 @@
+//! What a reconciliation finds, and what it does about it.
+
 use super::super::inventory::{About, AwaySeen, CLOSED, Given, Inventory, MoveSeen, ServerSeen};
 use super::*;
 use crate::id::MapVersion;

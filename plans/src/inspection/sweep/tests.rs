@@ -1,3 +1,5 @@
+//! What a sweep removes, and what it keeps.
+
 use super::*;
 use crate::id::MapVersion;
 use crate::identity::DatabaseIdentity;

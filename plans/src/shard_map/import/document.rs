@@ -2,7 +2,7 @@
 
 use super::{Entry, ImportError, ImportForm, Place};
 use crate::id::ShardName;
-use crate::request::Selection;
+use crate::shard_map::Selection;
 use crate::shard_map::ShardMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;

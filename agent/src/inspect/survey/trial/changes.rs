@@ -2,9 +2,9 @@
 
 use plans::table::MovingTable;
 
+use crate::compare::{self, Moving, Side, Values};
 use crate::error::StepError;
-use crate::pg::apply::{Applier, Executor, Planned, RowChange};
-use crate::pg::compare::{self, Moving, Side, Values};
+use crate::stream::apply::{Applier, Executor, Planned, RowChange};
 
 /// Rows of a table that are changed: enough to be changed by sets.
 const CHANGED: i64 = 10;

@@ -1,16 +1,16 @@
 //! What fails in a trial, as a finding.
 
-use plans::failure::Finding;
+use plans::doctor::Finding;
+use plans::fleet::ShardRef;
 use plans::id::ShardName;
-use plans::plan::ShardRef;
 use plans::table::MovingTable;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
 use super::super::functions::{self, Named};
 use crate::error::{StepError, describe};
-use crate::pg::masked::masked;
-use crate::pg::schema::Entry;
+use crate::postgres::pg_dump::Entry;
+use crate::postgres::redacted::masked;
 
 /// A step of the move would fail.
 const FAILED: &str = "trial.failed";

@@ -8,9 +8,9 @@ use super::failure::{self, Failed};
 use super::sample::{self, Sample};
 use super::savepoint::BACK;
 use super::{Attempt, changes, count};
+use crate::compare::{self, Moving, Part, Side};
 use crate::error::StepError;
-use crate::pg::apply::Applier;
-use crate::pg::compare::{self, Moving, Part, Side};
+use crate::stream::apply::Applier;
 
 impl Attempt<'_> {
     /// Copies a sample of each table: first alone, for the copy keeps no order among tables, and then beside the others.

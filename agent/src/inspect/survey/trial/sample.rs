@@ -6,11 +6,12 @@
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt, pin_mut};
-use plans::table::{MovingTable, quote_ident};
+use plans::sql::quote_ident;
+use plans::table::MovingTable;
 use tokio_postgres::{Client, Error, Row};
 
 use crate::error::{At, StepError};
-use crate::pg::copy_stream;
+use crate::postgres::copy_stream;
 
 /// Rows of a table that are taken whatever they hold.
 pub(super) const FIRST: i64 = 200;

@@ -1,12 +1,13 @@
 //! Tables for the sample on a live target: like its own, in a schema that goes with the transaction.
 
-use plans::table::{TableName, quote_ident};
+use plans::sql::quote_ident;
+use plans::table::TableName;
 use uuid::Uuid;
 
 use super::Attempt;
 use super::failure::{self, Failed};
 use crate::error::At;
-use crate::pg::user_code;
+use crate::shard::user_code;
 
 impl Attempt<'_> {
     /// Makes a table like each of the target's: its columns, defaults, checks, generated columns and indexes. Foreign keys

@@ -9,7 +9,7 @@ use cluster::{Binaries, Cluster, Options};
 use connect::Dsn;
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
-use plans::request::Selection;
+use plans::shard_map::Selection;
 use plans::shard_map::Strategy;
 use serde_json::{Value, json};
 use std::process::Stdio;

@@ -1,0 +1,190 @@
+//! Takes back what a migration brought to a shard that does not own the keys: for an unwinding, a roll back that
+//! ends, a second run of `create_target`, and for a sweep.
+//!
+//! Order, while the shard is closed and guarded: the tables that the migration created, in one transaction, if
+//! nothing but its rows is in any of them; else its rows. Then keys that were given away before are refused again,
+//! the guards go, and then all records of the copy.
+
+use connect::Connected;
+use plans::inspection::inventory::About;
+use plans::table::MovingTable;
+use serde_json::Value;
+use tokio_postgres::error::SqlState;
+
+use crate::cleanup::delete_rows::Deletion;
+use crate::error::{At, StepError};
+use crate::postgres::catalog;
+use crate::shard::created::{self, CreatedTable};
+use crate::shard::released_keys::Away;
+use crate::shard::{epoch, guard, register, sidecar_schema, user_code};
+
+/// A migration, as far as its copy on one shard is concerned.
+pub(crate) struct Brought<'a> {
+    pub(crate) session: &'a Connected,
+    pub(crate) deletion: Deletion<'a>,
+    /// Its tables, reference tables among them.
+    pub(crate) tables: &'a [MovingTable],
+}
+
+impl Brought<'_> {
+    /// Takes everything back; done again after an interruption it goes on.
+    ///
+    /// Returns those of the tables that the migration created which stay, because others use them.
+    pub(crate) async fn take_back(&self) -> Result<Vec<String>, StepError> {
+        let (session, token, shard) = (self.session, &self.deletion.token, self.shard());
+        let what = format!("shard {shard}: taking back what was brought");
+        let row = session
+            .query_opt(
+                "select loaded, about, drop_script is not null from shardwright.move where migration = $1",
+                &[&token.migration.0],
+            )
+            .await
+            .at(&what)?;
+        let Some(row) = row else {
+            return Ok(Vec::new());
+        };
+        let mut kept = Vec::new();
+        let (loaded, scripted): (bool, bool) = (row.get(0), row.get(2));
+        let own = self.own(row.get(1));
+        // Without the register an earlier run has removed tables or rows, and nothing guards the keys any more.
+        if register::exists(session, &token.migration, shard).await? {
+            let recorded = created::is_recorded(session, &token.migration).await;
+            let recorded = recorded.at(&what)?;
+            let dropped = recorded && self.drop_tables(&own).await?;
+            if recorded && !dropped {
+                let stay = created::tables(session, &token.migration, &names(&own)).await;
+                kept.extend(stay.at(&what)?.into_iter().map(|table| table.name));
+            } else if scripted && !recorded {
+                // Of an older version, whose script is not run.
+                kept.extend(names(&self.keyed_there().await?));
+            }
+            if loaded && !dropped {
+                for table in self.keyed_there().await?.iter().rev() {
+                    self.deletion.rows_of(table).await?;
+                }
+            }
+        }
+        Away {
+            token,
+            map: self.deletion.map,
+            keys: self.deletion.keys,
+            tables: &self.keyed_there().await?,
+            shard,
+        }
+        .restore(session)
+        .await?;
+        guard::drop_soon(session, token, shard).await?;
+        fail_point::hit("create_target.guards_dropped").await?;
+        sidecar_schema::forget_copy(session, token, shard).await?;
+        Ok(kept)
+    }
+
+    fn shard(&self) -> &str {
+        &self.deletion.shard.name
+    }
+
+    /// Its tables, with the reference tables that it recorded here: a plan has none any more after a roll back.
+    fn own(&self, about: Option<Value>) -> Vec<MovingTable> {
+        let about = about.and_then(|about| serde_json::from_value::<About>(about).ok());
+        let recorded = about.map(|about| about.tables).unwrap_or_default();
+        let references = recorded.into_iter().filter(MovingTable::is_reference);
+        self.tables.iter().cloned().chain(references).collect()
+    }
+
+    /// The tables whose rows move, as far as they are on the shard.
+    async fn keyed_there(&self) -> Result<Vec<MovingTable>, StepError> {
+        let there = catalog::tables(self.session, self.shard()).await?;
+        let tables = self.tables.iter();
+        let keyed =
+            tables.filter(|table| !table.is_reference() && there.contains_key(&table.table));
+        Ok(keyed.cloned().collect())
+    }
+
+    /// Drops the tables that the migration created; false when something of others is in one of them.
+    async fn drop_tables(&self, own: &[MovingTable]) -> Result<bool, StepError> {
+        let session = self.session;
+        let what = format!("shard {}: dropping the tables it created", self.shard());
+        self.deletion.begin_closed(session).await?;
+        if let Err(error) = user_code::check(session, own, self.shard()).await {
+            epoch::rollback(session).await;
+            return Err(error);
+        }
+        match self.try_drop(own).await {
+            Ok(true) => epoch::commit(session, &what).await.map(|()| true),
+            Ok(false) => {
+                epoch::rollback(session).await;
+                Ok(false)
+            }
+            Err(error) => {
+                epoch::rollback(session).await;
+                // Somebody has built on what would be dropped.
+                if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) {
+                    return Ok(false);
+                }
+                Err(error).at(what)
+            }
+        }
+    }
+
+    /// Behind locks on all tables that are dropped, so that no row comes between the look and the drop.
+    async fn try_drop(&self, own: &[MovingTable]) -> Result<bool, tokio_postgres::Error> {
+        let (session, migration) = (self.session, &self.deletion.token.migration);
+        session
+            .batch_execute(
+                "set local lock_timeout = '2s'; lock table shardwright.move in share row exclusive mode",
+            )
+            .await?;
+        let others = session
+            .query_one(
+                "select exists (select from shardwright.move where migration <> $1)",
+                &[&migration.0],
+            )
+            .await?;
+        let tables = created::tables(session, migration, &names(own)).await?;
+        if others.get(0) || self.holds_others(&tables, own).await? {
+            return Ok(false);
+        }
+        let Some(drops) = created::drops(session, migration).await? else {
+            return Ok(false);
+        };
+        session.batch_execute(&drops.join(";\n")).await?;
+        session
+            .execute(
+                "update shardwright.move set loaded = false where migration = $1",
+                &[&migration.0],
+            )
+            .await?;
+        Ok(true)
+    }
+
+    /// Locks the tables; whether one of them holds a row that the migration did not bring.
+    async fn holds_others(
+        &self,
+        tables: &[CreatedTable],
+        own: &[MovingTable],
+    ) -> Result<bool, tokio_postgres::Error> {
+        for CreatedTable { name, given } in tables {
+            // With partitions, which go with their table.
+            let lock = format!("lock table {name} in access exclusive mode");
+            self.session.batch_execute(&lock).await?;
+            let foreign = match given.and_then(|place| own.get(place)) {
+                // The copy has filled all of it.
+                Some(table) if table.is_reference() => continue,
+                Some(table) => {
+                    let moved = table.predicate(self.deletion.keys, "t");
+                    format!("({moved}) is not true or {}", catalog::in_none(self.tables))
+                }
+                None => "true".to_owned(),
+            };
+            let sql = format!("select exists (select from {name} t where {foreign})");
+            if self.session.query_one(&sql, &[]).await?.get(0) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn names(tables: &[MovingTable]) -> Vec<String> {
+    tables.iter().map(|table| table.table.sql()).collect()
+}

@@ -1,0 +1,203 @@
+//! Deletes rows of moving keys from a shard that is closed for them: in paced batches of blocks, children before
+//! parents; each batch proves the epoch and reads the register again (I8).
+
+use std::time::Duration;
+
+use connect::Connected;
+use plans::id::{MapName, MigrationId};
+use plans::key_set::KeySet;
+use plans::table::MovingTable;
+use tokio_postgres::Client;
+
+use crate::error::{At, StepError};
+use crate::postgres::copy_stream::BlockRange;
+use crate::shard::database::Shard;
+use crate::shard::epoch::{self, Token};
+use crate::shard::identity::{self, Timeline};
+use crate::shard::{conflicting_migrations, register, user_code};
+use crate::throttle::Pace;
+
+/// Blocks of one batch: 16 MiB of heap.
+const BATCH_BLOCKS: i64 = 2048;
+
+/// Bounds a session that takes back what an aborted migration did: it waits neither for a lock that another session
+/// keeps, nor for a standby that is gone.
+pub(crate) const BOUNDED: &str = "set lock_timeout = '5s'; set synchronous_commit = local";
+
+/// Is told of a table how many of its rows are deleted.
+pub(crate) type Tell<'a> = Box<dyn Fn(&MovingTable, i64) + Send + Sync + 'a>;
+
+/// Where rows are deleted, and what must hold there.
+pub(crate) struct Deletion<'a> {
+    pub(crate) shard: &'a Shard,
+    pub(crate) token: Token,
+    pub(crate) map: &'a MapName,
+    pub(crate) keys: &'a KeySet,
+    pub(crate) closed: Closed<'a>,
+    /// The pause between two batches, at least.
+    pub(crate) pause: Duration,
+    /// How fast they may follow each other.
+    pub(crate) pace: &'a Pace,
+    /// After each batch.
+    pub(crate) tell: Tell<'a>,
+}
+
+/// What is seen besides the closed register, in each transaction that deletes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Closed<'a> {
+    /// Nothing: the migration is live, and its control store says that the keys have no owner here.
+    Live,
+    /// The shard was told of the flip that made this map version.
+    Told(i64),
+    /// The migration was left: the shard was told of no flip, and nobody but these, which were left too, brings
+    /// or has brought its keys here.
+    Left(&'a [MigrationId]),
+}
+
+impl Closed<'_> {
+    /// An owner's rows, or what nobody looks after, is not deleted on a server that no operator has accepted.
+    fn timeline(self) -> Timeline {
+        match self {
+            Self::Told(_) | Self::Left(_) => Timeline::Same,
+            Self::Live => Timeline::NotEarlier,
+        }
+    }
+
+    /// True where the rows are deleted that were moved away, false where those are that a move has brought.
+    fn is_at_source(self) -> bool {
+        match self {
+            Self::Told(_) => true,
+            Self::Live | Self::Left(_) => false,
+        }
+    }
+}
+
+impl Deletion<'_> {
+    /// Deletes the moving rows of one table; how many.
+    pub(crate) async fn rows_of(&self, table: &MovingTable) -> Result<i64, StepError> {
+        let session = self.shard.replica_session("drop").await?;
+        if !matches!(self.closed, Closed::Told(_)) {
+            // What is aborted ends: rows that others keep locked are left over. A `drop_old` waits for them.
+            session.batch_execute(BOUNDED).await.at(self.what(table))?;
+        }
+        let row = session
+            .query_one(
+                "select coalesce(pg_catalog.pg_relation_size(pg_catalog.to_regclass($1)), -1) / 8192",
+                &[&table.table.sql()],
+            )
+            .await
+            .at(self.what(table))?;
+        let blocks: i64 = row.get(0);
+        let turn = self.pace.turn();
+        let mut deleted = 0;
+        let mut from = 0;
+        while from <= blocks {
+            let to = (from + BATCH_BLOCKS <= blocks).then_some(from + BATCH_BLOCKS);
+            let range = BlockRange { from, to };
+            deleted += self.batch(&session, table, &range).await?;
+            (self.tell)(table, deleted);
+            from += BATCH_BLOCKS;
+            if from <= blocks {
+                turn.spend(0).await;
+                tokio::time::sleep(self.pause).await;
+            }
+        }
+        Ok(deleted)
+    }
+
+    async fn batch(
+        &self,
+        session: &Connected,
+        table: &MovingTable,
+        range: &BlockRange,
+    ) -> Result<i64, StepError> {
+        let what = self.what(table);
+        self.begin_closed(session).await?;
+        user_code::prove(session, std::slice::from_ref(table), &self.shard.name).await?;
+        let sql = format!(
+            "delete from only {} where {} and {}",
+            table.table.sql(),
+            range.condition(),
+            self.predicate(table)
+        );
+        let rows = session.execute(&sql, &[]).await.at(&what)?;
+        fail_point::hit("drop_old.batch_deleted").await?;
+        epoch::commit(session, &what).await?;
+        Ok(i64::try_from(rows).unwrap_or(i64::MAX))
+    }
+
+    /// Opens a transaction that has proved its epoch and has seen the shard closed for the keys.
+    pub(crate) async fn begin_closed(&self, session: &Client) -> Result<(), StepError> {
+        epoch::begin(session, &self.token, &self.shard.name).await?;
+        let seen = self.see_closed(session).await;
+        if seen.is_err() {
+            epoch::rollback(session).await;
+        }
+        seen
+    }
+
+    async fn see_closed(&self, session: &Client) -> Result<(), StepError> {
+        let shard = &self.shard.name;
+        let what = format!("shard {shard}: proving which database it is");
+        let proof = identity::proof(self.closed.timeline());
+        session.batch_execute(&proof).await.at(&what)?;
+        let what = format!("shard {shard}: reading the register");
+        let seen = register::read(session, &self.token, &what).await?;
+        if seen.is_source != self.closed.is_at_source() {
+            let (is, must) = match seen.is_source {
+                true => ("source", "target"),
+                false => ("target", "source"),
+            };
+            return Err(StepError::refused(
+                "drop.role",
+                format!(
+                    "shard {shard}: in this database migration {} has its {is}, not its {must}; nothing is deleted",
+                    self.token.migration
+                ),
+                "correct the connection strings of its two shards, then `resume`",
+            ));
+        }
+        let told = match self.closed {
+            Closed::Live => true,
+            Closed::Told(version) => seen.flipped == Some(version),
+            Closed::Left(_) => seen.flipped.is_none(),
+        };
+        if seen.register != i64::MAX || !told {
+            return Err(StepError::refused(
+                "drop.open",
+                format!(
+                    "shard {shard}: its register is not closed or the map has moved on; nothing is deleted"
+                ),
+                "find out who changed the register; the rows are kept",
+            ));
+        }
+        let Closed::Left(besides) = self.closed else {
+            return Ok(());
+        };
+        let (own, about) = (&self.token.migration, (self.map, self.keys));
+        match conflicting_migrations::of_same_keys(session, own, about, besides, shard).await? {
+            None => Ok(()),
+            Some(other) => Err(StepError::refused(
+                "drop.others",
+                format!(
+                    "shard {shard}: migration {other} is about {} too; nothing is deleted",
+                    self.keys
+                ),
+                "its rows are kept; look again with `shardwright cleanup` once it has ended",
+            )),
+        }
+    }
+
+    /// The predicate of a table's moving rows.
+    pub(crate) fn predicate(&self, table: &MovingTable) -> String {
+        table.predicate(self.keys, "")
+    }
+
+    /// For messages.
+    pub(crate) fn what(&self, table: &MovingTable) -> String {
+        format!(
+            "shard {}: deleting moved rows of {}",
+            self.shard.name, table.table
+        )
+    }
+}

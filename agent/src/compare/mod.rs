@@ -1,0 +1,217 @@
+//! Comparison of the two copies; shares no code with the copy or the apply.
+//!
+//! Order: a table is cut into chunks by its primary key, each side digests a chunk, and where the
+//! digests differ its rows are looked at: sub-chunks first, then keys, then columns.
+//!
+//! A row is compared as the text of its columns, which is exact to the byte: numeric keeps its scale,
+//! json its spaces, citext its case, char(n) its padding, a float its last bit and the sign of zero,
+//! NULL is not the empty text. Both sides print it under the same settings ([`prepare`]).
+//! Names of ours have a prefix, since a column of the user's may be called anything.
+
+mod cut;
+mod digest;
+mod dirty;
+mod drill;
+mod record;
+mod repair;
+mod report;
+
+pub(crate) use cut::{Part, cut};
+pub(crate) use digest::{Digest, digest};
+pub(crate) use dirty::{DirtyPage, dirty_page, dirty_relations, forget};
+pub(crate) use drill::{Found, drill, keyed_rows, keys_of};
+pub(crate) use record::{Chunk, Records, Storage, Sums};
+pub(crate) use repair::{Values, delete_rows, insert_rows, values};
+pub(crate) use report::read_report;
+
+use connect::Connected;
+use plans::key_set::KeySet;
+use plans::sql::quote_ident;
+use plans::table::MovingTable;
+
+/// A session and the name of its shard.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub(crate) client: &'a Connected,
+    pub(crate) shard: &'a str,
+}
+
+/// The moving rows of one table.
+#[derive(Debug)]
+pub(crate) struct Moving<'a> {
+    pub(crate) table: &'a MovingTable,
+    /// Over a row called `t`.
+    predicate: String,
+}
+
+impl<'a> Moving<'a> {
+    pub(crate) fn new(table: &'a MovingTable, keys: &KeySet) -> Self {
+        Self {
+            table,
+            predicate: table.predicate(keys, "t"),
+        }
+    }
+
+    /// Rows that match a predicate over a row called `t`.
+    pub(crate) fn of_rows(table: &'a MovingTable, predicate: String) -> Self {
+        Self { table, predicate }
+    }
+
+    fn name(&self) -> String {
+        self.table.table.sql()
+    }
+
+    /// Every column as one text: those of the plan in its order, whatever the physical one is.
+    fn row(&self) -> String {
+        text_of(self.table.columns.iter().map(|column| &column.name))
+    }
+
+    /// Rows are told apart by all that is written of them: equal ones are counted.
+    fn is_whole(&self) -> bool {
+        self.table.identity.is_empty()
+    }
+
+    /// What a row is found by, as one text.
+    fn key(&self) -> String {
+        if self.is_whole() {
+            return text_of(self.table.written_columns().map(|column| &column.name));
+        }
+        text_of(&self.table.identity)
+    }
+
+    /// What stands for the rows of one key; over whole rows it is an aggregate.
+    fn hash(&self) -> String {
+        let row = self.row();
+        if self.is_whole() {
+            return format!(
+                "pg_catalog.md5(pg_catalog.concat(pg_catalog.count(*), pg_catalog.min({row})))"
+            );
+        }
+        format!("pg_catalog.md5({row})")
+    }
+
+    /// The values of a whole row: text in quotes, or NULL.
+    fn whole_values(&self) -> Vec<String> {
+        let columns = self.table.written_columns();
+        columns
+            .map(|column| {
+                format!(
+                    "case when pg_catalog.num_nonnulls(t.{column}) = 1 then pg_catalog.format('''%s''', t.{column}) else 'NULL' end",
+                    column = quote_ident(&column.name)
+                )
+            })
+            .collect()
+    }
+
+    /// What a row is found by, as a JSON array of its columns' output; `::text` would strip char(n).
+    fn key_array(&self) -> String {
+        let identity = self.table.identity.iter();
+        let parts: Vec<String> = if self.is_whole() {
+            self.whole_values()
+        } else {
+            identity
+                .map(|column| format!("pg_catalog.format('%s', t.{})", quote_ident(column)))
+                .collect()
+        };
+        format!(
+            "pg_catalog.json_build_array({})::pg_catalog.text",
+            parts.join(", ")
+        )
+    }
+
+    /// A join that finds the row of each `given.shardwright_text`, a key as [`canonical`] writes it; `given` is a common
+    /// table expression. The session is one for lookups.
+    fn join_given(&self) -> String {
+        if self.is_whole() {
+            return self.join_whole();
+        }
+        let identity = self.table.identity.iter().enumerate();
+        let parts: Vec<String> = identity
+            .map(|(at, column)| {
+                let data_type = self.type_of(column);
+                format!("(j.shardwright_json operator(pg_catalog.->>) {at})::{data_type} as shardwright_{at}")
+            })
+            .collect();
+        let values: Vec<String> = (0..parts.len())
+            .map(|at| format!("k.shardwright_{at}"))
+            .collect();
+        // The values are made once for each key. The predicate stays outside: an index is not chosen by it.
+        format!(
+            "cross join lateral (
+               select {parts} from (select given.shardwright_text::pg_catalog.jsonb as shardwright_json) j offset 0
+             ) k
+             join lateral (select t.ctid, t.* from only {name} t {lookup}) t on {predicate}",
+            parts = parts.join(", "),
+            name = self.name(),
+            lookup = self.table.lookup("t", &values),
+            predicate = self.predicate,
+        )
+    }
+
+    /// As [`Moving::join_given`], over whole rows. Each row of the given shard keys is put into text once, whatever the
+    /// number of given rows, and matched by hash; the columns of the shard key may have an index.
+    fn join_whole(&self) -> String {
+        let names = self.table.key_names();
+        let columns = self.table.written_columns().enumerate();
+        let (own, given): (Vec<String>, Vec<String>) = columns
+            .filter(|(_, column)| names.contains(&column.name.as_str()))
+            .map(|(at, column)| {
+                let text = format!(
+                    "(given.shardwright_text::pg_catalog.jsonb operator(pg_catalog.->>) {at})"
+                );
+                let value = format!(
+                    "pg_catalog.substr({text}, 2, pg_catalog.length({text}) - 2)::{}",
+                    column.data_type
+                );
+                (format!("t.{}", quote_ident(&column.name)), value)
+            })
+            .unzip();
+        // Rows that belong to those of another table have no shard key of their own.
+        let of_given = if own.is_empty() {
+            "true".to_owned()
+        } else {
+            format!(
+                "({}) in (select {} from given)",
+                own.join(", "),
+                given.join(", ")
+            )
+        };
+        format!(
+            "join (
+               select t.ctid, t.*, {whole}::pg_catalog.jsonb as shardwright_key from only {name} t
+               where {predicate} and {of_given}
+             ) t on t.shardwright_key = given.shardwright_text::pg_catalog.jsonb",
+            whole = self.key_array(),
+            name = self.name(),
+            predicate = self.predicate,
+        )
+    }
+
+    fn type_of(&self, column: &str) -> &str {
+        let mut columns = self.table.columns.iter();
+        columns
+            .find(|c| c.name == column)
+            .map_or("text", |c| c.data_type.as_str())
+    }
+}
+
+fn text_of<'a>(columns: impl IntoIterator<Item = &'a String>) -> String {
+    let columns: Vec<String> = columns
+        .into_iter()
+        .map(|column| format!("t.{}", quote_ident(column)))
+        .collect();
+    format!("row({})::pg_catalog.text", columns.join(", "))
+}
+
+/// A key as it stands in `shardwright.dirty` and in reports: a JSON array of text without spaces.
+pub(crate) fn canonical(key: &[String]) -> String {
+    serde_json::json!(key).to_string()
+}
+
+/// The columns of a key that [`canonical`] or the server wrote.
+pub(crate) fn parse_key(text: &str) -> Vec<String> {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// `given` for [`Moving::join_given`], from the statement's first parameter.
+const GIVEN: &str = "with given as materialized (select pg_catalog.unnest($1::pg_catalog.text[]) as shardwright_text)";

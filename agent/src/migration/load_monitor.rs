@@ -1,0 +1,145 @@
+//! Watches source and target while a heavy step runs, and finds the share.
+//!
+//! Four looks a second, each one query on either side, and a timed commit a second on the source. A shard that does
+//! not answer gives no signal: the step meets the same failure by itself.
+
+use std::convert::Infallible;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use plans::throttle::ShardLoad;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+
+use crate::error::StepError;
+use crate::migration::session::Context;
+use crate::shard::database::Shard;
+use crate::shard::epoch::Token;
+use crate::shard::load::{self, History};
+use crate::shard::monitor_session::Lookout;
+use crate::throttle::lock;
+
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Between two commits that are timed.
+const PROBE_EVERY: Duration = Duration::from_secs(1);
+/// Before a shard on which no commit could be timed is tried again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// Sets the pace by what is seen, until it is dropped.
+pub(crate) async fn govern(context: &Context) -> Infallible {
+    let (Ok(source), Ok(target)) = (context.source(), context.target()) else {
+        // The step says what is wrong with them.
+        return std::future::pending().await;
+    };
+    let _free = Free(context);
+    context.owned.pace.govern();
+    let probe = Mutex::new(Probe::default());
+    let looks = look_for_ever(context, [source.clone(), target], &probe);
+    let token = context.token_for_cleanup();
+    let (never, _) = tokio::join!(looks, time_commits(&source, &token, &probe));
+    never
+}
+
+/// What nobody watches is not held back by what was seen last.
+struct Free<'a>(&'a Context);
+
+impl Drop for Free<'_> {
+    fn drop(&mut self) {
+        self.0.owned.pace.free();
+        self.0.owned.update(|progress| progress.slowed = None);
+    }
+}
+
+async fn look_for_ever(
+    context: &Context,
+    [source, target]: [Shard; 2],
+    probe: &Mutex<Probe>,
+) -> Infallible {
+    let (mut source, mut target) = (Watched::new(source), Watched::new(target));
+    let mut ticks = interval(LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let (here, there) = tokio::join!(source.look(), target.look());
+        let here = here.map(|load| ShardLoad {
+            commit_ms: lock(probe).took_ms(),
+            ..load
+        });
+        let slowed = context
+            .owned
+            .pace
+            .judge([here, there].into_iter().flatten().collect());
+        context.owned.update(|progress| progress.slowed = slowed);
+    }
+}
+
+/// A shard that is looked at.
+struct Watched {
+    lookout: Lookout,
+    history: History,
+}
+
+impl Watched {
+    fn new(shard: Shard) -> Self {
+        Self {
+            lookout: Lookout::new(shard, "signals"),
+            history: History::default(),
+        }
+    }
+
+    async fn look(&mut self) -> Option<ShardLoad> {
+        let (name, history) = (self.lookout.shard.name.clone(), &mut self.history);
+        let look = self
+            .lookout
+            .look(async |session| load::look(session, history, &name).await);
+        look.await
+    }
+}
+
+/// The timed commit.
+#[derive(Debug, Default)]
+struct Probe {
+    /// Of the one that is under way.
+    since: Option<Instant>,
+    /// Of the last one.
+    took: Option<Duration>,
+}
+
+impl Probe {
+    /// How long a commit takes, milliseconds: at least as long as the one under way has taken already.
+    fn took_ms(&self) -> Option<f64> {
+        let going = self.since.map(|since| since.elapsed());
+        let longest = self
+            .took
+            .max(going.filter(|going| self.took < Some(*going)));
+        longest.map(|took| took.as_secs_f64() * 1000.0)
+    }
+}
+
+/// One commit at a time, however long it takes: one that waits for a standby is never left behind for another.
+async fn time_commits(source: &Shard, token: &Token, probe: &Mutex<Probe>) -> Infallible {
+    loop {
+        let Err(error) = time_on_one_session(source, token, probe).await;
+        tracing::debug!(%error, "no commit could be timed");
+        *lock(probe) = Probe::default();
+        sleep(AGAIN).await;
+    }
+}
+
+async fn time_on_one_session(
+    source: &Shard,
+    token: &Token,
+    probe: &Mutex<Probe>,
+) -> Result<Infallible, StepError> {
+    let session = source.session("probe").await?;
+    loop {
+        let since = Instant::now();
+        lock(probe).since = Some(since);
+        load::probe(&session, token, &source.name).await?;
+        *lock(probe) = Probe {
+            since: None,
+            took: Some(since.elapsed()),
+        };
+        sleep(PROBE_EVERY).await;
+    }
+}

@@ -1,0 +1,5 @@
+//! A migration that this process owns: its session, and what monitors the shards while a step runs.
+
+pub(crate) mod load_monitor;
+pub(crate) mod session;
+pub(crate) mod wait_monitor;

@@ -1,0 +1,76 @@
+//! Tells with the figures of a step whose lock it waits for, and what its sessions execute.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use plans::wire::{LockWait, Statement};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use crate::migration::session::Context;
+use crate::postgres::{lock_wait, statements};
+use crate::shard::monitor_session::Lookout;
+
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// A wait is told for so long after it was seen: most are cut into short ones, so that nobody queues up behind us.
+const TOLD_FOR: Duration = Duration::from_secs(2);
+
+/// Looks at both shards until it is dropped.
+pub(crate) async fn watch(context: &Context) -> Infallible {
+    let (Ok(source), Ok(target)) = (context.source(), context.target()) else {
+        // The step says what is wrong with them.
+        return std::future::pending().await;
+    };
+    let _over = Over(context);
+    let mut shards = [source, target].map(|shard| Lookout::new(shard, "waits"));
+    let mut told: Option<(Instant, LockWait)> = None;
+    // Many steps are over before the first look: no session is opened for them.
+    let mut ticks = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let [source, target] = &mut shards;
+        let (here, there) = tokio::join!(look(context, source), look(context, target));
+        let (here, there) = (here.unwrap_or_default(), there.unwrap_or_default());
+        if let Some(seen) = here.lock.or(there.lock) {
+            told = Some((Instant::now(), seen));
+        }
+        let statements = [here.statements, there.statements].concat();
+        told = told.filter(|(at, _)| at.elapsed() < TOLD_FOR);
+        let waits = told.as_ref().map(|(_, wait)| Box::new(wait.clone()));
+        context.owned.update(|progress| {
+            progress.lock = waits;
+            progress.statements = statements;
+        });
+    }
+}
+
+/// What nobody looks for is not told.
+struct Over<'a>(&'a Context);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.owned.update(|progress| {
+            progress.lock = None;
+            progress.statements.clear();
+        });
+    }
+}
+
+/// What is seen on one shard.
+#[derive(Default)]
+struct Seen {
+    lock: Option<LockWait>,
+    statements: Vec<Statement>,
+}
+
+async fn look(context: &Context, lookout: &mut Lookout) -> Option<Seen> {
+    let (migration, shard) = (&context.dispatch.migration, lookout.shard.name.clone());
+    let looked = lookout.look(async |session| {
+        Ok(Seen {
+            lock: lock_wait::look(session, migration, &shard).await?,
+            statements: statements::look(session, migration, &shard).await?,
+        })
+    });
+    looked.await
+}

@@ -1,0 +1,470 @@
+//! What a shard's catalog says about the tables of a move.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use connect::Connected;
+use plans::inspection::check::Fact;
+use plans::key::KeyType;
+use plans::sql::quote_literal;
+use plans::table::{MovingTable, RowOrder, TableKey, TableName};
+use tokio_postgres::{Client, Row};
+
+use super::definitions::{self, FoundColumn};
+use crate::error::{At, StepError};
+
+/// A user table with everything that decides whether it can move.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) table: TableName,
+    pub(crate) kind: char,
+    pub(crate) unlogged: bool,
+    /// Part of an inheritance that is no partitioning.
+    pub(crate) inherits: bool,
+    /// For a partition: the table at the top.
+    pub(crate) partition_of: Option<TableName>,
+    pub(crate) replica_identity: char,
+    pub(crate) primary_key: Vec<String>,
+    pub(crate) deferrable_key: bool,
+    /// Columns of the index that finds a row: the one that is the replica identity, else the primary key's if it is
+    /// not deferrable; empty where there is none.
+    pub(crate) unique_by: Vec<String>,
+    /// That index gives its columns in their own ascending order, by the types' own operators.
+    pub(crate) in_order: bool,
+    pub(crate) rows: i64,
+    pub(crate) bytes: i64,
+    pub(crate) order: Option<RowOrder>,
+}
+
+/// A condition that holds for a row `t` that lies in none of these tables: its partition came later.
+pub(crate) fn in_none(tables: &[MovingTable]) -> String {
+    let names: Vec<String> = tables
+        .iter()
+        .map(|table| {
+            let name = quote_literal(&table.table.sql());
+            format!("pg_catalog.to_regclass({name})")
+        })
+        .collect();
+    format!(
+        "coalesce(t.tableoid = any (array[{}]::pg_catalog.oid[]), false) is false",
+        names.join(", ")
+    )
+}
+
+/// Every table of the user's schemas, by name.
+pub(crate) async fn tables(
+    client: &Client,
+    shard: &str,
+) -> Result<BTreeMap<TableName, Found>, StepError> {
+    let rows = client
+        .query(
+            "select n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence = 'u',
+                    c.relkind <> 'p' and not c.relispartition
+                      and exists (select from pg_catalog.pg_inherits i where c.oid in (i.inhrelid, i.inhparent)),
+                    c.relreplident::text,
+                    coalesce((select pg_catalog.array_agg(a.attname::text order by k.place)
+                              from pg_catalog.pg_index x
+                              cross join lateral pg_catalog.unnest(x.indkey::int2[]) with ordinality k (attnum, place)
+                              join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+                              where x.indrelid = c.oid and x.indisprimary and k.place <= x.indnkeyatts), '{}'),
+                    coalesce((select not x.indimmediate from pg_catalog.pg_index x
+                              where x.indrelid = c.oid and x.indisprimary), false),
+                    greatest(c.reltuples, 0)::bigint,
+                    case when c.relkind = 'r' then pg_catalog.pg_table_size(c.oid) else 0 end,
+                    first.attname::text,
+                    coalesce((select (s.correlation * 100)::bigint from pg_catalog.pg_stats s
+                              where s.schemaname = n.nspname and s.tablename = c.relname
+                                and s.attname = first.attname and not s.inherited), 0),
+                    topn.nspname::text, top.relname::text,
+                    array(select a.attname::text from pg_catalog.unnest(own.indkey::int2[]) with ordinality k (attnum, place)
+                          join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+                          where k.place <= own.indnkeyatts order by k.place),
+                    coalesce((select pg_catalog.bool_and(o.opcdefault and o.opcnamespace = 'pg_catalog'::regnamespace
+                                       and k.by = a.attcollation and k.direction in (0, 3))
+                                     and pg_catalog.count(distinct k.direction) = 1
+                              from rows from (pg_catalog.unnest(own.indkey::int2[]), pg_catalog.unnest(own.indclass::oid[]),
+                                     pg_catalog.unnest(own.indcollation::oid[]), pg_catalog.unnest(own.indoption::int2[]))
+                                   with ordinality k (attnum, class, by, direction, place)
+                              join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+                              join pg_catalog.pg_opclass o on o.oid = k.class
+                              where k.place <= own.indnkeyatts), false)
+             from pg_catalog.pg_class c
+             join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+             left join pg_catalog.pg_index own on own.indrelid = c.oid and own.indisvalid
+                  and case c.relreplident when 'i' then own.indisreplident else own.indisprimary and own.indimmediate end
+             left join pg_catalog.pg_class top on c.relispartition and top.oid = pg_catalog.pg_partition_root(c.oid)
+             left join pg_catalog.pg_namespace topn on topn.oid = top.relnamespace
+             left join pg_catalog.pg_attribute first on first.attrelid = c.oid and first.attnum = own.indkey[0]
+                  and first.atttypid = any ('{int2,int4,int8,uuid}'::regtype[])
+             where c.relkind in ('r', 'p', 'f')
+               and n.nspname not in ('pg_catalog', 'information_schema', 'shardwright')
+               and n.nspname !~ '^pg_(toast|temp)'",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: listing tables"))?;
+    Ok(rows
+        .iter()
+        .map(found)
+        .map(|found| (found.table.clone(), found))
+        .collect())
+}
+
+/// The tables that hold the rows of one: its leaves if it is partitioned, else itself.
+pub(crate) fn leaves<'a>(
+    found: &'a BTreeMap<TableName, Found>,
+    table: &'a Found,
+) -> Vec<&'a Found> {
+    if table.kind != 'p' {
+        return vec![table];
+    }
+    let leaf =
+        |other: &&Found| other.kind != 'p' && other.partition_of.as_ref() == Some(&table.table);
+    found.values().filter(leaf).collect()
+}
+
+fn found(row: &Row) -> Found {
+    let letter = |column: usize| row.get::<_, String>(column).chars().next().unwrap_or(' ');
+    Found {
+        table: TableName {
+            schema: row.get(0),
+            name: row.get(1),
+        },
+        kind: letter(2),
+        unlogged: row.get(3),
+        inherits: row.get(4),
+        replica_identity: letter(5),
+        primary_key: row.get(6),
+        deferrable_key: row.get(7),
+        unique_by: row.get(14),
+        in_order: row.get(15),
+        rows: row.get(8),
+        bytes: row.get(9),
+        partition_of: row.get::<_, Option<String>>(12).map(|schema| TableName {
+            schema,
+            name: row.get(13),
+        }),
+        order: row.get::<_, Option<String>>(10).map(|column| RowOrder {
+            column,
+            correlation_percent: row.get(11),
+        }),
+    }
+}
+
+impl Found {
+    /// The columns that identify a row of a table that is tied to the shard key by `key`; empty: all of them do.
+    ///
+    /// Under REPLICA IDENTITY FULL the primary key may lack columns of the shard key: they are added.
+    pub(crate) fn identity(&self, key: &TableKey) -> Vec<String> {
+        let mut identity = self.unique_by.clone();
+        if let ('f', false, TableKey::Columns(columns)) =
+            (self.replica_identity, identity.is_empty(), key)
+        {
+            let names = columns.iter().map(|column| &column.name);
+            let outside: Vec<String> = names.filter(|n| !identity.contains(n)).cloned().collect();
+            identity.extend(outside);
+        }
+        identity
+    }
+
+    /// How many columns of the identity its index gives in their own order, where that is not all of them.
+    pub(crate) fn lookup_columns(&self, key: &TableKey) -> Option<usize> {
+        let held = if self.in_order {
+            self.unique_by.len()
+        } else {
+            0
+        };
+        (held < self.identity(key).len()).then_some(held)
+    }
+}
+
+/// The columns of one table, in table order.
+pub(crate) async fn columns(
+    client: &Client,
+    table: &TableName,
+    shard: &str,
+) -> Result<Vec<FoundColumn>, StepError> {
+    let mut found = definitions::columns(client, &[table], shard).await?;
+    Ok(found.remove(table).unwrap_or_default())
+}
+
+/// Whether the column's type is the one that the map's key needs.
+pub(crate) fn fits(key: KeyType, column: &FoundColumn) -> bool {
+    column.type_name == key.catalog_name()
+        || (key == KeyType::Text && column.type_name == "varchar")
+}
+
+/// A foreign key from one table to another.
+#[derive(Debug, Clone)]
+pub(crate) struct ForeignKey {
+    pub(crate) name: String,
+    pub(crate) from: TableName,
+    pub(crate) to: TableName,
+    /// Own column and the other table's, pair by pair.
+    pub(crate) columns: Vec<(String, String)>,
+    /// Every row has been checked against it.
+    pub(crate) validated: bool,
+}
+
+/// All foreign keys of the user's tables.
+pub(crate) async fn foreign_keys(
+    client: &Client,
+    shard: &str,
+) -> Result<Vec<ForeignKey>, StepError> {
+    let rows = client
+        .query(
+            "select k.conname::text, fn.nspname::text, f.relname::text, tn.nspname::text, t.relname::text,
+                    array(select a.attname::text from pg_catalog.unnest(k.conkey) with ordinality p (attnum, place)
+                          join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = p.attnum order by p.place),
+                    array(select a.attname::text from pg_catalog.unnest(k.confkey) with ordinality p (attnum, place)
+                          join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = p.attnum order by p.place),
+                    k.convalidated
+             from pg_catalog.pg_constraint k
+             join pg_catalog.pg_class f on f.oid = k.conrelid
+             join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
+             join pg_catalog.pg_class t on t.oid = k.confrelid
+             join pg_catalog.pg_namespace tn on tn.oid = t.relnamespace
+             where k.contype = 'f' and k.conparentid = 0
+             order by 1, 2, 3",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading foreign keys"))?;
+    let name = |row: &Row, at: usize| TableName {
+        schema: row.get(at),
+        name: row.get(at + 1),
+    };
+    Ok(rows
+        .iter()
+        .map(|row| {
+            let (own, theirs): (Vec<String>, Vec<String>) = (row.get(5), row.get(6));
+            ForeignKey {
+                name: row.get(0),
+                from: name(row, 1),
+                to: name(row, 3),
+                columns: own.into_iter().zip(theirs).collect(),
+                validated: row.get(7),
+            }
+        })
+        .collect())
+}
+
+/// Tables with those that others refer to first; cycles keep their given order.
+pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) {
+    let mut ordered: Vec<MovingTable> = Vec::with_capacity(tables.len());
+    while !tables.is_empty() {
+        let waits = |table: &MovingTable| {
+            keys.iter().any(|key| {
+                let own = |name: &TableName| name == &table.table || name == table.top();
+                own(&key.from)
+                    && !own(&key.to)
+                    && tables
+                        .iter()
+                        .any(|other| other.table == key.to || other.top() == &key.to)
+            })
+        };
+        let next = tables.iter().position(|table| !waits(table)).unwrap_or(0);
+        ordered.push(tables.remove(next));
+    }
+    *tables = ordered;
+}
+
+/// Every fact of the definitions of `$1` (quoted names) that a move relies on: table, what, definition.
+///
+/// For leaves also those of every partitioned table above and beside them, which name all partitions: one that
+/// is new is a difference. Of a foreign key only its own entry counts, not those per partition, whose names
+/// depend on the order in which the partitions came. An index that is built beside the writers is none until it is valid.
+/// That a column is not null is a fact of the column: PostgreSQL 18
+/// has a constraint with a name for it besides. That one has an identity is a fact of the table at the top: only since
+/// PostgreSQL 17 the partitions have it too.
+const FACTS: &str = r#"
+    with given as (select pg_catalog.to_regclass(name)::oid as oid, name from pg_catalog.unnest($1::text[]) name),
+    t as (
+      select oid, name from given
+      union
+      select p.relid::oid, pg_catalog.concat('"', pg_catalog.replace(n.nspname::text, '"', '""'), '"."',
+                                             pg_catalog.replace(c.relname::text, '"', '""'), '"')
+      from (select distinct pg_catalog.pg_partition_root(oid) as oid from given where oid is not null) top
+      cross join lateral pg_catalog.pg_partition_tree(top.oid) p
+      join pg_catalog.pg_class c on c.oid = p.relid
+      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      where not p.isleaf)
+    select name, 'table' as what,
+           case when c.oid is null then 'missing' else pg_catalog.format('kind %s, persistence %s, replica identity %s', c.relkind, c.relpersistence, c.relreplident) end as definition
+    from t left join pg_catalog.pg_class c on c.oid = t.oid
+    union all
+    select name, 'column ' || a.attname, pg_catalog.concat_ws(' ',
+             'place ' || (pg_catalog.row_number() over (partition by a.attrelid order by a.attnum))::text,
+             pg_catalog.format_type(a.atttypid, a.atttypmod), case when a.attnotnull then 'not null' end,
+             'identity ' || case when not tc.relispartition then nullif(a.attidentity::text, '') end, 'generated ' || nullif(a.attgenerated::text, ''),
+             'default ' || pg_catalog.pg_get_expr(d.adbin, d.adrelid), 'collate ' || co.collname)
+    from t join pg_catalog.pg_class tc on tc.oid = t.oid
+    join pg_catalog.pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+    left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    left join pg_catalog.pg_collation co on co.oid = a.attcollation
+    union all
+    select name, 'index ' || c.relname, pg_catalog.pg_get_indexdef(x.indexrelid) || case when x.indisvalid then '' else ' invalid' end
+             || case when x.indisreplident then ' replica identity' else '' end
+    from t join pg_catalog.pg_index x on x.indrelid = t.oid join pg_catalog.pg_class c on c.oid = x.indexrelid
+    where x.indisvalid or c.relkind = 'I'
+    union all
+    select name, 'constraint ' || k.conname, pg_catalog.pg_get_constraintdef(k.oid)
+    from t join pg_catalog.pg_constraint k on k.conrelid = t.oid
+    where k.contype <> 'n' and (k.contype <> 'f' or k.conparentid = 0)
+    union all
+    select name, 'partition key', pg_catalog.pg_get_partkeydef(c.oid)
+    from t join pg_catalog.pg_class c on c.oid = t.oid and c.relkind = 'p'
+    union all
+    select name, 'partition of', pg_catalog.concat_ws(' ', i.inhparent::pg_catalog.regclass, pg_catalog.pg_get_expr(c.relpartbound, c.oid))
+    from t join pg_catalog.pg_class c on c.oid = t.oid and c.relispartition
+    join pg_catalog.pg_inherits i on i.inhrelid = t.oid
+    union all
+    select name, 'partition ' || c.relname, coalesce(pg_catalog.pg_get_expr(c.relpartbound, c.oid), 'being detached')
+    from t join pg_catalog.pg_inherits i on i.inhparent = t.oid
+    join pg_catalog.pg_class c on c.oid = i.inhrelid and c.relispartition
+    union all
+    select name, 'trigger ' || g.tgname, pg_catalog.pg_get_triggerdef(g.oid) || ' enabled ' || g.tgenabled::text
+    from t join pg_catalog.pg_trigger g on g.tgrelid = t.oid
+    where not g.tgisinternal and g.tgname !~ '^shardwright_guard_'
+    union all
+    select name, 'row security', case when c.relforcerowsecurity then 'forced' else 'enabled' end
+    from t join pg_catalog.pg_class c on c.oid = t.oid and (c.relrowsecurity or c.relforcerowsecurity)
+    union all
+    select name, 'policy ' || p.polname, pg_catalog.concat_ws(' ', case when p.polpermissive then 'permissive' else 'restrictive' end,
+             'for ' || p.polcmd::text,
+             'to ' || (select pg_catalog.string_agg(case role when 0 then 'public' else pg_catalog.pg_get_userbyid(role)::text end, ', ' order by pg_catalog.pg_get_userbyid(role))
+                       from pg_catalog.unnest(p.polroles) role),
+             'using ' || pg_catalog.pg_get_expr(p.polqual, p.polrelid), 'with check ' || pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid))
+    from t join pg_catalog.pg_policy p on p.polrelid = t.oid
+    union all
+    select name, 'rule ' || r.rulename, pg_catalog.pg_get_ruledef(r.oid) || ' enabled ' || r.ev_enabled::text
+    from t join pg_catalog.pg_rewrite r on r.ev_class = t.oid"#;
+
+fn quoted<'a>(tables: impl IntoIterator<Item = &'a TableName>) -> Vec<String> {
+    tables.into_iter().map(TableName::sql).collect()
+}
+
+/// A hash over everything about the moving tables that a move relies on; not over reference tables, which
+/// only some moves carry.
+pub(crate) async fn fingerprint(
+    client: &Connected,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<String, StepError> {
+    let sharded = tables
+        .iter()
+        .filter(|table| table.key != TableKey::Reference);
+    let names = quoted(sharded.map(|table| &table.table));
+    let rows = client
+        .query_prepared(
+            &format!(
+                "select pg_catalog.md5(coalesce(pg_catalog.string_agg(fact, E'\\n' order by fact collate \"C\"), ''))
+                 from (select pg_catalog.concat_ws('|', name, what, definition) as fact from ({FACTS}) facts) lines"
+            ),
+            &[&names],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the schema's fingerprint"))?;
+    Ok(rows[0].get(0))
+}
+
+/// Where the rows of each table lie, and which numbers its columns have.
+///
+/// Both change where an ALTER TABLE writes other values without a change that a stream could tell, also when the
+/// definition is the same afterwards: `ALTER COLUMN .. TYPE .. USING`, a column that goes and comes again.
+pub(crate) async fn storage(
+    client: &Connected,
+    tables: impl Iterator<Item = &MovingTable>,
+    shard: &str,
+) -> Result<BTreeMap<String, String>, StepError> {
+    let names = quoted(tables.map(|table| &table.table));
+    let rows = client
+        .query_prepared(
+            "select given.name, pg_catalog.concat_ws(' ', c.relfilenode,
+                      (select pg_catalog.string_agg(a.attnum::text || ' ' || a.attname::text, ',' order by a.attnum)
+                       from pg_catalog.pg_attribute a
+                       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped))
+             from pg_catalog.unnest($1::text[]) given (name)
+             join pg_catalog.pg_class c on c.oid = pg_catalog.to_regclass(given.name)",
+            &[&names],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading where rows lie"))?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+}
+
+/// The definitions of tables, fact by fact; a table that is missing has none. For leaves with those of the
+/// partitioned tables that they belong to.
+pub(crate) async fn facts(
+    client: &Client,
+    tables: &[TableName],
+    shard: &str,
+) -> Result<BTreeMap<TableName, Vec<Fact>>, StepError> {
+    let rows = client
+        .query(
+            &format!(
+                "select f.name, f.what, f.definition, n.nspname::text, c.relname::text
+                 from ({FACTS}) f
+                 left join pg_catalog.pg_class c on c.oid = pg_catalog.to_regclass(f.name)
+                 left join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                 order by 1, 2, 3"
+            ),
+            &[&quoted(tables)],
+        )
+        .await
+        .at(format_args!(
+            "shard {shard}: reading the tables' definitions"
+        ))?;
+    let mut facts: BTreeMap<TableName, Vec<Fact>> = BTreeMap::new();
+    let partitioned = rows.iter().filter_map(|row| {
+        Some(TableName {
+            schema: row.get::<_, Option<String>>(3)?,
+            name: row.get(4),
+        })
+    });
+    let all: BTreeSet<TableName> = tables.iter().cloned().chain(partitioned).collect();
+    for table in all {
+        let name = table.sql();
+        let own = rows.iter().filter(|row| row.get::<_, &str>(0) == name);
+        let own: Vec<Fact> = own
+            .map(|row| Fact {
+                what: row.get(1),
+                definition: row.get(2),
+            })
+            .collect();
+        let missing = own.iter().any(|fact| fact.definition == "missing");
+        facts.insert(table, if missing { Vec::new() } else { own });
+    }
+    Ok(facts)
+}
+
+/// Estimated share of a table's rows that a predicate selects, per million, from the planner's statistics.
+pub(crate) async fn selectivity_ppm(
+    client: &Client,
+    table: &MovingTable,
+    predicate: &str,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let sql = table.table.sql();
+    let (all, some) = (
+        format!("select from {sql}"),
+        format!("select from {sql} where {predicate}"),
+    );
+    let both = tokio::try_join!(estimated_rows(client, &all), estimated_rows(client, &some));
+    let (all, some) = both.at(format_args!(
+        "shard {shard}: estimating the moving rows of {}",
+        table.table
+    ))?;
+    let share = if all > 0.0 {
+        (some / all).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    Ok((share * 1_000_000.0) as i64)
+}
+
+/// Rows that the planner expects of a query.
+async fn estimated_rows(client: &Client, query: &str) -> Result<f64, tokio_postgres::Error> {
+    let explain = format!("explain (format json) {query}");
+    let plan: serde_json::Value = client.query_one(&explain, &[]).await?.get(0);
+    Ok(plan[0]["Plan"]["Plan Rows"].as_f64().unwrap_or(0.0))
+}

@@ -1,0 +1,54 @@
+//! What a migration's sessions wait for where that is a lock, and who holds it.
+
+use connect::Connected;
+use plans::id::{MigrationId, ShardName};
+use plans::wire::LockWait;
+use tokio_postgres::Row;
+
+use super::redacted::printable;
+use crate::error::{At, StepError};
+
+/// The session of ours that waits longest, and of those in its way the one whose transaction is the oldest.
+///
+/// Without the right to see what others do their names and times are empty, and their process is still told.
+const LOOK: &str = "
+    select own.pid, holder.pid, coalesce(h.usename::text, ''), coalesce(h.application_name, ''), coalesce(h.state, ''),
+           (extract(epoch from pg_catalog.clock_timestamp() - coalesce(l.waitstart, own.query_start)) * 1000)::bigint,
+           (extract(epoch from pg_catalog.clock_timestamp() - h.xact_start) * 1000)::bigint,
+           case l.locktype when 'relation' then l.relation::regclass::text
+                           when 'transactionid' then 'a transaction' when 'virtualxid' then 'a transaction'
+                           else coalesce(l.locktype, 'a lock') end
+      from pg_catalog.pg_stat_activity own
+     cross join lateral pg_catalog.unnest(pg_catalog.pg_blocking_pids(own.pid)) as holder (pid)
+      left join pg_catalog.pg_stat_activity h on h.pid = holder.pid
+      left join pg_catalog.pg_locks l on l.pid = own.pid and not l.granted
+     where own.application_name like $1 and own.usename = session_user and own.wait_event_type = 'Lock'
+       and own.datname = pg_catalog.current_database()
+     order by coalesce(l.waitstart, own.query_start), h.xact_start nulls last
+     limit 1";
+
+/// Looks once.
+pub(crate) async fn look(
+    session: &Connected,
+    migration: &MigrationId,
+    shard: &str,
+) -> Result<Option<LockWait>, StepError> {
+    let ours = migration.application_name("%");
+    let what = format!("shard {shard}: looking for locks that are waited for");
+    let rows = session.query_prepared(LOOK, &[&ours]).await.at(&what)?;
+    Ok(rows.first().map(|row| lock_wait(row, shard)))
+}
+
+fn lock_wait(row: &Row, shard: &str) -> LockWait {
+    LockWait {
+        shard: ShardName::from(shard),
+        object: row.get(7),
+        pid: row.get(0),
+        waited_ms: row.get(5),
+        holder: row.get(1),
+        user: row.get(2),
+        application: printable(row.get(3)),
+        state: row.get(4),
+        open_ms: row.get(6),
+    }
+}

@@ -1,0 +1,261 @@
+//! Where the messages of a change stream come from, one source after the other.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use connect::Session;
+use futures::future::BoxFuture;
+use pgwire_replication::{PgWireError, ReplicationEvent};
+use tokio::time::timeout;
+
+use super::backlog::Backlog;
+use super::config::SILENCE_LIMIT;
+use super::origin::Origin;
+use super::start::{self, Sender};
+use super::{ReplicationError, error};
+use crate::postgres::lsn::Lsn;
+use crate::postgres::pgoutput::{begins, ends};
+
+/// So much of the log is a backlog.
+const FAR: u64 = 16 << 20;
+/// So much of the log a walsender gets to come near the end.
+const SENDERS: u64 = 256 << 20;
+/// How often, and how far apart, a slot is asked for whose walsender is ending.
+const SLOT_TRIES: u32 = 100;
+const SLOT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Where messages come from.
+pub(super) enum Source {
+    Sender(Sender),
+    Backlog(Backlog),
+    /// A walsender is being opened.
+    Opening(BoxFuture<'static, Result<Sender, ReplicationError>>),
+}
+
+/// What has arrived.
+#[derive(Debug)]
+pub(super) struct Position {
+    /// All that commits before it.
+    pub(super) taken: Lsn,
+    /// Part of a transaction.
+    pub(super) inside: bool,
+    /// The log was read up to here.
+    read: Lsn,
+    /// The log is known to reach there.
+    written: Lsn,
+    /// Up to here it is a walsender's, unless that comes near the end of the log before.
+    senders: Option<Lsn>,
+}
+
+impl Position {
+    pub(super) fn at(start: Lsn) -> Self {
+        Self {
+            taken: start,
+            inside: false,
+            read: start,
+            written: start,
+            senders: None,
+        }
+    }
+
+    pub(super) fn wrote(&mut self, end: Lsn) {
+        self.written = self.written.max(end);
+    }
+
+    /// Whether there is a backlog that is better read by SQL.
+    pub(super) fn is_far_behind(&self) -> bool {
+        self.senders.is_none() && self.written.bytes_since(self.read) >= FAR
+    }
+
+    /// A walsender is to go on: one that was just opened has to decode what it does not send, and another backlog
+    /// meanwhile would have to be decoded like that too.
+    pub(super) fn leave_to_sender(&mut self) {
+        self.senders = Some(Lsn(self.written.max(self.read).0 + SENDERS));
+    }
+
+    /// Where another source goes on: the slot may be confirmed up to a position behind the last commit, and asking for
+    /// what lies before that would be taken for a gap.
+    pub(super) fn goes_on(&self, confirmed: Lsn) -> Lsn {
+        self.taken.max(confirmed)
+    }
+
+    /// What has arrived came from a walsender.
+    pub(super) fn sent(&mut self) {
+        let near = self.written.bytes_since(self.read) < FAR / 2;
+        self.senders = self.senders.filter(|until| !near && self.read < *until);
+    }
+
+    pub(super) fn arrived(&mut self, event: &ReplicationEvent) {
+        match event {
+            ReplicationEvent::Begin { .. } => self.inside = true,
+            ReplicationEvent::Commit { end_lsn, .. } => self.ended((*end_lsn).into()),
+            ReplicationEvent::KeepAlive { wal_end, .. } => {
+                self.read = self.read.max((*wal_end).into());
+            }
+            ReplicationEvent::XLogData { data, .. } => match ends(data) {
+                Some(end) => self.ended(end),
+                None => self.inside |= begins(data).is_some(),
+            },
+            ReplicationEvent::Message { .. } | ReplicationEvent::StoppedAt { .. } => {}
+        }
+    }
+
+    /// All that commits before `end` has arrived.
+    pub(super) fn ended(&mut self, end: Lsn) {
+        self.inside = false;
+        self.taken = end;
+        self.read = self.read.max(end);
+    }
+}
+
+impl Origin {
+    /// The same from another position.
+    pub(super) fn at(&self, start: Lsn) -> Self {
+        let mut origin = self.clone();
+        origin.start.start = start;
+        origin
+    }
+
+    /// Opens a walsender's stream.
+    pub(super) async fn open(&self) -> Result<Sender, ReplicationError> {
+        start::open(&self.dsn, &self.application_name, &self.start, self.pace).await
+    }
+
+    /// Where the slot stands. Now that it is ours nobody else can move it, so this reading is final.
+    pub(super) async fn check_gap(&self, server: &str) -> Result<Lsn, ReplicationError> {
+        let slot = &self.start.slot;
+        let named = Session::named(&self.application_name);
+        let session = connect::connect(&self.dsn, &named).await?;
+        let read = "select confirmed_flush_lsn from pg_replication_slots where slot_name = $1";
+        let row =
+            session
+                .query_one(read, &[slot])
+                .await
+                .map_err(|source| ReplicationError::Query {
+                    server: server.to_owned(),
+                    intent: "read the slot",
+                    source,
+                })?;
+        session.close().await;
+        let confirmed: Option<Lsn> = row.get(0);
+        start::gap(server, slot, self.start.start, confirmed)?;
+        Ok(confirmed.unwrap_or(Lsn::ZERO))
+    }
+
+    pub(super) async fn next(
+        &self,
+        sender: &mut Sender,
+    ) -> Result<ReplicationEvent, ReplicationError> {
+        let Ok(event) = timeout(SILENCE_LIMIT, sender.client.recv()).await else {
+            return Err(ReplicationError::Silent {
+                server: sender.server.clone(),
+                slot: self.start.slot.clone(),
+                after: SILENCE_LIMIT,
+            });
+        };
+        match event {
+            Ok(Some(event)) => Ok(event),
+            Ok(None) => Err(self.ended(&sender.server)),
+            Err(source) => Err(self.failed(&sender.server, source)),
+        }
+    }
+
+    /// The slot cannot be missing here, so an unknown object is the publication.
+    pub(super) fn failed(&self, server: &str, source: PgWireError) -> ReplicationError {
+        match error::sqlstate(&source) {
+            Some("42704") => ReplicationError::PublicationMissing {
+                server: server.to_owned(),
+                slot: self.start.slot.clone(),
+                publication: self.start.publication.clone(),
+            },
+            _ => ReplicationError::from_wire(server, "stream changes", source),
+        }
+    }
+
+    pub(super) fn ended(&self, server: &str) -> ReplicationError {
+        ReplicationError::Ended {
+            server: server.to_owned(),
+            slot: self.start.slot.clone(),
+        }
+    }
+}
+
+/// A walsender's stream, once the one before it has ended.
+pub(super) async fn sender(origin: Origin) -> Result<Sender, ReplicationError> {
+    let mut tries = 0;
+    loop {
+        match origin.open().await {
+            Err(ReplicationError::SlotBusy { .. }) if tries < SLOT_TRIES => {
+                tries += 1;
+                tokio::time::sleep(SLOT_PAUSE).await;
+            }
+            opened => return opened,
+        }
+    }
+}
+
+/// A message as a walsender would send it.
+pub(super) fn message(at: Lsn, data: Bytes) -> ReplicationEvent {
+    ReplicationEvent::XLogData {
+        wal_start: at.into(),
+        wal_end: at.into(),
+        server_time_micros: 0,
+        data,
+    }
+}
+
+/// The log was read up to here.
+pub(super) fn keep_alive(at: Lsn) -> ReplicationEvent {
+    ReplicationEvent::KeepAlive {
+        wal_end: at.into(),
+        reply_requested: false,
+        server_time_micros: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keep_alive(place: &mut Position, at: u64) {
+        place.arrived(&super::keep_alive(Lsn(at)));
+        place.sent();
+    }
+
+    #[test]
+    fn what_was_confirmed_is_not_asked_for_again() {
+        let mut place = Position::at(Lsn(10));
+        keep_alive(&mut place, 30);
+        assert_eq!(place.goes_on(Lsn::ZERO), Lsn(10));
+        assert_eq!(place.goes_on(Lsn(30)), Lsn(30));
+        place.ended(Lsn(40));
+        assert_eq!(place.goes_on(Lsn(30)), Lsn(40));
+    }
+
+    #[test]
+    fn a_walsender_is_given_time_to_come_near_the_end_before_there_is_another_backlog() {
+        let mut place = Position::at(Lsn(0));
+        place.wrote(Lsn(FAR - 1));
+        assert!(!place.is_far_behind());
+        place.wrote(Lsn(FAR));
+        assert!(place.is_far_behind());
+
+        place.leave_to_sender();
+        place.ended(Lsn(FAR));
+        place.wrote(Lsn(3 * FAR));
+        assert!(!place.is_far_behind(), "it was just opened");
+        keep_alive(&mut place, 2 * FAR);
+        assert!(!place.is_far_behind(), "it is on its way");
+        keep_alive(&mut place, 3 * FAR - 1);
+        place.wrote(Lsn(4 * FAR));
+        assert!(place.is_far_behind(), "it was there, and is behind again");
+
+        place.leave_to_sender();
+        let until = 4 * FAR + SENDERS;
+        place.wrote(Lsn(until + 2 * FAR));
+        keep_alive(&mut place, until - 1);
+        assert!(!place.is_far_behind());
+        keep_alive(&mut place, until);
+        assert!(place.is_far_behind(), "it never comes there");
+    }
+}

@@ -1,0 +1,159 @@
+//! Opens a walsender's stream on a slot: who the server is, how the slot stands, start.
+//!
+//! A start below the slot's confirmed position is an error: PostgreSQL would skip silently.
+
+use connect::Dsn;
+use pgwire_replication::{FeedbackObserver, PgWireError, ReplicationClient};
+use tokio::sync::watch;
+
+use super::door::Passage;
+use super::{Pace, ReplicationError, ReplicationSession, StreamStart, column, config, error};
+use crate::postgres::lsn::Lsn;
+
+/// A walsender that streams.
+pub(super) struct Sender {
+    pub(super) client: ReplicationClient,
+    pub(super) server: String,
+    /// Wakes with each report of a confirmed position.
+    pub(super) reported: watch::Receiver<()>,
+}
+
+/// Opens a session and starts to stream; on return the slot is held by this session.
+pub(super) async fn open(
+    dsn: &Dsn,
+    application_name: &str,
+    start: &StreamStart,
+    pace: Pace,
+) -> Result<Sender, ReplicationError> {
+    let (report, reported) = watch::channel(());
+    let observer = FeedbackObserver::new(move |_| {
+        report.send_replace(());
+    });
+    let config =
+        config::stream(start, observer).with_status_interval(config::status_interval(pace));
+    let passage = Passage {
+        pace,
+        trims: start.trims,
+    };
+    let mut session = ReplicationSession::connect(dsn, application_name, config, passage).await?;
+    check_system(&mut session, start).await?;
+    check_slot(&mut session, start).await?;
+    start_streaming(&mut session, start).await?;
+    Ok(Sender {
+        client: session.client,
+        server: session.server,
+        reported,
+    })
+}
+
+async fn check_system(
+    session: &mut ReplicationSession,
+    start: &StreamStart,
+) -> Result<(), ReplicationError> {
+    let found = session.identify_system().await?;
+    if found == start.system {
+        return Ok(());
+    }
+    Err(ReplicationError::SystemChanged {
+        server: session.server().to_owned(),
+        expected: start.system,
+        found,
+    })
+}
+
+/// Says in advance what the server would refuse, or would not.
+async fn check_slot(
+    session: &mut ReplicationSession,
+    start: &StreamStart,
+) -> Result<(), ReplicationError> {
+    let (server, slot) = (session.server().to_owned(), start.slot.clone());
+    let read = format!(
+        "select confirmed_flush_lsn, wal_status, active_pid, \
+           exists (select from pg_catalog.pg_publication where pubname = '{}') \
+         from pg_catalog.pg_replication_slots where slot_name = '{slot}'",
+        start.publication
+    );
+    let rows = session.client.simple_query(&read).await;
+    let rows = rows.map_err(|e| ReplicationError::from_wire(&server, "read the slot", e))?;
+    let Some(row) = rows.first() else {
+        return Err(ReplicationError::SlotMissing { server, slot });
+    };
+    if column(row, 1) == Some("lost") {
+        return Err(ReplicationError::SlotLost { server, slot });
+    }
+    if let Some(pid) = column(row, 2) {
+        return Err(ReplicationError::SlotBusy {
+            server,
+            slot,
+            pid: pid.parse().ok(),
+        });
+    }
+    // 18 and newer would leave out what it publishes, without a word.
+    if column(row, 3) != Some("t") {
+        let publication = start.publication.clone();
+        return Err(ReplicationError::PublicationMissing {
+            server,
+            slot,
+            publication,
+        });
+    }
+    let confirmed = column(row, 0).and_then(|text| text.parse().ok());
+    gap(&server, &slot, start.start, confirmed)
+}
+
+pub(super) fn gap(
+    server: &str,
+    slot: &str,
+    start: Lsn,
+    confirmed: Option<Lsn>,
+) -> Result<(), ReplicationError> {
+    let (server, slot) = (server.to_owned(), slot.to_owned());
+    match confirmed {
+        Some(confirmed) if start < confirmed => Err(ReplicationError::Gap {
+            server,
+            slot,
+            start,
+            confirmed,
+        }),
+        Some(_) => Ok(()),
+        None => Err(ReplicationError::SlotLost { server, slot }),
+    }
+}
+
+async fn start_streaming(
+    session: &mut ReplicationSession,
+    start: &StreamStart,
+) -> Result<(), ReplicationError> {
+    let started = async {
+        session.client.start().await?;
+        session.client.wait_started().await
+    };
+    started
+        .await
+        .map_err(|source| start_error(session.server(), &start.slot, source))
+}
+
+fn start_error(server: &str, slot: &str, source: PgWireError) -> ReplicationError {
+    let (server, slot) = (server.to_owned(), slot.to_owned());
+    match (error::sqlstate(&source), &source) {
+        (Some("42704"), _) => ReplicationError::SlotMissing { server, slot },
+        (Some("55006"), PgWireError::Server(message)) => ReplicationError::SlotBusy {
+            server,
+            slot,
+            pid: last_number(message),
+        },
+        (Some("55000"), PgWireError::Server(message)) if message.contains("can no longer") => {
+            ReplicationError::SlotLost { server, slot }
+        }
+        _ => ReplicationError::from_wire(&server, "start streaming", source),
+    }
+}
+
+/// `... is active for PID 123 (SQLSTATE 55006)` in whatever language: the number before the state.
+fn last_number(message: &str) -> Option<i32> {
+    let (text, _) = message.rsplit_once('(')?;
+    text.rsplit(|c: char| !c.is_ascii_digit())
+        .find(|word| !word.is_empty())?
+        .parse()
+        .ok()
+}

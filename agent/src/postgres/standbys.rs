@@ -1,0 +1,73 @@
+//! Physical standbys of a shard: one that lacks the seal could be promoted and take writes to the moved keys (R6).
+//!
+//! A receiver that never says how far it is on disk counts as behind: nothing can be known of it.
+//! From PostgreSQL 17 on standbys can keep copies of slots. That changes nothing of what a promotion means (I10).
+
+use connect::Connected;
+use plans::sql::quote_literal;
+use tokio_postgres::Client;
+
+use super::lsn::Lsn;
+use crate::error::{At, StepError};
+
+/// Whether the operator lets standbys keep copies of slots: named are those that a slot which is kept waits for. Then
+/// ours are kept as well, so that a stream never sends what a standby lacks.
+pub(crate) async fn keep_slots(client: &Client, shard: &str) -> Result<bool, StepError> {
+    let row = client
+        .query_one(
+            "select exists (select from pg_catalog.pg_settings
+                            where name = 'synchronized_standby_slots' and setting <> '')",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: asking who keeps slots"))?;
+    Ok(row.get(0))
+}
+
+/// How far the shard's own log is on its disk.
+pub(crate) async fn flushed(client: &Connected, shard: &str) -> Result<Lsn, StepError> {
+    let rows = client
+        .query_prepared("select pg_catalog.pg_current_wal_flush_lsn()", &[])
+        .await
+        .at(format_args!("shard {shard}: reading its log position"))?;
+    Ok(rows[0].get(0))
+}
+
+/// A sentence for each standby that has not `flushed` that much, or as much as the shard has now, besides those that the request names.
+pub(crate) async fn behind(
+    client: &Connected,
+    flushed: Option<Lsn>,
+    ignored: &[String],
+    shard: &str,
+) -> Result<Vec<String>, StepError> {
+    let rows = client
+        .query_prepared(
+            "select r.application_name::text, r.state::text,
+                    pg_catalog.pg_wal_lsn_diff(own.flushed, r.flush_lsn)::bigint
+             from (select coalesce($1, pg_catalog.pg_current_wal_flush_lsn()) as flushed) own, pg_catalog.pg_stat_replication r
+             where not exists (select from pg_catalog.pg_replication_slots s
+                               where s.active_pid = r.pid and s.slot_type = 'logical')
+               and r.state in ('streaming', 'catchup')
+               and coalesce(r.flush_lsn < own.flushed, true)
+               and r.application_name <> all ($2)
+             order by 1",
+            &[&flushed, &ignored],
+        )
+        .await
+        .at(format_args!(
+            "shard {shard}: asking how far its standbys are"
+        ))?;
+    let sentence = |name: String, state: String, bytes: Option<i64>| {
+        let name = quote_literal(&name);
+        match bytes {
+            Some(bytes) => format!("standby {name} is {bytes} bytes of log behind ({state})"),
+            None => format!(
+                "standby {name} never says what it has on disk (pg_receivewal does with --synchronous); `ignore_standbys` leaves it out"
+            ),
+        }
+    };
+    Ok(rows
+        .iter()
+        .map(|row| sentence(row.get(0), row.get(1), row.get(2)))
+        .collect())
+}

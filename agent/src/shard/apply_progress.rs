@@ -1,0 +1,234 @@
+//! Durable progress of a change stream: it commits with the data that it speaks of (I3).
+
+use std::task::Poll;
+
+use connect::Connected;
+use futures::future::{Either, ready};
+use plans::names::Direction;
+use plans::sql::quote_literal;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Row};
+
+use super::epoch::{self, Proof, Token};
+use crate::error::{At, StepError};
+use crate::postgres::lsn::Lsn;
+
+/// The statement that writes `values` as a row.
+fn write_sql(values: &str) -> String {
+    format!(
+        "insert into shardwright.progress as p (migration, direction, lsn, opened, transactions, changes)
+         values ({values})
+         on conflict (migration, direction) do update
+         set lsn = excluded.lsn, opened = excluded.opened,
+             transactions = excluded.transactions, changes = excluded.changes"
+    )
+}
+
+/// The values where the statement is prepared.
+const PARAMETERS: &str = "$1, $2, $3, $4, $5, $6";
+
+/// Keys of an entry at most: an index of keys would cost more than the changes themselves.
+const ENTRY: usize = 1000;
+/// An entry, which is made here and not by the server: its session is what applying waits for.
+const MARK: &str = "
+    insert into shardwright.dirty (migration, relation, lsn, size, keys)
+    values ($1, $2, $3, pg_catalog.cardinality($4::text[]), $4)";
+
+/// Where a stream stands on the shard that it writes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// End of the last applied transaction.
+    pub(crate) lsn: Lsn,
+    /// What arrives is the application's: the open marker was seen, or none is waited for.
+    pub(crate) opened: bool,
+    pub(crate) transactions: i64,
+    pub(crate) changes: i64,
+}
+
+/// Reads the progress row, if there is one.
+pub(crate) async fn read(
+    client: &Client,
+    token: &Token,
+    direction: Direction,
+    shard: &str,
+) -> Result<Option<Progress>, StepError> {
+    let row = client
+        .query_opt(
+            "select lsn, opened, transactions, changes from shardwright.progress
+             where migration = $1 and direction = $2",
+            &[&token.migration.0, &direction.to_string()],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading progress"))?;
+    Ok(row.map(|row| Progress {
+        lsn: row.get(0),
+        opened: row.get(1),
+        transactions: row.get(2),
+        changes: row.get(3),
+    }))
+}
+
+/// As [`read`], once no transaction is writing the row: the commit of a run whose session broke may still be under way
+/// there, waiting for a standby.
+///
+/// # Errors
+/// One that passes when the row is not settled in time; the session's lock timeout is then what it was set to here.
+pub(crate) async fn read_settled(
+    client: &Client,
+    token: &Token,
+    direction: Direction,
+    shard: &str,
+) -> Result<Option<Progress>, StepError> {
+    let what = format!("shard {shard}: waiting for a commit of ours that is under way");
+    let sql =
+        "select 1 from shardwright.progress where migration = $1 and direction = $2 for update";
+    settled(
+        client,
+        sql,
+        &[&token.migration.0, &direction.to_string()],
+        &what,
+    )
+    .await?;
+    read(client, token, direction, shard).await
+}
+
+/// Rows that `sql` locks, once no transaction is writing them: one that is being written is as it is then.
+///
+/// # Errors
+/// As [`read_settled`].
+pub(crate) async fn settled(
+    client: &Client,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+    what: &str,
+) -> Result<Vec<Row>, StepError> {
+    client
+        .batch_execute("set lock_timeout = '2s'")
+        .await
+        .at(what)?;
+    let rows = client.query(sql, parameters).await.at(what)?;
+    client
+        .batch_execute("set lock_timeout = 0")
+        .await
+        .at(what)?;
+    Ok(rows)
+}
+
+/// Lets the session know the statements of [`write`] and [`mark_dirty`], which then go out with their first poll.
+pub(crate) async fn prepare(client: &Connected, shard: &str) -> Result<(), StepError> {
+    for statement in [&write_sql(PARAMETERS), MARK] {
+        let prepared = client.prepared(statement).await;
+        prepared.at(format_args!("shard {shard}: preparing to write progress"))?;
+    }
+    Ok(())
+}
+
+/// Writes the progress row inside the caller's transaction, which has proved its epoch.
+pub(crate) async fn write(
+    client: &Connected,
+    token: &Token,
+    direction: Direction,
+    progress: Progress,
+    shard: &str,
+) -> Result<(), StepError> {
+    write_as(client, token, &direction.to_string(), progress, shard).await
+}
+
+/// As [`write`], under another name than that of a direction.
+pub(crate) async fn write_as(
+    client: &Connected,
+    token: &Token,
+    name: &str,
+    progress: Progress,
+    shard: &str,
+) -> Result<(), StepError> {
+    client
+        .query_prepared(
+            &write_sql(PARAMETERS),
+            &[
+                &token.migration.0,
+                &name,
+                &progress.lsn,
+                &progress.opened,
+                &progress.transactions,
+                &progress.changes,
+            ],
+        )
+        .await
+        .at(format_args!("shard {shard}: writing progress"))?;
+    Ok(())
+}
+
+/// As [`write`], in a transaction of its own that proves its epoch, in one round trip.
+pub(crate) async fn commit(
+    client: &Client,
+    token: &Token,
+    direction: Direction,
+    progress: Progress,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: committing progress");
+    let Progress {
+        lsn,
+        opened,
+        transactions,
+        changes,
+    } = progress;
+    let values = format!(
+        "{}, '{direction}', '{lsn}', {opened}, {transactions}, {changes}",
+        quote_literal(token.migration.as_str())
+    );
+    epoch::transact(
+        client,
+        token,
+        Proof::Work,
+        &write_sql(&values),
+        (&what, shard),
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Records keys as changed at `lsn`, inside the caller's transaction; whoever has them sorted has the fewest entries.
+pub(crate) async fn mark_dirty(
+    client: &Connected,
+    token: &Token,
+    keys: &[(impl AsRef<str>, String)],
+    lsn: Lsn,
+    shard: &str,
+) -> Result<(), StepError> {
+    let of_one_table = |(one, _): &(_, String), (other, _): &(_, String)| {
+        let (one, other): (&str, &str) = (AsRef::as_ref(one), AsRef::as_ref(other));
+        one == other
+    };
+    let entries = keys
+        .chunk_by(of_one_table)
+        .flat_map(|keys| keys.chunks(ENTRY));
+    let mut marks = Vec::new();
+    for keys in entries {
+        let mut mark = Box::pin(mark(client, token, keys, lsn));
+        // The first look hands it to the connection: all of them go out before whatever is asked next.
+        marks.push(match futures::poll!(mark.as_mut()) {
+            Poll::Ready(done) => Either::Left(ready(done)),
+            Poll::Pending => Either::Right(mark),
+        });
+    }
+    for mark in marks {
+        let marked = mark.await;
+        marked.at(format_args!("shard {shard}: recording changed keys"))?;
+    }
+    Ok(())
+}
+
+/// Makes one entry, of keys of one relation.
+async fn mark(
+    client: &Connected,
+    token: &Token,
+    keys: &[(impl AsRef<str>, String)],
+    lsn: Lsn,
+) -> Result<(), tokio_postgres::Error> {
+    let relation = keys.first().map_or("", |(relation, _)| relation.as_ref());
+    let texts: Vec<&str> = keys.iter().map(|(_, key)| key.as_str()).collect();
+    let parameters: [&(dyn ToSql + Sync); 4] = [&token.migration.0, &relation, &lsn, &texts];
+    client.query_prepared(MARK, &parameters).await.map(drop)
+}

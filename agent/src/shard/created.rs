@@ -1,0 +1,170 @@
+//! What a migration created on the target, by the numbers that the target's catalog gave: recorded in the transactions
+//! that create it, dropped from the catalog.
+//!
+//! Nothing here takes a statement or a name apart. The server writes every name (`pg_identify_object`, `format`), and an
+//! object that was dropped, renamed or made anew by anyone else is no longer this migration's.
+//! Absent: `CASCADE`. What others have built on an object makes its drop fail.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plans::id::MigrationId;
+use tokio_postgres::{Client, Row};
+
+use crate::postgres::archive::ObjectId;
+
+const RECORD: &str = include_str!("created/record.sql");
+const STANDING: &str = include_str!("created/standing.sql");
+const TABLES: &str = include_str!("created/tables.sql");
+const DROPS: &str = include_str!("created/drops.sql");
+
+/// A table that the migration created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CreatedTable {
+    /// As SQL names it.
+    pub(crate) name: String,
+    /// The place of the given name that it has, or stands above as a partitioned table.
+    pub(crate) given: Option<usize>,
+}
+
+/// Records what the session's transaction has created so far.
+pub(crate) async fn record(
+    client: &Client,
+    migration: &MigrationId,
+) -> Result<(), tokio_postgres::Error> {
+    client.execute(RECORD, &[&migration.0]).await.map(|_| ())
+}
+
+/// Whether anything is recorded. Of a migration that an older version prepared nothing is: the script that it kept is
+/// not run.
+pub(crate) async fn is_recorded(
+    client: &Client,
+    migration: &MigrationId,
+) -> Result<bool, tokio_postgres::Error> {
+    let kept = "select pg_catalog.to_regclass('shardwright.created') is not null";
+    if !client.query_one(kept, &[]).await?.get::<_, bool>(0) {
+        return Ok(false);
+    }
+    let recorded = "select exists (select from shardwright.created where migration = $1)";
+    let row = client.query_one(recorded, &[&migration.0]).await?;
+    Ok(row.get(0))
+}
+
+/// Forgets what was created; it stays.
+pub(crate) fn forget_sql(of: &str) -> String {
+    format!("delete from shardwright.created where {of}")
+}
+
+/// The tables that the migration created and that still are there, with the one of `given` that each is.
+pub(crate) async fn tables(
+    client: &Client,
+    migration: &MigrationId,
+    given: &[String],
+) -> Result<Vec<CreatedTable>, tokio_postgres::Error> {
+    let sql = TABLES.replace("{standing}", STANDING);
+    let rows = client.query(&sql, &[&migration.0, &given]).await?;
+    let place = |row: &Row| usize::try_from(row.get::<_, Option<i64>>(1)?).ok();
+    let table = |row: &Row| CreatedTable {
+        name: row.get(0),
+        given: place(row),
+    };
+    Ok(rows.iter().map(table).collect())
+}
+
+/// The statements that drop what the migration created and still is there, dependents first; `None` where objects need
+/// each other in a circle that cannot be opened.
+pub(crate) async fn drops(
+    client: &Client,
+    migration: &MigrationId,
+) -> Result<Option<Vec<String>>, tokio_postgres::Error> {
+    let sql = DROPS.replace("{standing}", STANDING);
+    let rows = client.query(&sql, &[&migration.0]).await?;
+    let mut found = Found::default();
+    for row in &rows {
+        let (object, needed) = (id(row, 1), id(row, 3));
+        match row.get(0) {
+            "part" => found.parts.push(row.get(5)),
+            "object" => drop(found.objects.insert(object, row.get(5))),
+            _ => found.edges.push((object, needed)),
+        }
+    }
+    Ok(found.ordered())
+}
+
+fn id(row: &Row, at: usize) -> ObjectId {
+    ObjectId {
+        class: row.get(at),
+        oid: row.get(at + 1),
+    }
+}
+
+/// What is to be dropped.
+#[derive(Debug, Default)]
+struct Found {
+    parts: Vec<String>,
+    objects: BTreeMap<ObjectId, String>,
+    /// An object, and another one that it needs.
+    edges: Vec<(ObjectId, ObjectId)>,
+}
+
+impl Found {
+    /// The statements, each object before those that it needs.
+    fn ordered(self) -> Option<Vec<String>> {
+        let mut dependents: BTreeMap<ObjectId, usize> = BTreeMap::new();
+        let mut needs: BTreeMap<ObjectId, Vec<ObjectId>> = BTreeMap::new();
+        let known = |(one, other): &(ObjectId, ObjectId)| {
+            self.objects.contains_key(one) && self.objects.contains_key(other)
+        };
+        for (object, needed) in self.edges.iter().copied().filter(known) {
+            *dependents.entry(needed).or_default() += 1;
+            needs.entry(object).or_default().push(needed);
+        }
+        let free = |object: &&ObjectId| !dependents.contains_key(*object);
+        let mut ready: BTreeSet<ObjectId> = self.objects.keys().filter(free).copied().collect();
+        let mut statements = self.parts;
+        let mut placed = 0;
+        while let Some(object) = ready.pop_last() {
+            statements.extend(self.objects.get(&object).cloned());
+            placed += 1;
+            for needed in needs.get(&object).into_iter().flatten() {
+                if let Some(open) = dependents.get_mut(needed) {
+                    *open -= 1;
+                    if *open == 0 {
+                        ready.insert(*needed);
+                    }
+                }
+            }
+        }
+        (placed == self.objects.len()).then_some(statements)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(edges: &[(u32, u32)]) -> Found {
+        let object = |oid| ObjectId { class: 1, oid };
+        let named = (1..=3).map(|oid| (object(oid), format!("drop {oid}")));
+        Found {
+            parts: vec!["drop part".to_owned()],
+            objects: named.collect(),
+            edges: edges
+                .iter()
+                .map(|(a, b)| (object(*a), object(*b)))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn parts_go_first_and_what_needs_another_object_before_that() {
+        let ordered = found(&[(1, 2), (3, 1), (1, 9)])
+            .ordered()
+            .expect("an order");
+        assert_eq!(ordered, ["drop part", "drop 3", "drop 1", "drop 2"]);
+    }
+
+    #[test]
+    fn objects_that_need_each_other_have_no_order() {
+        assert_eq!(found(&[(1, 2), (2, 1)]).ordered(), None);
+    }
+}

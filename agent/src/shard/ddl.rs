@@ -1,0 +1,313 @@
+//! Definitions of the moving tables on both shards: how they differ, and which changes a move can go on with.
+//!
+//! A column that is new on both sides is carried when rows from before it have the same value everywhere:
+//! none, or the constant that is its default. Then the order in which both sides were changed does not matter:
+//! a captured row from before the change takes the default on the other shard, as it did on its own.
+//! A partition that is new is never carried: rows that were written to it since were neither copied nor captured.
+
+use std::collections::BTreeMap;
+
+use plans::inspection::check::Fact;
+use plans::table::{Column, MovingTable, TableName};
+use tokio_postgres::Client;
+
+use crate::error::{At, StepError};
+use crate::postgres::catalog::{self, Found};
+
+/// Definitions by table, fact by fact.
+pub(crate) type Definitions = BTreeMap<TableName, Vec<Fact>>;
+
+/// One side of a comparison.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub(crate) shard: &'a str,
+    pub(crate) definitions: &'a Definitions,
+}
+
+/// What differs, a line for each: the table, what of it, and its definition on either shard.
+///
+/// With `columns_only` nothing else counts but partitions: a copy on a new target has its indexes, constraints and
+/// triggers later.
+pub(crate) fn differences(here: Side<'_>, there: Side<'_>, columns_only: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (table, facts) in here.definitions {
+        let nothing = Vec::new();
+        let others = there.definitions.get(table).unwrap_or(&nothing);
+        let counts = |fact: &&Fact| {
+            let early = ["column ", "partition "];
+            !columns_only || early.iter().any(|part| fact.what.starts_with(part))
+        };
+        let text = |facts: &[Fact], what: &str| {
+            let found = facts.iter().find(|fact| fact.what == what);
+            found.map_or_else(|| "missing".to_owned(), |fact| fact.definition.clone())
+        };
+        let mut names: Vec<&str> = facts
+            .iter()
+            .chain(others)
+            .filter(counts)
+            .map(|fact| fact.what.as_str())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        for what in names {
+            let (one, other) = (text(facts, what), text(others, what));
+            if one != other {
+                lines.push(format!(
+                    "{table}, {what}: on shard {} {one}; on shard {} {other}",
+                    here.shard, there.shard
+                ));
+            }
+        }
+    }
+    lines
+}
+
+/// The failure that says what differs.
+pub(crate) fn drift(lines: &[String]) -> StepError {
+    StepError::refused(
+        "schema.drift",
+        format!("the moving tables differ:\n{}", lines.join("\n")),
+        "make both sides equal, then `resume`; or `abort` it",
+    )
+}
+
+/// The failure where both sides agree, on something that the move cannot go on with.
+fn uncarried(lines: &[String]) -> StepError {
+    StepError::refused(
+        "schema.drift",
+        format!(
+            "both shards have the moving tables in a form that this move cannot go on with:\n{}",
+            lines.join("\n")
+        ),
+        "take the change back on both shards, then `resume`; or `abort` it and plan it again",
+    )
+}
+
+/// The tables as both shards have them now, with what is new, line by line.
+///
+/// # Errors
+/// `schema.drift` where a change cannot be carried.
+pub(crate) async fn carried(
+    planned: &[MovingTable],
+    sides: [(&Client, &str); 2],
+) -> Result<(Vec<MovingTable>, Vec<String>), StepError> {
+    let (client, shard) = sides[0];
+    let found = catalog::tables(client, shard).await?;
+    let (mut tables, mut changes) = (Vec::new(), Vec::new());
+    let mut refused = new_partitions(planned, &found);
+    for table in planned {
+        let mut now = table.clone();
+        if table.is_reference() {
+            tables.push(now);
+            continue;
+        }
+        let name = &table.table;
+        let columns = catalog::columns(client, name, shard).await?;
+        now.columns = columns.into_iter().map(|found| found.column).collect();
+        refused.extend(unfit(table, &now.columns));
+        let identity = found.get(name).map(|found| found.identity(&table.key));
+        if identity.as_ref() != Some(&table.identity) {
+            refused.push(format!(
+                "{name}: its primary key or replica identity has changed"
+            ));
+        }
+        for column in added(table, &now.columns) {
+            refused.extend(unfit_addition(name, column, sides).await?);
+            changes.push(format!(
+                "{name}: new column {} {}",
+                column.name, column.data_type
+            ));
+        }
+        tables.push(now);
+    }
+    if !refused.is_empty() {
+        return Err(uncarried(&refused));
+    }
+    if changes.is_empty() {
+        changes
+            .push("defaults, indexes, constraints or triggers, the same on both shards".to_owned());
+    }
+    Ok((tables, changes))
+}
+
+/// Partitions of the moving tables that the plan does not know, and tables that became or ceased to be one.
+fn new_partitions(planned: &[MovingTable], found: &BTreeMap<TableName, Found>) -> Vec<String> {
+    let moving = || planned.iter().filter(|old| !old.is_reference());
+    let mut lines = Vec::new();
+    for table in found.values().filter(|table| table.kind != 'p') {
+        let (name, now) = (&table.table, &table.partition_of);
+        match (moving().find(|old| &old.table == name), now) {
+            (Some(old), now) if &old.partition_of != now => {
+                lines.push(format!(
+                    "{name}: it was attached to or detached from a table"
+                ));
+            }
+            (None, Some(top)) if moving().any(|old| old.top() == top) => {
+                lines.push(format!("{top}: partition {name} is new"));
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+    lines
+}
+
+/// Columns that the plan does not know.
+fn added<'a>(planned: &'a MovingTable, now: &'a [Column]) -> impl Iterator<Item = &'a Column> {
+    let known = |column: &&Column| planned.columns.iter().any(|old| old.name == column.name);
+    now.iter().filter(move |column| !known(column))
+}
+
+/// What became of the plan's columns that captured changes cannot follow.
+fn unfit(planned: &MovingTable, now: &[Column]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for old in &planned.columns {
+        let name = format!("{}, column {}", planned.table, old.name);
+        match now.iter().find(|column| column.name == old.name) {
+            None => lines.push(format!("{name}: it was dropped or renamed")),
+            Some(new) if new.data_type != old.data_type => lines.push(format!(
+                "{name}: its type went from {} to {}",
+                old.data_type, new.data_type
+            )),
+            Some(new) if new.generated != old.generated => {
+                lines.push(format!(
+                    "{name}: it became, or is no longer, a generated one"
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    lines
+}
+
+/// Why rows from before the column may have different values of it on the two shards, if they may.
+async fn unfit_addition(
+    table: &TableName,
+    column: &Column,
+    sides: [(&Client, &str); 2],
+) -> Result<Option<String>, StepError> {
+    let mut values = Vec::new();
+    for (client, shard) in sides {
+        let row = client
+            .query_one(
+                "select pg_catalog.pg_get_expr(d.adbin, d.adrelid),
+                        (a.attmissingval::text::text[])[1], a.attgenerated <> '' or a.attidentity <> ''
+                 from pg_catalog.pg_attribute a
+                 left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+                 where a.attrelid = pg_catalog.to_regclass($1) and a.attname = $2",
+                &[&table.sql(), &column.name],
+            )
+            .await
+            .at(format_args!("shard {shard}: reading column {} of {table}", column.name))?;
+        let (default, missing): (Option<String>, Option<String>) = (row.get(0), row.get(1));
+        let computed: bool = row.get(2);
+        let fits = !computed
+            && default.as_deref().and_then(constant) == missing
+            && (default.is_none() || missing.is_some());
+        values.push(fits.then_some(missing));
+    }
+    let same = values.iter().all(Option::is_some) && values[0] == values[1];
+    Ok((!same).then(|| {
+        format!(
+            "{table}, column {}: older rows may have other values of it on each shard; add it without a default, or with a constant one",
+            column.name
+        )
+    }))
+}
+
+/// The value of a default that is a literal, as PostgreSQL prints expressions.
+fn constant(expression: &str) -> Option<String> {
+    let Some(rest) = expression.strip_prefix('\'') else {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
+        let is_value = matches!(expression, "true" | "false")
+            || expression.parse::<f64>().is_ok_and(f64::is_finite);
+        return (is_value && expression.chars().all(plain)).then(|| match expression {
+            "true" => "t".to_owned(),
+            "false" => "f".to_owned(),
+            number => number.to_owned(),
+        });
+    };
+    let mut value = String::new();
+    let mut chars = rest.chars();
+    while let Some(c) = chars.next() {
+        if c != '\'' {
+            value.push(c);
+            continue;
+        }
+        let after = chars.as_str();
+        if let Some(more) = after.strip_prefix('\'') {
+            value.push('\'');
+            chars = more.chars();
+            continue;
+        }
+        let cast = |c: char| c.is_alphanumeric() || " _\"().,[]".contains(c);
+        let casts = after.is_empty()
+            || after
+                .strip_prefix("::")
+                .is_some_and(|name| name.chars().all(cast));
+        return casts.then_some(value);
+    }
+    None
+}
+
+/// Whether a shape that a stream brings is only history: both shards have the table as the plan says.
+///
+/// # Errors
+/// `schema.drift` with what differs now.
+pub(crate) async fn is_history(
+    planned: &MovingTable,
+    origin: (&Client, &str),
+    destination: (&Client, &str),
+) -> Result<(), StepError> {
+    let name = std::slice::from_ref(&planned.table);
+    let here = catalog::facts(origin.0, name, origin.1).await?;
+    let there = catalog::facts(destination.0, name, destination.1).await?;
+    let lines = differences(
+        Side {
+            shard: origin.1,
+            definitions: &here,
+        },
+        Side {
+            shard: destination.1,
+            definitions: &there,
+        },
+        true,
+    );
+    if !lines.is_empty() {
+        return Err(drift(&lines));
+    }
+    let columns = catalog::columns(origin.0, &planned.table, origin.1).await?;
+    let columns: Vec<Column> = columns.into_iter().map(|found| found.column).collect();
+    if columns == planned.columns {
+        return Ok(());
+    }
+    Err(StepError::refused(
+        "schema.drift",
+        format!(
+            "both shards have table {} in another form than the plan",
+            planned.table
+        ),
+        "`resume` goes on with it where it can",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::constant;
+
+    #[test]
+    fn only_literals_are_constants() {
+        let value = |text: &str| constant(text);
+        assert_eq!(value("5").as_deref(), Some("5"));
+        assert_eq!(value("'-1'::integer").as_deref(), Some("-1"));
+        assert_eq!(value("'it''s'::character varying").as_deref(), Some("it's"));
+        assert_eq!(value("true").as_deref(), Some("t"));
+        for text in [
+            "now()",
+            "nextval('s'::regclass)",
+            "'a'::text || 'b'::text",
+            "CURRENT_DATE",
+        ] {
+            assert_eq!(value(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! Proof of ownership on a shard (I7): every write of ours first shows that its epoch is current there.
+//!
+//! Workers take the advisory lock shared and read the epoch row in a second statement; register
+//! writes and take-over take it exclusively, whose queue is fair, so that workers cannot starve them.
+
+mod transact;
+
+pub(crate) use transact::{
+    Proof, Proven, answered_in_turn, transact, transact_and_open, transact_in_turn,
+};
+
+use std::time::Duration;
+
+use plans::id::{Epoch, MapVersion, MigrationId};
+use plans::names::{BYPASS_SETTING, SQLSTATE_SUPERSEDED};
+use plans::sql::quote_literal;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
+
+use super::identity::{self, Timeline};
+use crate::error::{At, StepError};
+
+/// How often a take-over ends the old owner's sessions and asks again.
+const TAKE_OVER_TRIES: u32 = 60;
+
+/// What the server says to an owner that is none any more.
+const SUPERSEDED: &str = "a newer owner has taken the migration";
+
+/// What an owner shows.
+#[derive(Debug, Clone)]
+pub(crate) struct Token {
+    pub(crate) migration: MigrationId,
+    pub(crate) epoch: Epoch,
+    /// The last map version under which this work is allowed: a lane of the forward stream is
+    /// refused once the shard was told of the flip (C10).
+    pub(crate) until: MapVersion,
+}
+
+/// The key of the advisory lock that workers hold shared, and a take-over alone.
+pub(crate) fn lock_key(migration: &MigrationId) -> String {
+    format!("pg_catalog.hashtextextended('shardwright:{migration}', 0)")
+}
+
+/// The query for a column of `pg_locks`, of each lock that is held or waited for under this key.
+pub(crate) fn lock_holders(key: &str, column: &str) -> String {
+    format!(
+        "select distinct l.{column}
+         from pg_catalog.pg_locks l, lateral (select {key} as key) lock
+         where l.locktype = 'advisory' and l.objsubid = 1
+           and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
+           and l.classid = ((lock.key >> 32) & 4294967295)::oid and l.objid = (lock.key & 4294967295)::oid"
+    )
+}
+
+/// Ends the other sessions of this owner, or of older ones, that hold the migration's lock or wait for it; how many
+/// there were.
+///
+/// Only once the map has flipped, on the shard that gains the keys: nothing is left there for them to do.
+pub(crate) async fn end_holders(
+    client: &Client,
+    token: &Token,
+) -> Result<usize, tokio_postgres::Error> {
+    let pids = lock_holders(&lock_key(&token.migration), "pid");
+    let ours = token.migration.application_name("%");
+    let ended = client
+        .query(
+            &format!(
+                "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
+                 where pid in ({pids}) and pid <> pg_catalog.pg_backend_pid()
+                   and application_name like $1 and usename = session_user
+                   and pg_catalog.substring(application_name, '/([0-9]+)$')::bigint <= $2"
+            ),
+            &[&ours, &token.epoch.0],
+        )
+        .await?;
+    Ok(ended.len())
+}
+
+/// Opens a transaction of ours, which guards let pass, behind the migration's lock, and runs `proof` in it as a later
+/// statement with a snapshot of its own: all in one round trip. The row that the proof returns.
+async fn prove(
+    client: &Client,
+    token: &Token,
+    how: &str,
+    proof: &str,
+) -> Result<Option<SimpleQueryRow>, tokio_postgres::Error> {
+    let key = lock_key(&token.migration);
+    let messages = client
+        .simple_query(&format!(
+            "begin; set local {BYPASS_SETTING} = 'on'; select pg_catalog.{how}({key}); {proof}"
+        ))
+        .await?;
+    Ok(last_row(messages))
+}
+
+/// The row of the last statement that may return one.
+fn last_row(messages: Vec<SimpleQueryMessage>) -> Option<SimpleQueryRow> {
+    let later = |row, message| match message {
+        SimpleQueryMessage::RowDescription(_) => None,
+        SimpleQueryMessage::Row(found) => Some(found),
+        SimpleQueryMessage::CommandComplete(_) | _ => row,
+    };
+    messages.into_iter().fold(None, later)
+}
+
+/// Opens a transaction of a worker and proves the epoch; our guards let its writes pass.
+pub(crate) async fn begin(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+    begin_with(client, token, "", shard).await
+}
+
+/// As [`begin`], with statements behind the proof that return no rows, in the same round trip.
+pub(crate) async fn begin_with(
+    client: &Client,
+    token: &Token,
+    then: &str,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: proving the epoch");
+    let proof = format!(
+        "select 1 from shardwright.move
+         where migration = {} and epoch = {} and coalesce(flipped, 0) <= {}; {then}",
+        quote_literal(&token.migration.0),
+        token.epoch,
+        token.until.0
+    );
+    let row = prove(client, token, "pg_advisory_xact_lock_shared", &proof)
+        .await
+        .at(&what)?;
+    proven(client, row, shard).await.map(|_| ())
+}
+
+/// Runs `sql` in a transaction of its own that proves the database and the epoch first, all in one batch: for DDL.
+pub(crate) async fn execute(
+    client: &Client,
+    token: &Token,
+    sql: &str,
+) -> Result<(), tokio_postgres::Error> {
+    let done = client
+        .batch_execute(&format!(
+            "begin; set local {BYPASS_SETTING} = 'on'; {}; {}; {sql}; commit",
+            identity::proof(Timeline::NotEarlier),
+            proof_sql(token)
+        ))
+        .await;
+    if done.is_err() {
+        rollback(client).await;
+    }
+    done
+}
+
+/// The proof as statements, for a batch that is inside a transaction.
+pub(crate) fn proof_sql(token: &Token) -> String {
+    format!(
+        "select pg_catalog.pg_advisory_xact_lock_shared({key});
+         do $proof$ begin
+           if not exists (select from shardwright.move where migration = {id} and epoch = {epoch}) then
+             raise exception using errcode = '{SQLSTATE_SUPERSEDED}', message = '{SUPERSEDED}';
+           end if;
+         end $proof$",
+        key = lock_key(&token.migration),
+        id = quote_literal(&token.migration.0),
+        epoch = token.epoch
+    )
+}
+
+/// True when the migration has a row on this shard, whoever owns it.
+pub(crate) async fn is_enrolled(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<bool, StepError> {
+    Ok(epoch_in_force(client, token, shard).await?.is_some())
+}
+
+/// True while the token's epoch is the one in force on this shard.
+pub(crate) async fn is_current(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<bool, StepError> {
+    Ok(epoch_in_force(client, token, shard).await? == Some(token.epoch.0))
+}
+
+/// The epoch of the migration's row on this shard, if it has one there.
+async fn epoch_in_force(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<Option<i64>, StepError> {
+    if !schema_exists(client, shard).await? {
+        return Ok(None);
+    }
+    let row = client
+        .query_opt(
+            "select epoch from shardwright.move where migration = $1",
+            &[&token.migration.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the epoch"))?;
+    Ok(row.map(|row| row.get(0)))
+}
+
+/// Opens a transaction that no worker and no other owner can be beside, for cutover attempt `number`
+/// or for a release or recovery of it.
+///
+/// The shard's count advances, so that a register write that still hangs somewhere is refused (R3).
+/// The caller's own register write is a later statement (R4). Returns the new count.
+pub(crate) async fn begin_next(
+    client: &Client,
+    token: &Token,
+    number: i64,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let what = format!("shard {shard}: locking the register");
+    let proof = format!("{} returning attempt", next_count(token, number));
+    let row = prove(client, token, "pg_advisory_xact_lock", &proof)
+        .await
+        .at(&what)?;
+    count(proven(client, row, shard).await?, &what)
+}
+
+fn next_count(token: &Token, number: i64) -> String {
+    format!(
+        "update shardwright.move set attempt = greatest(attempt + 1, {first})
+         where migration = {id} and epoch = {epoch} and attempt < {last}",
+        first = first_count(number),
+        id = quote_literal(&token.migration.0),
+        epoch = token.epoch,
+        last = first_count(number + 1) - 1
+    )
+}
+
+fn count(row: SimpleQueryRow, what: &str) -> Result<i64, StepError> {
+    let count = row.get(0).and_then(|text| text.parse().ok());
+    count.ok_or_else(|| StepError::passing("epoch.count", format!("{what}: no count came back")))
+}
+
+/// The counts that one cutover attempt may use on a shard: its own, then its releases and recoveries.
+const COUNTS_PER_ATTEMPT: i64 = 1000;
+
+/// The number of the newest cutover attempt that this shard has counted; 0 before the first.
+pub(crate) async fn newest_attempt(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let row = client
+        .query_opt(
+            "select attempt from shardwright.move where migration = $1",
+            &[&token.migration.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the attempt"))?;
+    Ok(row.map_or(0, |row| row.get::<_, i64>(0) / COUNTS_PER_ATTEMPT))
+}
+
+/// The shard's count for cutover attempt `number`.
+pub(crate) fn first_count(number: i64) -> i64 {
+    number * COUNTS_PER_ATTEMPT
+}
+
+/// The row by which a transaction has proved its epoch; without one it is over.
+async fn proven(
+    client: &Client,
+    row: Option<SimpleQueryRow>,
+    shard: &str,
+) -> Result<SimpleQueryRow, StepError> {
+    if let Some(row) = row {
+        return Ok(row);
+    }
+    rollback(client).await;
+    Err(StepError::superseded(shard))
+}
+
+/// Commits; our sessions run with `synchronous_commit = on`.
+pub(crate) async fn commit(client: &Client, what: &str) -> Result<(), StepError> {
+    client.batch_execute("commit").await.at(what)
+}
+
+/// Rolls back; an error means that the session, and with it the transaction, is gone.
+pub(crate) async fn rollback(client: &Client) {
+    let _ = client.batch_execute("rollback").await;
+}
+
+/// Creates the migration's row on a shard, or takes it over if an older epoch has it; inside the transaction of
+/// [`crate::shard::sidecar_schema::enrol`].
+pub(crate) async fn enrol(
+    client: &Client,
+    token: &Token,
+    role: &str,
+    map: &str,
+    shard: &str,
+) -> Result<(), StepError> {
+    let rows = client
+        .execute(
+            "insert into shardwright.move as m (migration, role, epoch, map, map_version)
+             values ($1, $2, $3, $4, $5)
+             on conflict (migration) do update set epoch = excluded.epoch where m.epoch <= excluded.epoch",
+            &[&token.migration.0, &role, &token.epoch.0, &map, &token.until.0],
+        )
+        .await
+        .at(format_args!("shard {shard}: enrolling the migration"))?;
+    if rows == 1 {
+        Ok(())
+    } else {
+        Err(StepError::superseded(shard))
+    }
+}
+
+/// Takes the migration over on a shard: raises the epoch and ends the sessions of older owners.
+///
+/// Nothing happens where the migration has no row yet.
+pub(crate) async fn take_over(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: taking the migration over");
+    if !schema_exists(client, shard).await? {
+        return Ok(());
+    }
+    for _ in 0..TAKE_OVER_TRIES {
+        match try_take_over(client, token).await {
+            Ok(Taken::Yes) => {
+                end_older_sessions(client, token).await.at(&what)?;
+                return Ok(());
+            }
+            Ok(Taken::NewerOwner) => {
+                rollback(client).await;
+                return Err(StepError::superseded(shard));
+            }
+            Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+                rollback(client).await;
+                end_older_sessions(client, token).await.at(&what)?;
+            }
+            Err(error) => return Err(error).at(&what),
+        }
+    }
+    Err(StepError::passing(
+        "epoch.contended",
+        format!("{what}: older owners did not let go"),
+    ))
+}
+
+enum Taken {
+    Yes,
+    NewerOwner,
+}
+
+async fn try_take_over(client: &Client, token: &Token) -> Result<Taken, tokio_postgres::Error> {
+    let key = lock_key(&token.migration);
+    client
+        .batch_execute(&format!(
+            "begin; set local lock_timeout = '500ms'; select pg_catalog.pg_advisory_xact_lock({key})"
+        ))
+        .await?;
+    let row = client
+        .query_opt(
+            "select epoch from shardwright.move where migration = $1 for update",
+            &[&token.migration.0],
+        )
+        .await?;
+    if row.is_some_and(|row| row.get::<_, i64>(0) > token.epoch.0) {
+        return Ok(Taken::NewerOwner);
+    }
+    client
+        .execute(
+            "update shardwright.move set epoch = $2 where migration = $1",
+            &[&token.migration.0, &token.epoch.0],
+        )
+        .await?;
+    client.batch_execute("commit").await?;
+    Ok(Taken::Yes)
+}
+
+/// Ends our sessions of older epochs; the snapshot's holders stay until their successors hold it.
+async fn end_older_sessions(client: &Client, token: &Token) -> Result<(), tokio_postgres::Error> {
+    let pattern = token.migration.application_name("%/%");
+    let rows = client
+        .query(
+            "select pid from pg_catalog.pg_stat_activity
+             where application_name like $1
+               and pid <> pg_catalog.pg_backend_pid()
+               and application_name !~ '/holder/'
+               and pg_catalog.substring(application_name, '/([0-9]+)$')::bigint < $2",
+            &[&pattern, &token.epoch.0],
+        )
+        .await?;
+    for row in rows {
+        let pid: i32 = row.get(0);
+        client
+            .execute("select pg_catalog.pg_terminate_backend($1)", &[&pid])
+            .await?;
+    }
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    Ok(())
+}
+
+/// Whether the sidecar schema is on the shard; the catalog answers also a role that has no right to it.
+pub(crate) async fn schema_exists(client: &Client, shard: &str) -> Result<bool, StepError> {
+    let row = client
+        .query_one(
+            "select exists (select from pg_catalog.pg_class c
+                            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                            where n.nspname = 'shardwright' and c.relname = 'move')",
+            &[],
+        )
+        .await
+        .at(format_args!(
+            "shard {shard}: looking for schema shardwright"
+        ))?;
+    Ok(row.get(0))
+}

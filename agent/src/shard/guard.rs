@@ -1,0 +1,372 @@
+//! The guard: triggers that refuse writes to the moving keys while the register is closed or fenced.
+//!
+//! AFTER ROW, so that a BEFORE trigger of the application cannot change the key behind it (R5);
+//! ENABLE ALWAYS, so that replica-role writers meet it; the predicate and our bypass are in WHEN, so
+//! that other keys and our own writes queue no event; whose statement it is is asked once for each statement
+//! (ADR 34). The register is a sequence: what it says does not depend on anybody's snapshot.
+//!
+//! The row triggers of leaves stand on the partitioned table at the top: PostgreSQL puts them on each leaf, and on
+//! each partition that comes later. The TRUNCATE trigger is for a statement, so each leaf has its own.
+
+pub(crate) mod cascade;
+pub(crate) mod ddl_guard;
+mod functions;
+
+pub(crate) use functions::{functions_sql, note_key, renew, stand_down};
+
+use std::time::Duration;
+
+use connect::Connected;
+use plans::id::{MapName, MigrationId};
+use plans::key_set::KeySet;
+use plans::names::{BYPASS_SETTING, SCHEMA, TRIGGER_PREFIX};
+use plans::sql::{quote_ident, quote_literal};
+use plans::table::{MovingTable, TableKey, TableName};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::epoch::{self, Token};
+use crate::error::{At, StepError};
+
+/// How often a table's triggers are tried again while somebody holds a lock that CREATE TRIGGER waits for.
+const LOCK_TRIES: u32 = 150;
+/// As [`LOCK_TRIES`], where the guard is left over otherwise: about six seconds.
+const LOCK_TRIES_OF_ABORT: u32 = 15;
+/// Pause between two tries, so that writers queued behind ours are served.
+const LOCK_PAUSE: Duration = Duration::from_millis(200);
+
+/// Creates the register, if it is not there, with `value`.
+pub(crate) async fn create_register(
+    client: &Client,
+    migration: &MigrationId,
+    value: i64,
+) -> Result<(), tokio_postgres::Error> {
+    let register = quote_ident(&migration.register());
+    client
+        .batch_execute(&format!(
+            "create sequence if not exists {SCHEMA}.{register} as bigint minvalue 0 maxvalue {max} start {value} cache 1",
+            max = i64::MAX
+        ))
+        .await
+}
+
+/// What lets our own writes pass: our setting and our role, decided in WHEN (R16).
+pub(crate) fn foreign(our_role: &str) -> String {
+    format!(
+        "(pg_catalog.current_setting('{BYPASS_SETTING}', true) is distinct from 'on' or session_user <> {})",
+        quote_literal(our_role)
+    )
+}
+
+/// Whether this table's row triggers are those of the table at the top, and an earlier leaf has put them there.
+pub(crate) fn has_them_from_the_top(tables: &[MovingTable], index: usize) -> bool {
+    let top = tables[index].top();
+    tables[..index].iter().any(|earlier| earlier.top() == top)
+}
+
+/// The statements that put a row guard on one table, on the one at the top for a leaf: three triggers that call
+/// `function` for rows that `predicate` selects, given `new` or `old`, of statements that are `foreign`.
+pub(crate) fn row_triggers(
+    table: &MovingTable,
+    name: impl Fn(&str) -> String,
+    function: &str,
+    predicate: impl Fn(&str) -> String,
+    foreign: &str,
+) -> String {
+    let on = table.top().sql();
+    let (new, old) = (predicate("new"), predicate("old"));
+    let row = [
+        ("insert", format!("{new} and {foreign}")),
+        ("delete", format!("{old} and {foreign}")),
+        ("update", format!("({old} or {new}) and {foreign}")),
+    ];
+    let mut sql = String::new();
+    for (event, when) in row {
+        let name = quote_ident(&name(event));
+        sql.push_str(&format!(
+            "create or replace trigger {name} after {event} on {on} \
+             for each row when ({when}) execute function {SCHEMA}.{function}(); \
+             alter table {on} enable always trigger {name}; "
+        ));
+    }
+    sql
+}
+
+/// The statements that put the guard on the table at `index`: none for rows of a reference table.
+pub(crate) fn triggers_sql(
+    migration: &MigrationId,
+    keys: &KeySet,
+    (index, tables): (usize, &[MovingTable]),
+    our_role: &str,
+) -> String {
+    let table = &tables[index];
+    let name = |event: &str| migration.trigger(event);
+    let row_foreign = format!("{SCHEMA}.{}()", migration.foreign_function());
+    let mut sql = match &table.key {
+        _ if has_them_from_the_top(tables, index) => String::new(),
+        TableKey::Columns(_) => row_triggers(
+            table,
+            name,
+            &migration.guard_function(),
+            |row| table.predicate(keys, row),
+            &row_foreign,
+        ),
+        TableKey::Through(_) => row_triggers(
+            table,
+            name,
+            &migration.through_function(index),
+            |_| "true".to_owned(),
+            &row_foreign,
+        ),
+        TableKey::Reference => String::new(),
+    };
+    let (on, name) = (
+        table.table.sql(),
+        quote_ident(&migration.trigger("truncate")),
+    );
+    sql.push_str(&format!(
+        "create or replace trigger {name} before truncate on {on} \
+         for each statement when ({}) execute function {SCHEMA}.{}(); \
+         alter table {on} enable always trigger {name};",
+        foreign(our_role),
+        migration.truncate_function()
+    ));
+    sql
+}
+
+/// The events that the guard of a table is for.
+fn events_on(table: &MovingTable) -> &'static [&'static str] {
+    match table.key {
+        TableKey::Columns(_) | TableKey::Through(_) => &["insert", "update", "delete", "truncate"],
+        TableKey::Reference => &["truncate"],
+    }
+}
+
+/// Puts the guard on every table, each for a moment's lock, behind its functions.
+pub(crate) async fn put(
+    client: &Client,
+    token: &Token,
+    map: &MapName,
+    (keys, tables): (&KeySet, &[MovingTable]),
+    shard: &str,
+) -> Result<(), StepError> {
+    functions::put(client, token, map, (keys, tables), shard).await?;
+    let role = session_user(client)
+        .await
+        .at(format_args!("shard {shard}: asking for our role"))?;
+    for (index, table) in tables.iter().enumerate() {
+        let sql = triggers_sql(&token.migration, keys, (index, tables), &role);
+        let what = format!("shard {shard}: putting the guard on {}", table.table);
+        with_short_locks(client, token, &sql, &what).await?;
+    }
+    Ok(())
+}
+
+/// The role that our sessions log in as.
+pub(crate) async fn session_user(session: &Client) -> Result<String, tokio_postgres::Error> {
+    let row = session.query_one("select session_user::text", &[]).await?;
+    Ok(row.get(0))
+}
+
+/// The statements that take a migration's guard off one table, off the one at the top with its first leaf.
+pub(crate) fn drop_triggers_sql(
+    migration: &MigrationId,
+    (index, tables): (usize, &[MovingTable]),
+) -> String {
+    let table = &tables[index];
+    let off = |event: &str, on: &TableName| {
+        let trigger = quote_ident(&migration.trigger(event));
+        format!("drop trigger if exists {trigger} on {}", on.sql())
+    };
+    let mut sql = vec![off("truncate", &table.table)];
+    if !has_them_from_the_top(tables, index) {
+        sql.extend(["insert", "update", "delete", "cascade"].map(|event| off(event, table.top())));
+    }
+    sql.join("; ")
+}
+
+/// Runs DDL on a live table: never waits more than 200 ms in the lock queue, tries again for half a minute.
+pub(crate) async fn with_short_locks(
+    client: &Client,
+    token: &Token,
+    sql: &str,
+    what: &str,
+) -> Result<(), StepError> {
+    locking_shortly(client, token, sql, (LOCK_TRIES, what)).await
+}
+
+async fn locking_shortly(
+    client: &Client,
+    token: &Token,
+    sql: &str,
+    (tries, what): (u32, &str),
+) -> Result<(), StepError> {
+    let guarded = format!("set local lock_timeout = '200ms'; {sql}");
+    for attempt in 0..tries {
+        match epoch::execute(client, token, &guarded).await {
+            Ok(()) => return Ok(()),
+            Err(error)
+                if attempt + 1 < tries && error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) =>
+            {
+                tokio::time::sleep(LOCK_PAUSE).await;
+            }
+            Err(error) => return Err(error).at(what),
+        }
+    }
+    Ok(())
+}
+
+/// Drops every trigger, function and register of the migration, which must be enrolled on this shard.
+pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+    drop_within(client, token, shard, LOCK_TRIES).await
+}
+
+/// As [`drop_all`], for a migration that is aborted: a table that stays locked keeps its guard, which is left over.
+pub(crate) async fn drop_soon(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    drop_within(client, token, shard, LOCK_TRIES_OF_ABORT).await
+}
+
+async fn drop_within(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+    tries: u32,
+) -> Result<(), StepError> {
+    let migration = &token.migration;
+    ddl_guard::drop(client, token, shard).await?;
+    let what = format!("shard {shard}: dropping guards");
+    let rows = client
+        .query(
+            "select pg_catalog.format('drop trigger if exists %I on %I.%I', t.tgname, n.nspname, c.relname)
+             from pg_catalog.pg_trigger t
+             join pg_catalog.pg_class c on c.oid = t.tgrelid
+             join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+             where not t.tgisinternal and t.tgparentid = 0 and t.tgname like $1",
+            &[&format!("{TRIGGER_PREFIX}{migration}\\_%")],
+        )
+        .await
+        .at(&what)?;
+    for row in rows {
+        locking_shortly(client, token, row.get(0), (tries, &what)).await?;
+    }
+    let functions = client
+        .query(
+            "select pg_catalog.format('drop function %I.%I()', n.nspname, p.proname)
+             from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+             where n.nspname = $1 and p.proname ~ $2",
+            &[
+                &SCHEMA,
+                &format!("^guard_((truncate_|foreign_|cascade_)?{migration}|{migration}_[0-9]+)$"),
+            ],
+        )
+        .await
+        .at(&what)?;
+    let mut sql: Vec<String> = functions.iter().map(|row| row.get(0)).collect();
+    sql.push(format!(
+        "drop sequence if exists {SCHEMA}.{}, {SCHEMA}.{}, {SCHEMA}.{}, {SCHEMA}.{}",
+        quote_ident(&migration.register()),
+        quote_ident(&migration.refusals()),
+        quote_ident(&migration.skips()),
+        quote_ident(&migration.skipped())
+    ));
+    epoch::execute(client, token, &sql.join("; "))
+        .await
+        .at(&what)
+}
+
+/// How many writes the migration's guard has refused here; none where an older guard stands, which does not count.
+pub(crate) async fn refused(
+    client: &Client,
+    migration: &MigrationId,
+    shard: &str,
+) -> Result<Option<i64>, StepError> {
+    let what = format!("shard {shard}: counting refused writes");
+    let refusals = format!("{SCHEMA}.{}", quote_ident(&migration.refusals()));
+    let there = client
+        .query_one(
+            "select pg_catalog.to_regclass($1) is not null",
+            &[&refusals],
+        )
+        .await
+        .at(&what)?;
+    if !there.get::<_, bool>(0) {
+        return Ok(None);
+    }
+    let counted = format!("select case when is_called then last_value else 0 end from {refusals}");
+    let row = client.query_one(&counted, &[]).await.at(&what)?;
+    Ok(Some(row.get(0)))
+}
+
+/// What stands on the tables: each guard trigger's table, name, state and definition (R10).
+pub(crate) async fn standing(
+    client: &Connected,
+    migration: &MigrationId,
+    shard: &str,
+) -> Result<Vec<String>, StepError> {
+    let rows = client
+        .query_prepared(
+            "select pg_catalog.format('%s %s %s', t.tgrelid::regclass, t.tgenabled, pg_catalog.pg_get_triggerdef(t.oid))
+             from pg_catalog.pg_trigger t
+             where not t.tgisinternal and t.tgname like $1
+             order by 1",
+            &[&format!("{TRIGGER_PREFIX}{migration}\\_%")],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading guards"))?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// Guard triggers that a moving table lacks, or that are not `ENABLE ALWAYS`: `trigger on table`.
+pub(crate) async fn missing(
+    client: &Client,
+    migration: &MigrationId,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<Vec<String>, StepError> {
+    let expected: Vec<(String, String)> = tables
+        .iter()
+        .flat_map(|table| {
+            let events = events_on(table).iter();
+            events.map(|event| (table.table.sql(), migration.trigger(event)))
+        })
+        .collect();
+    let (on, names): (Vec<String>, Vec<String>) = expected.into_iter().unzip();
+    let rows = client
+        .query(
+            "select pg_catalog.format('%s on %s', e.trigger, e.name)
+             from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) e (name, trigger)
+             where not exists (
+               select from pg_catalog.pg_trigger t
+               where t.tgrelid = pg_catalog.to_regclass(e.name) and t.tgname = e.trigger and t.tgenabled = 'A')
+             order by 1",
+            &[&on, &names],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading guards"))?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// Refuses unless every moving table has its triggers, all `ENABLE ALWAYS`.
+pub(crate) async fn check(
+    client: &Connected,
+    migration: &MigrationId,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<Vec<String>, StepError> {
+    let missing = missing(client, migration, tables, shard).await?;
+    if missing.is_empty() {
+        return standing(client, migration, shard).await;
+    }
+    Err(StepError::refused(
+        "guard.changed",
+        format!(
+            "shard {shard}: guard triggers were dropped or disabled: {}",
+            missing.join(", ")
+        ),
+        "find out who did it, then `resume`: before the flip the guards are put back and every row is compared again",
+    ))
+}

@@ -1,0 +1,89 @@
+//! Whether what cascades have skipped has followed from the owner of the keys.
+
+use connect::Connected;
+use plans::key_set::KeySet;
+use plans::names::SCHEMA;
+use plans::sql::quote_ident;
+use plans::table::{MovingTable, TableKey};
+
+use super::{keys, skipped};
+use crate::error::{At, StepError};
+use crate::shard::epoch::{self, Proof, Token};
+use crate::shard::user_code;
+
+/// A cutover waits for what cascades have skipped.
+pub(crate) const CASCADE: &str = "cutover.cascade";
+
+/// What the shard that is to gain the keys lacks, as far as its committed rows tell now; `None`: nothing.
+pub(crate) async fn unsettled(
+    client: &Connected,
+    token: &Token,
+    about: (&KeySet, &[MovingTable]),
+    shard: &str,
+) -> Result<Option<String>, StepError> {
+    let what = format!("shard {shard}: looking for rows that refer to nothing");
+    match skipped(client, &token.migration, &what).await? {
+        None | Some(0) => Ok(None),
+        Some(_) => dangling(client, about, shard, &what).await,
+    }
+}
+
+/// Refuses a cutover while rows that the shard gains refer to rows that are gone there: cascades have skipped them, and
+/// the stream has not brought what happens to them on their owner. Behind [`super::refuse`], which counted them.
+///
+/// # Errors
+/// [`CASCADE`], to be tried again, with a table and its foreign key.
+pub(crate) async fn settle(
+    client: &Connected,
+    (token, count): (&Token, i64),
+    about: (&KeySet, &[MovingTable]),
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: looking for rows that refer to nothing");
+    if let Some(found) = dangling(client, about, shard, &what).await? {
+        return Err(StepError::not_yet(CASCADE, found));
+    }
+    let counter = quote_ident(&token.migration.skipped());
+    let sql = format!("select pg_catalog.setval('{SCHEMA}.{counter}', 1, false)");
+    epoch::transact(client, token, Proof::Count(count), &sql, (&what, shard))
+        .await
+        .map(|_| ())
+}
+
+/// The first foreign key by which a moving row refers to nothing.
+///
+/// Both tables are read as the comparison reads them: nothing of an owner who is not trusted runs (ADR 49).
+async fn dangling(
+    client: &Connected,
+    (keys, tables): (&KeySet, &[MovingTable]),
+    shard: &str,
+    what: &str,
+) -> Result<Option<String>, StepError> {
+    let mut found = None;
+    for key in keys::of(client, tables, what).await? {
+        let table = &tables[key.table];
+        let parent = MovingTable::bare(key.parent.clone(), TableKey::Reference);
+        client.batch_execute("begin").await.at(what)?;
+        let proved = user_code::prove(client, &[table.clone(), parent], shard).await;
+        let sql = format!(
+            "select exists (select from only {} t where {} and {})",
+            table.table.sql(),
+            table.predicate(keys, "t"),
+            key.is_gone
+        );
+        let asked = match proved {
+            Ok(()) => client.query_one(&sql, &[]).await.at(what),
+            Err(error) => Err(error),
+        };
+        epoch::rollback(client).await;
+        if asked?.get(0) {
+            found = Some(format!(
+                "rows of {} refer by {} to rows of {} that were deleted or changed on shard {shard}, and not yet on the shard that owns the keys: \
+                 repeat the statement there",
+                table.table, key.name, key.parent
+            ));
+            break;
+        }
+    }
+    Ok(found)
+}

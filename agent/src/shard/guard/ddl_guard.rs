@@ -1,0 +1,190 @@
+//! `ddl: refuse`: two event triggers that refuse changes of the moving tables while the migration is under way.
+//!
+//! One fires at the end of a command, when it is known what it changed, and takes the command back; the other one
+//! when objects are dropped. Our own commands pass by the bypass setting. Indexes are watched by their number,
+//! since a dropped one has no table any more: the triggers are made again as each step begins.
+//! Of leaves all partitioned tables above and beside them are watched too, so that no partition comes or goes.
+
+use plans::id::MigrationId;
+use plans::names::{BYPASS_SETTING, SCHEMA, SQLSTATE_REFUSED};
+use plans::sql::{quote_ident, quote_literal};
+use plans::table::MovingTable;
+use tokio_postgres::Client;
+
+use crate::error::{At, StepError};
+use crate::shard::epoch::{self, Token};
+use crate::shard::guard;
+
+/// The events, by the part of the trigger's name.
+const EVENTS: [(&str, &str); 2] = [("end", "ddl_command_end"), ("drop", "sql_drop")];
+
+/// Whether our role may create event triggers.
+pub(crate) async fn may_refuse(client: &Client, shard: &str) -> Result<bool, StepError> {
+    let row = client
+        .query_one(
+            "select rolsuper from pg_catalog.pg_roles where rolname = current_user",
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading our role"))?;
+    Ok(row.get(0))
+}
+
+/// Whether both triggers are there and enabled.
+pub(crate) async fn stands(
+    client: &Client,
+    migration: &MigrationId,
+    shard: &str,
+) -> Result<bool, StepError> {
+    let names: Vec<String> = EVENTS.map(|(part, _)| migration.ddl_guard(part)).into();
+    let row = client
+        .query_one(
+            "select count(*) = 2 from pg_catalog.pg_event_trigger where evtname = any ($1) and evtenabled = 'A'",
+            &[&names],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading event triggers"))?;
+    Ok(row.get(0))
+}
+
+/// Puts the triggers on a shard, or brings them up to date.
+pub(crate) async fn put(
+    client: &Client,
+    token: &Token,
+    tables: &[MovingTable],
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: refusing changes of the moving tables");
+    let role = guard::session_user(client).await.at(&what)?;
+    let watched = watched(client, tables).await.at(&what)?;
+    let mut sql = function(&token.migration, &watched, &role);
+    if !stands(client, &token.migration, shard).await? {
+        for (part, event) in EVENTS {
+            let name = quote_ident(&token.migration.ddl_guard(part));
+            sql.push_str(&format!(
+                "; drop event trigger if exists {name}; \
+                 create event trigger {name} on {event} execute function {SCHEMA}.{}(); \
+                 alter event trigger {name} enable always",
+                function_name(&token.migration)
+            ));
+        }
+    }
+    epoch::execute(client, token, &sql).await.at(&what)
+}
+
+/// Takes the triggers off a shard, if they are there.
+pub(crate) async fn drop(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+    let mut sql: Vec<String> = EVENTS
+        .iter()
+        .map(|(part, _)| {
+            let name = quote_ident(&token.migration.ddl_guard(part));
+            format!("drop event trigger if exists {name}")
+        })
+        .collect();
+    sql.push(format!(
+        "drop function if exists {SCHEMA}.{}()",
+        function_name(&token.migration)
+    ));
+    epoch::execute(client, token, &sql.join("; "))
+        .await
+        .at(format_args!("shard {shard}: dropping event triggers"))
+}
+
+fn function_name(migration: &MigrationId) -> String {
+    quote_ident(&migration.ddl_guard("end"))
+}
+
+/// What is watched on one shard.
+struct Watched {
+    tables: Vec<u32>,
+    indexes: Vec<u32>,
+    names: Vec<String>,
+}
+
+async fn watched(
+    client: &Client,
+    tables: &[MovingTable],
+) -> Result<Watched, tokio_postgres::Error> {
+    let quoted: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    let row = client
+        .query_one(
+            "with given as (select pg_catalog.to_regclass(name)::oid as oid from pg_catalog.unnest($1::text[]) name),
+             t as (select oid from given where oid is not null
+                   union
+                   select p.relid::oid
+                   from (select distinct pg_catalog.pg_partition_root(oid) as oid from given where oid is not null) top
+                   cross join lateral pg_catalog.pg_partition_tree(top.oid) p where not p.isleaf)
+             select array(select oid from t),
+                    array(select x.indexrelid from pg_catalog.pg_index x join t on t.oid = x.indrelid),
+                    array(select pg_catalog.concat(n.nspname, '.', c.relname)
+                          from t join pg_catalog.pg_class c on c.oid = t.oid
+                          join pg_catalog.pg_namespace n on n.oid = c.relnamespace)",
+            &[&quoted],
+        )
+        .await?;
+    Ok(Watched {
+        tables: row.get(0),
+        indexes: row.get(1),
+        names: row.get(2),
+    })
+}
+
+fn function(migration: &MigrationId, watched: &Watched, role: &str) -> String {
+    let oids = |oids: &[u32]| {
+        let oids: Vec<String> = oids.iter().map(u32::to_string).collect();
+        format!("'{{{}}}'::oid[]", oids.join(","))
+    };
+    let names: Vec<String> = watched
+        .names
+        .iter()
+        .map(|name| quote_literal(name))
+        .collect();
+    format!(
+        "create or replace function {SCHEMA}.{name}() returns event_trigger
+         language plpgsql security definer set search_path = pg_catalog, pg_temp as $ddl$
+         declare
+           tables constant oid[] := {tables};
+           hit text;
+         begin
+           if current_setting('{BYPASS_SETTING}', true) = 'on' and session_user = {role} then
+             return;
+           end if;
+           if tg_event = 'sql_drop' then
+             select o.object_identity into hit from pg_event_trigger_dropped_objects() o
+             where o.objid = any (tables || {indexes}) and o.classid = 'pg_class'::regclass
+                or o.object_type in ('trigger', 'rule', 'policy', 'table column', 'table constraint', 'default value')
+                   and o.address_names[1] || '.' || o.address_names[2] = any (array[{names}]::text[])
+             limit 1;
+           else
+             select c.object_identity into hit from pg_event_trigger_ddl_commands() c
+             where c.command_tag not in ('COMMENT', 'GRANT', 'REVOKE', 'SECURITY LABEL', 'REINDEX')
+               and case c.classid
+                 when 'pg_class'::regclass then c.objid = any (tables)
+                   or exists (select from pg_index x where x.indexrelid = c.objid and x.indrelid = any (tables))
+                   or exists (select from pg_inherits i where i.inhrelid = c.objid and i.inhparent = any (tables))
+                 when 'pg_trigger'::regclass then
+                   exists (select from pg_trigger g where g.oid = c.objid and g.tgrelid = any (tables))
+                 when 'pg_rewrite'::regclass then
+                   exists (select from pg_rewrite r where r.oid = c.objid and r.ev_class = any (tables))
+                 when 'pg_policy'::regclass then
+                   exists (select from pg_policy p where p.oid = c.objid and p.polrelid = any (tables))
+                 when 'pg_namespace'::regclass then c.command_tag = 'ALTER SCHEMA'
+                   and exists (select from pg_class t where t.oid = any (tables) and t.relnamespace = c.objid)
+                 else false end
+             limit 1;
+           end if;
+           if hit is not null then
+             raise exception using
+               errcode = '{SQLSTATE_REFUSED}',
+               message = format('%s of %s is refused while migration %s moves rows of its table', tg_tag, hit, {id}),
+               hint = 'wait for the migration to end';
+           end if;
+         end $ddl$",
+        name = function_name(migration),
+        tables = oids(&watched.tables),
+        indexes = oids(&watched.indexes),
+        names = names.join(", "),
+        role = quote_literal(role),
+        id = quote_literal(migration.as_str()),
+    )
+}

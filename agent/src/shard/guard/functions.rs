@@ -1,0 +1,218 @@
+//! What the guard's triggers call.
+//!
+//! A write that passes because a fence has ended says so first, by a lock that it keeps to its end, and then reads the
+//! register again: behind a seal nobody else needs to be waited for (C8). It either sees the seal, or is seen.
+
+use plans::id::{MapName, MigrationId};
+use plans::key_set::KeySet;
+use plans::names::{
+    BYPASS_SETTING, SCHEMA, SQLSTATE_NOT_OPEN, SQLSTATE_NOT_OWNER, SQLSTATE_REFUSED,
+};
+use plans::sql::{quote_ident, quote_literal};
+use plans::table::{MovingTable, TableKey};
+use tokio_postgres::Client;
+
+use super::session_user;
+use crate::error::{At, StepError};
+use crate::shard::epoch::{self, Token};
+
+/// The statements that create the guard functions of a migration, and the sequence by which they count what they
+/// refuse: it keeps what it counted when the refused transaction is rolled back.
+pub(crate) fn functions_sql(
+    migration: &MigrationId,
+    map: &MapName,
+    keys: &KeySet,
+    tables: &[MovingTable],
+    our_role: &str,
+) -> String {
+    let refusals = quote_ident(&migration.refusals());
+    let mut sql = format!("create sequence if not exists {SCHEMA}.{refusals} as bigint; ");
+    sql.push_str(&row_function(
+        migration,
+        map,
+        &migration.guard_function(),
+        "",
+    ));
+    for (index, table) in tables.iter().enumerate() {
+        if matches!(table.key, TableKey::Through(_)) {
+            let name = migration.through_function(index);
+            sql.push_str(&row_function(
+                migration,
+                map,
+                &name,
+                &unless_moving(table, keys),
+            ));
+        }
+    }
+    sql.push_str(&truncate_function(migration));
+    sql.push_str(&foreign_function(migration, our_role));
+    sql
+}
+
+/// For a table without the key: WHEN cannot look at other tables, so the function does.
+fn unless_moving(table: &MovingTable, keys: &KeySet) -> String {
+    let (new, old) = (table.predicate(keys, "new"), table.predicate(keys, "old"));
+    format!(
+        "if not (case tg_op when 'INSERT' then {new} when 'DELETE' then {old} else {old} or {new} end) then
+             return null;
+           end if;"
+    )
+}
+
+fn row_function(migration: &MigrationId, map: &MapName, name: &str, first: &str) -> String {
+    let body = row_body(migration, map, first);
+    format!(
+        "create or replace function {SCHEMA}.{name}() returns trigger
+         language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard${body}$guard$; "
+    )
+}
+
+fn row_body(migration: &MigrationId, map: &MapName, first: &str) -> String {
+    let register = quote_ident(&migration.register());
+    let refusals = quote_ident(&migration.refusals());
+    let id = quote_literal(migration.as_str());
+    let map = quote_literal(map.as_str());
+    format!(
+        "
+         declare
+           until bigint;
+           now_ms bigint;
+           told record;
+         begin
+           for look in 1..2 loop
+             select last_value into until from {SCHEMA}.{register};
+             if until = 0 then
+               return null;
+             end if;
+             now_ms := (extract(epoch from clock_timestamp()) * 1000)::bigint;
+             exit when until = {max} or now_ms < until and until <= now_ms + 60000;
+             if look = 2 then
+               return null;
+             end if;
+             perform pg_advisory_xact_lock_shared({note});
+           end loop;
+           {first}
+           perform nextval('{SCHEMA}.{refusals}');
+           select role, map_version, flipped, read_only into told from {SCHEMA}.move where migration = {id};
+           raise exception using
+             errcode = case when told.role = 'target' and told.flipped is null
+                            then '{SQLSTATE_NOT_OPEN}' else '{SQLSTATE_NOT_OWNER}' end,
+             message = format('this shard does not take writes for this key (map %s)', {map}),
+             detail = format('map=%s version>=%s migration=%s', {map}, coalesce(told.flipped, told.map_version), {id})
+               || case when told.read_only and told.flipped is null
+                       then ' read only: the key moves offline, its new shard takes writes when the map names it' else '' end,
+             hint = 'read the shard map again and repeat the whole transaction';
+         end ",
+        max = i64::MAX,
+        note = note_key(migration),
+    )
+}
+
+fn truncate_function(migration: &MigrationId) -> String {
+    let id = quote_literal(migration.as_str());
+    format!(
+        "create or replace function {SCHEMA}.{truncate}() returns trigger
+         language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
+         begin
+           raise exception using
+             errcode = '{SQLSTATE_REFUSED}',
+             message = format('TRUNCATE of %I.%I is refused while migration %s moves its rows', tg_table_schema, tg_table_name, {id}),
+             hint = 'use DELETE, or wait for the migration to end';
+         end $guard$; ",
+        truncate = migration.truncate_function(),
+    )
+}
+
+/// What [`foreign`] asks, by a function that is said never to change its mind: the server asks it once, when it prepares
+/// a statement's WHEN, and not for each row. Who the session is and what it has set hold for a statement.
+///
+/// It is called by everybody whose statement meets the guard, so everybody may call it, whatever the database grants by
+/// default, and it names its operators, because the search path is theirs.
+fn foreign_function(migration: &MigrationId, our_role: &str) -> String {
+    let name = migration.foreign_function();
+    format!(
+        "create or replace function {SCHEMA}.{name}() returns boolean language plpgsql immutable as $guard$
+         begin
+           return coalesce(pg_catalog.current_setting('{BYPASS_SETTING}', true), '') operator(pg_catalog.<>) 'on'
+             or session_user operator(pg_catalog.<>) {};
+         end $guard$;
+         grant execute on function {SCHEMA}.{name}() to public; ",
+        quote_literal(our_role)
+    )
+}
+
+/// The key of the advisory lock that a write holds, shared, to the end of its transaction when it passes the guard
+/// because a fence has ended.
+pub(crate) fn note_key(migration: &MigrationId) -> String {
+    format!("pg_catalog.hashtextextended('shardwright:{migration}:passed', 0)")
+}
+
+/// Creates the functions, or replaces them.
+pub(super) async fn put(
+    client: &Client,
+    token: &Token,
+    map: &MapName,
+    (keys, tables): (&KeySet, &[MovingTable]),
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: creating the guard's functions");
+    let role = session_user(client).await.at(&what)?;
+    let functions = functions_sql(&token.migration, map, keys, tables, &role);
+    epoch::execute(client, token, &functions).await.at(&what)
+}
+
+/// Lets the guard refuse nothing any more where its triggers cannot be dropped: neither TRUNCATE nor changes of the
+/// tables. Writes of rows pass by the register, which is open. No lock on a table is needed.
+pub(crate) async fn stand_down(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: letting the guard refuse nothing");
+    let (truncate, ddl) = (
+        token.migration.truncate_function(),
+        token.migration.ddl_guard("end"),
+    );
+    let rows = client
+        .query(
+            "select pg_catalog.format('create or replace function %I.%I() returns %s language plpgsql as %L',
+                    n.nspname, p.proname, pg_catalog.format_type(p.prorettype, null),
+                    case p.proname when $2 then 'begin return null; end' else 'begin end' end)
+             from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+             where n.nspname = $1 and p.proname in ($2, $3)",
+            &[&SCHEMA, &truncate, &ddl],
+        )
+        .await
+        .at(&what)?;
+    let sql: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    epoch::execute(client, token, &sql.join("; "))
+        .await
+        .at(&what)
+}
+
+/// Replaces the functions where an agent of another version has made them: a seal relies on what they note.
+///
+/// To be called before a fence: whoever writes behind it has taken a lock since, with which a session hears of it.
+pub(crate) async fn renew(
+    client: &Client,
+    token: &Token,
+    map: &MapName,
+    about: (&KeySet, &[MovingTable]),
+    shard: &str,
+) -> Result<(), StepError> {
+    let name = token.migration.guard_function();
+    let row = client
+        .query_opt(
+            "select p.prosrc from pg_catalog.pg_proc p
+             join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+             where n.nspname = $1 and p.proname = $2",
+            &[&SCHEMA, &name],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the guard's function"))?;
+    let body: Option<String> = row.map(|row| row.get(0));
+    if body.as_deref() == Some(&row_body(&token.migration, map, "")) {
+        return Ok(());
+    }
+    put(client, token, map, about, shard).await
+}

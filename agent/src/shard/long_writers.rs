@@ -1,0 +1,172 @@
+//! What keeps a cutover from starting (C1): writers of the moving tables that do not end, prepared transactions.
+//!
+//! A writer is shown with its statement, never with a value of it. It is ended only by the name that the operator
+//! has read: process, its start and the start of its transaction, all looked at again in the statement that ends it.
+
+use std::time::Duration;
+
+use plans::id::ShardName;
+use plans::sql::quote_literal;
+use plans::table::MovingTable;
+use plans::wire::LongWriter;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Row};
+
+use super::epoch::{self, Token};
+use crate::error::{At, StepError};
+use crate::postgres::redacted::masked;
+use crate::postgres::redacted::printable;
+
+/// What is in the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// A transaction that is older than the budget.
+    Writer {
+        writer: LongWriter,
+        /// How long it has been open.
+        open: Duration,
+    },
+    /// A transaction that waits for its second phase; nobody's session, so nobody ends it by itself.
+    Prepared {
+        gid: String,
+        owner: String,
+        open: Duration,
+    },
+}
+
+impl Obstacle {
+    /// For people: who it is, and what ends it.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Self::Writer { writer, open } => format!(
+                "a writer has been open for {} ms: pid {} of shard {}, {} as {}, {}",
+                open.as_millis(),
+                writer.pid,
+                writer.shard,
+                writer.application,
+                writer.user,
+                writer.query
+            ),
+            Self::Prepared { gid, owner, open } => {
+                let gid = quote_literal(gid);
+                format!(
+                    "prepared transaction {gid} of {owner} has waited for its second phase for {} s; whoever prepared it ends it: commit prepared {gid}, or rollback prepared {gid}",
+                    open.as_secs()
+                )
+            }
+        }
+    }
+}
+
+/// The moment when a server process began, exactly.
+const BEGAN: &str = "pg_catalog.to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS.US')";
+/// The moment when its transaction began, exactly.
+const OPENED: &str = "pg_catalog.to_char(a.xact_start, 'YYYY-MM-DD HH24:MI:SS.US')";
+
+/// Modes of locks that a writer keeps to its end.
+const WRITES: &str =
+    "('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')";
+
+/// Transactions that have written to the moving tables and are older than `budget_ms`, the oldest first.
+pub(crate) async fn obstacles(
+    client: &Client,
+    tables: &[MovingTable],
+    budget_ms: u32,
+    shard: &str,
+) -> Result<Vec<Obstacle>, StepError> {
+    let what = format!("shard {shard}: looking for old writers");
+    let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
+    let ours = "pg_catalog.unnest($1::text[]) name where pg_catalog.to_regclass(name) = l.relation";
+    let writers = format!(
+        "select a.pid, {BEGAN}, coalesce(a.usename::text, ''), coalesce(a.application_name, ''),
+                {OPENED}, coalesce(a.query, ''),
+                (extract(epoch from pg_catalog.clock_timestamp() - a.xact_start) * 1000)::bigint
+         from pg_catalog.pg_stat_activity a
+         where a.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => $2::float8 / 1000)
+           and a.datname = pg_catalog.current_database()
+           and not (a.usename = session_user and a.application_name like 'shardwright/%')
+           and exists (select from pg_catalog.pg_locks l
+                       where l.pid = a.pid and l.locktype = 'relation' and l.granted
+                         and l.mode in {WRITES} and exists (select from {ours}))
+         order by a.xact_start"
+    );
+    let rows = client
+        .query(&writers, &[&names, &f64::from(budget_ms)])
+        .await
+        .at(&what)?;
+    let mut all: Vec<Obstacle> = rows.iter().map(|row| writer(row, shard)).collect();
+    // A prepared transaction has no process; its lock on its own id tells its virtual transaction.
+    let prepared = format!(
+        "select p.gid, p.owner::text,
+                greatest(0, extract(epoch from pg_catalog.clock_timestamp() - p.prepared) * 1000)::bigint
+         from pg_catalog.pg_prepared_xacts p
+         where p.database = pg_catalog.current_database()
+           and exists (select from pg_catalog.pg_locks x
+                       join pg_catalog.pg_locks l on l.virtualtransaction = x.virtualtransaction
+                       where x.locktype = 'transactionid' and x.transactionid = p.transaction and x.granted
+                         and l.locktype = 'relation' and l.granted and l.mode in {WRITES} and exists (select from {ours}))
+         order by p.prepared"
+    );
+    let rows = client.query(&prepared, &[&names]).await.at(&what)?;
+    all.extend(rows.iter().map(|row| Obstacle::Prepared {
+        gid: row.get(0),
+        owner: row.get(1),
+        open: millis(row.get(2)),
+    }));
+    Ok(all)
+}
+
+fn writer(row: &Row, shard: &str) -> Obstacle {
+    let query: String = row.get(5);
+    Obstacle::Writer {
+        writer: LongWriter {
+            shard: ShardName::from(shard),
+            pid: row.get(0),
+            backend_start: row.get(1),
+            user: row.get(2),
+            application: printable(row.get(3)),
+            since: row.get(4),
+            query: masked(&query),
+        },
+        open: millis(row.get(6)),
+    }
+}
+
+fn millis(ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(ms).unwrap_or(0))
+}
+
+/// Ends exactly this writer, as the owner of the migration: a statement is cancelled first, a transaction that
+/// is idle or goes on after that is ended with its session. `false`: it was gone, maybe with its session in another.
+pub(crate) async fn end(
+    client: &Client,
+    token: &Token,
+    writer: &LongWriter,
+    cancelled: bool,
+) -> Result<bool, StepError> {
+    let shard = writer.shard.as_str();
+    let what = format!("shard {shard}: ending the writer with pid {}", writer.pid);
+    epoch::begin(client, token, shard).await?;
+    let sql = format!(
+        "select case when a.state = 'active' and not $3 then pg_catalog.pg_cancel_backend(a.pid)
+                     else pg_catalog.pg_terminate_backend(a.pid) end
+         from pg_catalog.pg_stat_activity a
+         where a.pid = $1 and {BEGAN} = $2 and {OPENED} = $4 and a.pid <> pg_catalog.pg_backend_pid()"
+    );
+    let named: [&(dyn ToSql + Sync); 4] = [
+        &writer.pid,
+        &writer.backend_start,
+        &cancelled,
+        &writer.since,
+    ];
+    let row = client.query_opt(&sql, &named).await;
+    let row = match row {
+        Ok(row) => row,
+        Err(error) => {
+            epoch::rollback(client).await;
+            return Err(error).at(&what);
+        }
+    };
+    epoch::commit(client, &what).await?;
+    Ok(row.is_some())
+}

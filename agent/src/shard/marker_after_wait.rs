@@ -1,0 +1,159 @@
+//! A marker behind the wait-out (C5, C8): the transaction that would write it looks for writers first, and writes it
+//! where there is none.
+//!
+//! So where nobody writes, closing the register, its wait-out and its marker are one round trip.
+
+use std::collections::BTreeSet;
+
+use connect::Connected;
+use plans::id::{MapName, MigrationId};
+use plans::key_set::KeySet;
+use plans::names::MARKER_PREFIX;
+use plans::sql::quote_literal;
+use plans::table::MovingTable;
+use tokio::time::Instant;
+
+use super::epoch::{self, Proof, Proven, Token, answered_in_turn};
+use super::guard;
+use super::marker::Marker;
+use super::register::{Setting, set_sql};
+use crate::error::{At, StepError};
+use crate::postgres::wait_out::{WRITERS, ended};
+
+/// The names of the statements in a session.
+const BEHIND_WRITERS: &str = "shardwright_mark_or_list";
+const BEHIND_PASSED: &str = "shardwright_mark_or_list_passed";
+
+/// Who is waited for before a marker is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Who<'a> {
+    /// Everybody who writes to these tables, and may have read "open".
+    Writers {
+        tables: &'a [MovingTable],
+        /// The virtual transaction id of a session of ours that reads them under the lock of a writer; empty: there is
+        /// none. The sessions of others need not be listed to leave it out.
+        except: &'a str,
+    },
+    /// Who has passed the guard since because the fence had ended: the others were waited for behind it.
+    Passed,
+}
+
+impl Who<'_> {
+    /// The call of the statement that lists them, or writes the marker.
+    fn call(self, content: &str) -> String {
+        let content = quote_literal(content);
+        match self {
+            Self::Writers { tables, except } => {
+                let names = tables.iter().map(|table| quote_literal(&table.table.sql()));
+                let names = names.collect::<Vec<_>>().join(", ");
+                let except = quote_literal(except);
+                format!("{BEHIND_WRITERS} (array[{names}]::text[], {content}, {except})")
+            }
+            Self::Passed => format!("{BEHIND_PASSED} ({content})"),
+        }
+    }
+}
+
+/// Makes the statements known to a session, which plans them once, and the guard one that takes the note they look for:
+/// an agent of another version may have put it.
+pub(crate) async fn prepare(
+    client: &Connected,
+    token: &Token,
+    map: &MapName,
+    about: (&KeySet, &[MovingTable]),
+    shard: &str,
+) -> Result<(), StepError> {
+    guard::renew(client, token, map, about, shard).await?;
+    let statement = |head: &str, who: &str, content: &str| {
+        format!(
+            "prepare {head} as
+             with writer as materialized ({who})
+             select pg_catalog.string_agg(virtualtransaction, ' '),
+                    case when pg_catalog.count(*) = 0
+                         then pg_catalog.pg_logical_emit_message(true, '{MARKER_PREFIX}', {content}) end
+             from writer"
+        )
+    };
+    let passed = passed_sql(&token.migration);
+    let writers = format!("{WRITERS} and l.virtualtransaction <> $3");
+    let heads = [
+        format!("{BEHIND_WRITERS} (text[], text, text)"),
+        format!("{BEHIND_PASSED} (text)"),
+    ];
+    let both = [
+        statement(&heads[0], &writers, "$2"),
+        statement(&heads[1], &passed, "$1"),
+    ];
+    let prepared = client.batch_execute(&both.join("; ")).await;
+    prepared.at(format_args!("shard {shard}: preparing the wait-out"))
+}
+
+/// Transactions that hold the note, by virtual transaction id.
+fn passed_sql(migration: &MigrationId) -> String {
+    epoch::lock_holders(&guard::note_key(migration), "virtualtransaction")
+}
+
+/// A marker that is to lie behind every writer; of a session that [`prepare`] was called for.
+pub(crate) struct Behind<'a> {
+    pub(crate) client: &'a Connected,
+    pub(crate) token: &'a Token,
+    pub(crate) marker: &'a Marker,
+    pub(crate) shard: &'a str,
+}
+
+impl Behind<'_> {
+    /// Sets the register, and once that is committed writes the marker, or finds the writers that are there. The
+    /// shard's count, and those writers: none once the marker is written.
+    pub(crate) async fn set(
+        &self,
+        (proof, setting): (Proof, Setting),
+        who: Who<'_>,
+    ) -> Result<(i64, BTreeSet<String>), StepError> {
+        let set = set_sql(self.token, setting);
+        let setting = Proven {
+            token: self.token,
+            proof,
+            sql: &set,
+        };
+        self.mark(Some(setting), who).await
+    }
+
+    /// As [`Self::set`] for a register that is set already.
+    pub(crate) async fn writers(&self, who: Who<'_>) -> Result<BTreeSet<String>, StepError> {
+        self.mark(None, who).await.map(|(_, writers)| writers)
+    }
+
+    /// Writes the marker once every writer of `remembered` has ended; it is written already where there is none.
+    ///
+    /// # Errors
+    /// As [`ended`].
+    pub(crate) async fn written(
+        &self,
+        remembered: BTreeSet<String>,
+        deadline: Instant,
+    ) -> Result<(), StepError> {
+        if remembered.is_empty() {
+            return Ok(());
+        }
+        ended(remembered, self.client, deadline, self.shard).await?;
+        self.marker.emit(self.client, self.token, self.shard).await
+    }
+
+    async fn mark(
+        &self,
+        first: Option<Proven<'_>>,
+        who: Who<'_>,
+    ) -> Result<(i64, BTreeSet<String>), StepError> {
+        let marking = format!("execute {}", who.call(&self.marker.content()));
+        let marking = Proven {
+            token: self.token,
+            proof: Proof::Work,
+            sql: &marking,
+        };
+        let what = format!("shard {}: writing a marker behind the writers", self.shard);
+        let in_turn: Vec<Proven<'_>> = first.into_iter().chain([marking]).collect();
+        let (count, answer) = answered_in_turn(self.client, &in_turn, (&what, self.shard)).await?;
+        let left = answer.get(0).unwrap_or_default();
+        Ok((count, left.split_whitespace().map(str::to_owned).collect()))
+    }
+}

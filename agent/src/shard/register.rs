@@ -1,0 +1,294 @@
+//! The register: a sequence whose value opens, fences or closes a migration's keys on a shard.
+//!
+//! 0 is open, t is fenced until t (milliseconds on that shard's own clock), max is closed.
+//! `setval` is not transactional, so it is always a statement of its own, behind the exclusive proof
+//! of epoch and attempt (R3, R4), and counts only once its transaction has committed (R9).
+
+use plans::id::MigrationId;
+use plans::names::SCHEMA;
+use plans::sql::{quote_ident, quote_literal};
+use tokio_postgres::Client;
+
+use super::epoch::{self, Proof, Proven, Token};
+use super::marker::{Kind, Marker};
+use crate::error::{At, StepError};
+
+/// What a register is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Setting {
+    Open,
+    /// Refuse writes for this many milliseconds from now, by the shard's own clock.
+    FencedFor(u32),
+    Closed,
+}
+
+/// Sets the register within an attempt that has begun on this shard with `count`.
+pub(crate) async fn set(
+    client: &Client,
+    token: &Token,
+    count: i64,
+    setting: Setting,
+    shard: &str,
+) -> Result<(), StepError> {
+    write(client, token, Proof::Count(count), setting, shard)
+        .await
+        .map(|_| ())
+}
+
+async fn write(
+    client: &Client,
+    token: &Token,
+    proof: Proof,
+    setting: Setting,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let what = format!("shard {shard}: setting the register to {setting:?}");
+    epoch::transact(
+        client,
+        token,
+        proof,
+        &set_sql(token, setting),
+        (&what, shard),
+    )
+    .await
+}
+
+/// The statements that set it, for a transaction that has proved it may.
+pub(crate) fn set_sql(token: &Token, setting: Setting) -> String {
+    let value = match setting {
+        Setting::Open => "0".to_owned(),
+        Setting::Closed => i64::MAX.to_string(),
+        Setting::FencedFor(ms) => {
+            format!("(extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint + {ms}")
+        }
+    };
+    let owns = match setting {
+        Setting::Open => format!(
+            "update {SCHEMA}.move set owns = true where migration = {}; ",
+            quote_literal(token.migration.as_str())
+        ),
+        Setting::Closed | Setting::FencedFor(_) => String::new(),
+    };
+    let register = quote_ident(&token.migration.register());
+    format!("{owns}select pg_catalog.setval('{SCHEMA}.{register}', {value})")
+}
+
+/// Whether a shard's register and `flipped` column show that it does not own the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Witness {
+    pub(crate) register: i64,
+    pub(crate) flipped: Option<i64>,
+    /// The migration's part in this database, as it wrote it down when it came here.
+    pub(crate) is_source: bool,
+}
+
+/// Begins attempt `number` on the shard that would gain the keys, and reads what it knows (I4, R1).
+///
+/// Read before every fence and before every reopening, since a fence too opens by expiry.
+///
+/// # Errors
+/// `flip.lost` when it is open, or was told of a version after `version`: the store has lost a flip.
+pub(crate) async fn witness(
+    client: &Client,
+    token: &Token,
+    number: i64,
+    version: i64,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let what = format!("shard {shard}: reading the register");
+    let count = epoch::begin_next(client, token, number, shard).await?;
+    let seen = read(client, token, &what).await?;
+    epoch::commit(client, &what).await?;
+    if seen.register == i64::MAX && seen.flipped.unwrap_or(0) <= version {
+        return Ok(count);
+    }
+    Err(StepError::refused(
+        "flip.lost",
+        format!(
+            "shard {shard} is a witness of a flip that the control store does not know: register {}, flipped {:?}, expected closed and at most version {version}",
+            seen.register, seen.flipped
+        ),
+        "the control store was restored from an older state; restore it forward, never reopen the source",
+    ))
+}
+
+/// Begins attempt `number`, or a release or recovery of it, on a shard and sets the register.
+///
+/// Returns the shard's new count, for what follows in the same attempt.
+pub(crate) async fn begin_and_set(
+    client: &Client,
+    token: &Token,
+    number: i64,
+    setting: Setting,
+    shard: &str,
+) -> Result<i64, StepError> {
+    write(client, token, Proof::Next(number), setting, shard).await
+}
+
+/// Whether the migration's register is on the shard; it goes last, once nothing depends on it any more.
+///
+/// The catalog answers also a role that has no right to our schema.
+pub(crate) async fn exists(
+    client: &Client,
+    migration: &MigrationId,
+    shard: &str,
+) -> Result<bool, StepError> {
+    let row = client
+        .query_one(
+            "select exists (select from pg_catalog.pg_class c
+                            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                            where n.nspname = $1 and c.relname = $2 and c.relkind = 'S')",
+            &[&SCHEMA, &migration.register()],
+        )
+        .await
+        .at(format_args!("shard {shard}: looking for the register"))?;
+    Ok(row.get(0))
+}
+
+/// The register and the version that the shard was told of.
+pub(crate) async fn read(client: &Client, token: &Token, what: &str) -> Result<Witness, StepError> {
+    let register = quote_ident(&token.migration.register());
+    let row = client
+        .query_one(
+            &format!(
+                "select r.last_value, m.flipped, m.role = 'source' from {SCHEMA}.{register} r, {SCHEMA}.move m where m.migration = $1"
+            ),
+            &[&token.migration.0],
+        )
+        .await
+        .at(what)?;
+    Ok(Witness {
+        register: row.get(0),
+        flipped: row.get(1),
+        is_source: row.get(2),
+    })
+}
+
+/// Begins a recovery or the opening of attempt `number` and tells the shard which map version the flip
+/// made (C10, first transaction); the shard's new count.
+pub(crate) async fn tell_flipped(
+    client: &Client,
+    token: &Token,
+    number: i64,
+    version: i64,
+    shard: &str,
+) -> Result<i64, StepError> {
+    let what = format!("shard {shard}: telling it of map version {version}");
+    let sql = told_sql(token, version);
+    epoch::transact(client, token, Proof::Next(number), &sql, (&what, shard)).await
+}
+
+/// Proves that the register refuses no write: it is open, or its fence has ended. By a statement of its own.
+///
+/// # Errors
+/// `register.closed` with what it says.
+pub(crate) async fn check_open(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    if !exists(client, &token.migration, shard).await? {
+        return Ok(());
+    }
+    let register = quote_ident(&token.migration.register());
+    // As the guard reads it: a fence counts for at most a minute.
+    let row = client
+        .query_one(
+            &format!(
+                "select r.last_value, r.last_value = {max} or r.last_value > now.ms and r.last_value <= now.ms + 60000
+                 from {SCHEMA}.{register} r,
+                      (select (extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint) now (ms)",
+                max = i64::MAX
+            ),
+            &[],
+        )
+        .await
+        .at(format_args!("shard {shard}: reading the register"))?;
+    let (value, refuses): (i64, bool) = (row.get(0), row.get(1));
+    if !refuses {
+        return Ok(());
+    }
+    Err(StepError::passing(
+        "register.closed",
+        format!("shard {shard}: its register is {value}, which refuses writes to the moving keys"),
+    ))
+}
+
+fn told_sql(token: &Token, version: i64) -> String {
+    format!(
+        "update {SCHEMA}.move set flipped = {version}, owns = false where migration = {}",
+        quote_literal(token.migration.as_str())
+    )
+}
+
+/// How long an opening waits for a lock before the sessions of ours that may hold it are ended.
+const OPENING_WAITS: &str = "set lock_timeout = '100ms'";
+
+/// The opening of the shard that has gained the keys (C10): told of the flip, the open marker, the register, each
+/// committed before the next begins.
+pub(crate) struct Opening<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) token: &'a Token,
+    /// Proves our work after the flip.
+    pub(crate) after: &'a Token,
+    pub(crate) number: i64,
+    pub(crate) version: i64,
+    pub(crate) shard: &'a str,
+}
+
+impl Opening<'_> {
+    /// Opens the shard; `delayed` reports why that takes long.
+    ///
+    /// A session of ours that was lost may still hold the migration's lock there, as long as the server has not noticed
+    /// that its client is gone. It is ended: after the flip all that it could do is refused.
+    pub(crate) async fn open(&self, delayed: impl Fn(&str)) -> Result<(), StepError> {
+        let (client, shard) = (self.client, self.shard);
+        let what = format!("shard {shard}: opening it at map version {}", self.version);
+        let waits = |error: &StepError| {
+            let failure = error.failure();
+            failure.is_some_and(|failure| failure.code == "sql.55P03")
+        };
+        loop {
+            // One round trip: the setting goes ahead of the batch.
+            let (set, opened) = tokio::join!(client.batch_execute(OPENING_WAITS), self.once(&what));
+            set.at(&what)?;
+            let Err(error) = opened else {
+                return Ok(());
+            };
+            if !waits(&error) {
+                return Err(error);
+            }
+            let ended = epoch::end_holders(client, self.token).await.at(&what)?;
+            tracing::warn!(shard, ended, %error, "sessions of this migration that delayed the opening were ended");
+            delayed(&format!("shard {shard} to take writes: {error}"));
+        }
+    }
+
+    async fn once(&self, what: &str) -> Result<(), StepError> {
+        let (token, after) = (self.token, self.after);
+        let told = told_sql(token, self.version);
+        let marker = Marker::new(after, self.number, Kind::Opened).sql();
+        let opened = set_sql(token, Setting::Open);
+        let in_turn = [
+            Proven {
+                token,
+                proof: Proof::Next(self.number),
+                sql: &told,
+            },
+            Proven {
+                token: after,
+                proof: Proof::Work,
+                sql: &marker,
+            },
+            Proven {
+                token,
+                proof: Proof::Same,
+                sql: &opened,
+            },
+        ];
+        let at = (what, self.shard);
+        epoch::transact_in_turn(self.client, &in_turn, at)
+            .await
+            .map(|_| ())
+    }
+}

@@ -1,0 +1,320 @@
+//! Keys that a shard gave away: one guard per map and table refuses them for good (R12).
+//!
+//! A finished move hands its keys over from its own guard to this one; keys that come back leave it,
+//! once the new move's closed guard stands. So no key is ever without a guard, and guards do not pile up.
+//! Order: the row in `shardwright.away` first, then the triggers, table by table; both are done again
+//! after an interruption.
+
+use plans::id::MapName;
+use plans::key_set::KeySet;
+use plans::names::{SCHEMA, SQLSTATE_NOT_OWNER, away_function, away_trigger};
+use plans::sql::{quote_ident, quote_literal};
+use plans::table::MovingTable;
+use tokio_postgres::Client;
+
+use super::epoch::{self, Token};
+use super::guard;
+use crate::error::{At, StepError};
+
+/// A move, as the guard of keys that were given away must know it.
+#[derive(Debug)]
+pub(crate) struct Away<'a> {
+    pub(crate) token: &'a Token,
+    pub(crate) map: &'a MapName,
+    pub(crate) keys: &'a KeySet,
+    pub(crate) tables: &'a [MovingTable],
+    pub(crate) shard: &'a str,
+}
+
+impl Away<'_> {
+    /// The keys belong to another shard now, from map version `version` on: the move's guard becomes this one.
+    pub(crate) async fn give(&self, client: &Client, version: i64) -> Result<(), StepError> {
+        self.lock(client).await?;
+        let refused = match self.read(client).await? {
+            Some(refused) => refused.union(self.keys),
+            None => self.keys.clone(),
+        };
+        self.write(client, &refused, version).await?;
+        self.testify(client, version).await?;
+        self.put(client, &refused, true).await?;
+        self.unlock(client).await
+    }
+
+    /// The keys come back: the move's own guard, which is closed, stands already.
+    ///
+    /// What of them was refused here before is kept with the move, for [`Away::restore`].
+    pub(crate) async fn take(&self, client: &Client) -> Result<(), StepError> {
+        self.lock(client).await?;
+        if let Some(refused) = self.read(client).await? {
+            let back = refused.intersection(self.keys);
+            if !back.is_empty() {
+                self.remember(client, Some(&back)).await?;
+            }
+            let rest = refused.minus(self.keys);
+            self.write(client, &rest, 0).await?;
+            self.put(client, &rest, false).await?;
+            self.tidy(client, &rest).await?;
+        }
+        self.unlock(client).await
+    }
+
+    /// Refuses what the shard gave away on tables that are made anew, inside the caller's transaction.
+    ///
+    /// A shard that gave its tables away with the keys has lost their triggers, and kept what it refuses.
+    pub(crate) async fn put_on_new(&self, client: &Client) -> Result<(), StepError> {
+        let Some(refused) = self.read(client).await? else {
+            return Ok(());
+        };
+        let what = self.what("guarding keys that were given away");
+        let role = guard::session_user(client).await.at(&what)?;
+        let mut sql = function_sql(self.map);
+        for (index, table) in self.tables.iter().enumerate() {
+            if table.has_key() && !guard::has_them_from_the_top(self.tables, index) {
+                sql.push_str("; ");
+                sql.push_str(&self.triggers_sql(table, &refused, &role));
+            }
+        }
+        client.batch_execute(&sql).await.at(&what)
+    }
+
+    fn triggers_sql(&self, table: &MovingTable, refused: &KeySet, role: &str) -> String {
+        guard::row_triggers(
+            table,
+            |event| away_trigger(self.map, event),
+            &away_function(self.map),
+            |row| table.predicate(refused, row),
+            &guard::foreign(role),
+        )
+    }
+
+    /// The keys do not come after all: refused again before the move's own guard goes.
+    pub(crate) async fn restore(&self, client: &Client) -> Result<(), StepError> {
+        let what = self.what("reading keys that were given away");
+        let row = client
+            .query_opt(
+                "select away from shardwright.move where migration = $1 and away is not null",
+                &[&self.token.migration.0],
+            )
+            .await
+            .at(&what)?;
+        let Some(row) = row else { return Ok(()) };
+        let back: KeySet = readable(row.get(0), &what)?;
+        self.lock(client).await?;
+        let refused = match self.read(client).await? {
+            Some(refused) => refused.union(&back),
+            None => back,
+        };
+        self.write(client, &refused, 0).await?;
+        self.put(client, &refused, false).await?;
+        self.remember(client, None).await?;
+        self.unlock(client).await
+    }
+
+    /// Two moves of one map must not change the same guard at a time.
+    async fn lock(&self, client: &Client) -> Result<(), StepError> {
+        client
+            .execute(
+                "select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended($1, 0))",
+                &[&self.lock_name()],
+            )
+            .await
+            .at(self.what("locking the guard of keys that were given away"))
+            .map(|_| ())
+    }
+
+    async fn unlock(&self, client: &Client) -> Result<(), StepError> {
+        client
+            .execute(
+                "select pg_catalog.pg_advisory_unlock(pg_catalog.hashtextextended($1, 0))",
+                &[&self.lock_name()],
+            )
+            .await
+            .at(self.what("unlocking the guard of keys that were given away"))
+            .map(|_| ())
+    }
+
+    fn lock_name(&self) -> String {
+        lock_name(self.map)
+    }
+
+    async fn read(&self, client: &Client) -> Result<Option<KeySet>, StepError> {
+        let what = self.what("reading keys that were given away");
+        let row = client
+            .query_opt(
+                "select keys from shardwright.away where map = $1",
+                &[&self.map.0],
+            )
+            .await
+            .at(&what)?;
+        row.map(|row| readable(row.get(0), &what)).transpose()
+    }
+
+    async fn write(
+        &self,
+        client: &Client,
+        refused: &KeySet,
+        version: i64,
+    ) -> Result<(), StepError> {
+        let keys = quote_literal(&serde_json::json!(refused).to_string());
+        let map = quote_literal(self.map.as_str());
+        let sql = format!(
+            "insert into {SCHEMA}.away as a (map, keys, map_version) values ({map}, {keys}, {version}) \
+             on conflict (map) do update set keys = excluded.keys, map_version = greatest(a.map_version, excluded.map_version)"
+        );
+        epoch::execute(client, self.token, &sql)
+            .await
+            .at(self.what("recording keys that were given away"))
+    }
+
+    /// Writes down who took the keys, for a control store that loses the flip; older lines speak of the rest.
+    async fn testify(&self, client: &Client, version: i64) -> Result<(), StepError> {
+        let what = self.what("recording who took the keys");
+        let map = quote_literal(self.map.as_str());
+        let older = client
+            .query(
+                "select version, keys from shardwright.given where map = $1 and version < $2",
+                &[&self.map.0, &version],
+            )
+            .await
+            .at(&what)?;
+        let mut sql = format!(
+            "insert into {SCHEMA}.given (map, version, keys, shard, migration) \
+             select {map}, {version}, {keys}, about ->> 'target', migration from {SCHEMA}.move \
+             where migration = {id} and role = 'source' and about is not null on conflict do nothing",
+            keys = quote_literal(&serde_json::json!(self.keys).to_string()),
+            id = quote_literal(self.token.migration.as_str()),
+        );
+        for row in older {
+            let (number, keys): (i64, KeySet) = (row.get(0), readable(row.get(1), &what)?);
+            if !keys.overlaps(self.keys) {
+                continue;
+            }
+            let rest = keys.minus(self.keys);
+            let line = format!("where map = {map} and version = {number}");
+            sql.push_str(&if rest.is_empty() {
+                format!("; delete from {SCHEMA}.given {line}")
+            } else {
+                let rest = quote_literal(&serde_json::json!(rest).to_string());
+                format!("; update {SCHEMA}.given set keys = {rest} {line}")
+            });
+        }
+        epoch::execute(client, self.token, &sql).await.at(&what)
+    }
+
+    async fn remember(&self, client: &Client, back: Option<&KeySet>) -> Result<(), StepError> {
+        let back = back.map_or_else(
+            || "null".to_owned(),
+            |keys| quote_literal(&serde_json::json!(keys).to_string()),
+        );
+        let sql = format!(
+            "update {SCHEMA}.move set away = {back} where migration = {}",
+            quote_literal(self.token.migration.as_str())
+        );
+        epoch::execute(client, self.token, &sql)
+            .await
+            .at(self.what("recording keys that come back"))
+    }
+
+    /// Makes the triggers of every table hold `refused`; `instead`: in the place of the move's own guard.
+    async fn put(&self, client: &Client, refused: &KeySet, instead: bool) -> Result<(), StepError> {
+        let what = self.what("guarding keys that were given away");
+        epoch::execute(client, self.token, &function_sql(self.map))
+            .await
+            .at(&what)?;
+        let role = guard::session_user(client).await.at(&what)?;
+        for (index, table) in self.tables.iter().enumerate() {
+            let mut sql = if guard::has_them_from_the_top(self.tables, index) {
+                String::new()
+            } else if refused.is_empty() || !table.has_key() {
+                self.drop_sql(table)
+            } else {
+                self.triggers_sql(table, refused, &role)
+            };
+            if instead {
+                sql = self.handover_sql(index, &sql);
+            }
+            let what = format!("{what} of {}", table.table);
+            guard::with_short_locks(client, self.token, &sql, &what).await?;
+        }
+        Ok(())
+    }
+
+    /// `put`, then the move's own guard goes.
+    ///
+    /// The lock that a DROP TRIGGER takes comes first: with the weaker one of CREATE TRIGGER in hand, waiting for it is a
+    /// deadlock with whoever has read the table and goes on to write to it, and that transaction may be the one to fail.
+    fn handover_sql(&self, index: usize, put: &str) -> String {
+        let table = &self.tables[index];
+        let on = if guard::has_them_from_the_top(self.tables, index) {
+            &table.table
+        } else {
+            table.top()
+        };
+        let drops = guard::drop_triggers_sql(&self.token.migration, (index, self.tables));
+        let on = on.sql();
+        format!("lock table {on} in access exclusive mode; {put}; {drops}")
+    }
+
+    fn drop_sql(&self, table: &MovingTable) -> String {
+        ["insert", "update", "delete"]
+            .map(|event| {
+                format!(
+                    "drop trigger if exists {} on {}",
+                    quote_ident(&away_trigger(self.map, event)),
+                    table.top().sql()
+                )
+            })
+            .join("; ")
+    }
+
+    /// Nothing is refused any more: row and function go too.
+    async fn tidy(&self, client: &Client, refused: &KeySet) -> Result<(), StepError> {
+        if !refused.is_empty() {
+            return Ok(());
+        }
+        let sql = format!(
+            "delete from {SCHEMA}.away where map = {}; drop function if exists {SCHEMA}.{}()",
+            quote_literal(self.map.as_str()),
+            away_function(self.map)
+        );
+        epoch::execute(client, self.token, &sql)
+            .await
+            .at(self.what("removing the guard of keys that were given away"))
+    }
+
+    fn what(&self, intent: &str) -> String {
+        format!("shard {}: {intent}", self.shard)
+    }
+}
+
+/// What is locked while a map's guard changes.
+pub(crate) fn lock_name(map: &MapName) -> String {
+    format!("shardwright:away:{map}")
+}
+
+/// The function that the triggers of a map's guard call.
+pub(crate) fn function_sql(map: &MapName) -> String {
+    let name = away_function(map);
+    let map = quote_literal(map.as_str());
+    format!(
+        "create or replace function {SCHEMA}.{name}() returns trigger
+         language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
+         begin
+           raise exception using
+             errcode = '{SQLSTATE_NOT_OWNER}',
+             message = format('this shard does not take writes for this key (map %s)', {map}),
+             detail = format('map=%s version>=%s', {map}, (select map_version from {SCHEMA}.away where map = {map})),
+             hint = 'read the shard map again and repeat the whole transaction';
+         end $guard$"
+    )
+}
+
+pub(crate) fn readable(keys: serde_json::Value, what: &str) -> Result<KeySet, StepError> {
+    serde_json::from_value(keys).map_err(|error| {
+        StepError::refused(
+            "away.unreadable",
+            format!("{what}: {error}"),
+            "somebody changed table shardwright.away; restore it",
+        )
+    })
+}

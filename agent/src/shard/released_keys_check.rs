@@ -1,0 +1,227 @@
+//! Whether the guard of keys that were given away stands as it should, and putting it there again.
+//!
+//! What should stand is made on a temporary table in a transaction that is rolled back, so that the
+//! server itself writes the definition that the standing one is compared with.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use plans::id::MapName;
+use plans::key_set::KeySet;
+use plans::names::{SCHEMA, away_function, away_trigger};
+use plans::sql::quote_literal;
+use plans::table::{MovingTable, TableName};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::guard;
+use crate::error::{At, StepError};
+use crate::shard::{epoch, released_keys};
+
+const EVENTS: [&str; 3] = ["insert", "update", "delete"];
+/// The table that what should stand is made on.
+const PROBE: &str = "shardwright_probe";
+/// How often putting the triggers is tried while somebody holds a lock that it waits for.
+const LOCK_TRIES: u32 = 150;
+/// Between two tries, so that writers queued behind ours are served.
+const LOCK_PAUSE: Duration = Duration::from_millis(200);
+
+/// The keys of a map that this shard gave away, if any.
+pub(crate) async fn keys(
+    client: &Client,
+    map: &MapName,
+    shard: &str,
+) -> Result<Option<KeySet>, StepError> {
+    let what = format!("shard {shard}: reading keys that were given away");
+    if !epoch::schema_exists(client, shard).await? {
+        return Ok(None);
+    }
+    let row = client
+        .query_opt(
+            "select keys from shardwright.away where map = $1",
+            &[&map.0],
+        )
+        .await
+        .at(&what)?;
+    row.map(|row| released_keys::readable(row.get(0), &what))
+        .transpose()
+}
+
+/// What is wrong with the guard on a table, trigger by trigger; nothing: it stands.
+pub(crate) async fn problems(
+    client: &Client,
+    map: &MapName,
+    keys: &KeySet,
+    table: &MovingTable,
+    shard: &str,
+) -> Result<Vec<String>, StepError> {
+    let what = format!("shard {shard}: reading the guard on {}", table.table);
+    client.batch_execute("begin").await.at(&what)?;
+    let compared = compare(client, map, keys, table).await.at(&what);
+    let _ = client.batch_execute("rollback").await;
+    compared
+}
+
+async fn compare(
+    client: &Client,
+    map: &MapName,
+    keys: &KeySet,
+    table: &MovingTable,
+) -> Result<Vec<String>, tokio_postgres::Error> {
+    lock(client, map).await?;
+    let source = client
+        .query_opt(
+            "select p.prosrc from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+             where n.nspname = $1 and p.proname = $2",
+            &[&SCHEMA, &away_function(map)],
+        )
+        .await?;
+    let Some(source) = source else {
+        return Ok(vec![format!("function {} is missing", away_function(map))]);
+    };
+    let mut problems = Vec::new();
+    if !released_keys::function_sql(map).contains(source.get::<_, &str>(0)) {
+        problems.push(format!("function {} is altered", away_function(map)));
+    }
+    let role = guard::session_user(client).await?;
+    let mut probe = table.clone();
+    probe.table = TableName {
+        schema: "pg_temp".to_owned(),
+        name: PROBE.to_owned(),
+    };
+    let made = triggers(map, keys, &probe, &role);
+    let like = table.table.sql();
+    client
+        .batch_execute(&format!(
+            "create temporary table {PROBE} (like {like}); {made}"
+        ))
+        .await?;
+    let expected = standing(client, &probe).await?;
+    let found = standing(client, table).await?;
+    for event in EVENTS {
+        let name = away_trigger(map, event);
+        match (found.get(&name), expected.get(&name)) {
+            (None, _) => problems.push(format!("trigger {name} is missing")),
+            (Some((state, _)), _) if state != "A" => {
+                problems.push(format!("trigger {name} is not enabled always"));
+            }
+            (Some(found), Some(expected)) if found != expected => {
+                problems.push(format!("trigger {name} is altered"));
+            }
+            (Some(_), _) => {}
+        }
+    }
+    Ok(problems)
+}
+
+/// State and definition of each trigger, without the table's name; the state in the partitions too.
+async fn standing(
+    client: &Client,
+    table: &MovingTable,
+) -> Result<BTreeMap<String, (String, String)>, tokio_postgres::Error> {
+    let rows = client
+        .query(
+            "select t.tgname::text,
+                    case when exists (select from pg_catalog.pg_trigger p
+                                      where p.tgname = t.tgname and p.tgenabled <> t.tgenabled
+                                        and p.tgrelid in (select relid from pg_catalog.pg_partition_tree(t.tgrelid)))
+                         then 'D' else t.tgenabled::text end,
+                    pg_catalog.pg_get_triggerdef(t.oid)
+             from pg_catalog.pg_trigger t where t.tgrelid = pg_catalog.to_regclass($1) and not t.tgisinternal",
+            &[&table.table.sql()],
+        )
+        .await?;
+    let nameless = |definition: &str| match (
+        definition.split_once(" ON "),
+        definition.split_once(" FOR EACH ROW"),
+    ) {
+        (Some((before, _)), Some((_, after))) => format!("{before}{after}"),
+        (_, _) => definition.to_owned(),
+    };
+    Ok(rows
+        .iter()
+        .map(|row| (row.get(0), (row.get(1), nameless(row.get(2)))))
+        .collect())
+}
+
+fn triggers(map: &MapName, keys: &KeySet, table: &MovingTable, role: &str) -> String {
+    guard::row_triggers(
+        table,
+        |event| away_trigger(map, event),
+        &away_function(map),
+        |row| table.predicate(keys, row),
+        &guard::foreign(role),
+    )
+}
+
+async fn lock(client: &Client, map: &MapName) -> Result<(), tokio_postgres::Error> {
+    let name = quote_literal(&released_keys::lock_name(map));
+    let sql =
+        format!("select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended({name}, 0))");
+    client.batch_execute(&sql).await
+}
+
+/// Whether exactly `keys` are still refused as given away.
+async fn still(
+    client: &Client,
+    map: &MapName,
+    keys: &KeySet,
+) -> Result<bool, tokio_postgres::Error> {
+    let row = client
+        .query_opt(
+            "select keys = $2 from shardwright.away where map = $1",
+            &[&map.0, &serde_json::json!(keys)],
+        )
+        .await?;
+    Ok(row.is_some_and(|row| row.get(0)))
+}
+
+/// Puts function and triggers there again, as they should be.
+pub(crate) async fn recreate(
+    client: &Client,
+    map: &MapName,
+    keys: &KeySet,
+    table: &MovingTable,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: putting the guard on {}", table.table);
+    let role = guard::session_user(client).await.at(&what)?;
+    let sql = format!(
+        "set local lock_timeout = '200ms'; {}; {}",
+        released_keys::function_sql(map),
+        triggers(map, keys, table, &role)
+    );
+    for attempt in 1.. {
+        client.batch_execute("begin").await.at(&what)?;
+        let put = async {
+            lock(client, map).await?;
+            // Keys may have come back since they were read: only behind the lock is it known.
+            if !still(client, map, keys).await? {
+                return Ok(false);
+            }
+            client.batch_execute(&sql).await?;
+            client.batch_execute("commit").await?;
+            Ok::<_, tokio_postgres::Error>(true)
+        };
+        let error = match put.await {
+            Ok(true) => break,
+            Ok(false) => {
+                let _ = client.batch_execute("rollback").await;
+                return Err(StepError::refused(
+                    "mend.changed",
+                    format!(
+                        "{what}: the keys that were given away changed meanwhile; nothing was done"
+                    ),
+                    "check the map again",
+                ));
+            }
+            Err(error) => error,
+        };
+        let _ = client.batch_execute("rollback").await;
+        if attempt >= LOCK_TRIES || error.code() != Some(&SqlState::LOCK_NOT_AVAILABLE) {
+            return Err(error).at(&what);
+        }
+        tokio::time::sleep(LOCK_PAUSE).await;
+    }
+    Ok(())
+}

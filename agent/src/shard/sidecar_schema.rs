@@ -1,0 +1,318 @@
+//! Our own schema on a shard: epochs, copy chunks, progress, dirty keys; created on first use.
+
+use tokio_postgres::Client;
+
+use super::epoch::{self, Token};
+use super::identity;
+use crate::error::{At, StepError};
+use plans::sql::quote_literal;
+
+/// Tables of every migration that touches this shard; rows carry the migration's id.
+const SCHEMA: &str = "
+create schema if not exists shardwright;
+comment on schema shardwright is 'made by Shardwright; `shardwright cleanup` removes what is left over';
+create table if not exists shardwright.move (
+    migration text primary key,
+    role text not null check (role in ('source', 'target')),
+    epoch bigint not null,
+    attempt bigint not null default 0,
+    map text not null,
+    map_version bigint not null,
+    flipped bigint,
+    read_only boolean not null default false,
+    drop_script text,
+    loaded boolean not null default false,
+    away jsonb,
+    about jsonb,
+    owns boolean,
+    published text,
+    created_at timestamptz not null default now()
+);
+comment on column shardwright.move.epoch is 'only the owner under this epoch may write for the migration';
+comment on column shardwright.move.attempt is 'advances before each register change; 1000 n and up for cutover attempt n, its releases and recoveries';
+comment on column shardwright.move.read_only is 'the keys are read-only from the copy to the flip';
+comment on column shardwright.move.drop_script is 'of an older version; what a migration created is in shardwright.created';
+comment on column shardwright.move.loaded is 'target: rows of the moving keys are here because of the migration alone';
+comment on column shardwright.move.away is 'target: those of the moving keys that this shard had given away before';
+comment on column shardwright.move.about is 'what moves from where to where, so that the shard can speak for a control store that was lost';
+comment on column shardwright.move.owns is 'we opened the keys here last, and were not told of a flip since';
+comment on column shardwright.move.published is 'what the publication of ours on this shard was when it was made';
+comment on column shardwright.move.flipped is 'the map version that last changed the owner of the keys, told after the flip';
+create table if not exists shardwright.created (
+    migration text not null,
+    class oid not null,
+    oid oid not null,
+    type text not null,
+    identity text not null,
+    primary key (migration, class, oid)
+);
+comment on table shardwright.created is 'target: objects that the migration created, by their catalog and number there; they are dropped when it is taken back';
+create table if not exists shardwright.schema_entry (
+    migration text not null,
+    ordinal int not null,
+    section text not null check (section in ('pre', 'key', 'post')),
+    parallel boolean not null,
+    label text not null,
+    statement text not null,
+    done boolean not null default false,
+    primary key (migration, ordinal)
+);
+create table if not exists shardwright.snapshot (
+    migration text not null,
+    number int not null,
+    snapshot text not null,
+    barrier pg_lsn not null,
+    taken_at timestamptz not null default clock_timestamp(),
+    primary key (migration, number)
+);
+comment on table shardwright.snapshot is 'snapshots of the source that the copy was made with; 0 is the slot''s own';
+comment on column shardwright.snapshot.barrier is 'everything that the snapshot saw was durable before this position of the source';
+create table if not exists shardwright.chunk (
+    migration text not null,
+    ordinal int not null,
+    unit int not null,
+    relation text not null,
+    filenode oid not null,
+    from_block bigint not null,
+    to_block bigint,
+    by_key boolean not null default false,
+    low text,
+    high text,
+    snapshot int,
+    begun int not null default 0,
+    done boolean not null default false,
+    rows bigint not null default 0,
+    bytes bigint not null default 0,
+    primary key (migration, ordinal)
+);
+create table if not exists shardwright.progress (
+    migration text not null,
+    direction text not null,
+    lsn pg_lsn not null,
+    opened boolean not null default false,
+    transactions bigint not null default 0,
+    changes bigint not null default 0,
+    primary key (migration, direction)
+);
+comment on column shardwright.progress.lsn is 'end of the last source transaction that is applied here; commits with the data';
+comment on column shardwright.progress.opened is 'reverse: the open marker was seen, what follows is the application''s own';
+create table if not exists shardwright.dirty (
+    migration text not null,
+    relation text not null,
+    id bigint generated always as identity,
+    lsn pg_lsn not null,
+    size bigint not null,
+    keys text[] not null,
+    primary key (migration, relation, id)
+);
+comment on column shardwright.dirty.size is 'how many keys: they are counted without being read';
+create table if not exists shardwright.verification (
+    migration text not null,
+    direction text not null,
+    run bigint not null,
+    fingerprint text not null,
+    storage text not null,
+    started_at timestamptz not null default now(),
+    finished_at timestamptz,
+    repaired bigint not null default 0,
+    primary key (migration, direction)
+);
+comment on table shardwright.verification is 'the last comparison of this copy with its owner';
+create table if not exists shardwright.verified (
+    migration text not null,
+    direction text not null,
+    relation text not null,
+    ordinal int not null,
+    part text not null,
+    compared_at pg_lsn,
+    rows bigint not null default 0,
+    missing bigint not null default 0,
+    extra bigint not null default 0,
+    changed bigint not null default 0,
+    sums numeric[],
+    primary key (migration, direction, relation, ordinal)
+);
+comment on table shardwright.verified is 'chunks of the last comparison';
+comment on column shardwright.verified.sums is 'the owner''s two sums of hashes of the chunk''s rows';
+comment on column shardwright.verified.compared_at is 'point in the owner''s log; a chunk that was equal there is not compared again in this run';
+create table if not exists shardwright.difference (
+    migration text not null,
+    direction text not null,
+    relation text not null,
+    ordinal int not null,
+    key text not null,
+    digest bytea not null,
+    kind text not null check (kind in ('missing', 'extra', 'changed')),
+    columns text[] not null,
+    primary key (migration, direction, relation, digest)
+);
+comment on table shardwright.difference is 'rows that the last comparison found to differ, by primary key, without their values';
+create table if not exists shardwright.dual_write (
+    migration text primary key,
+    former text not null
+);
+comment on table shardwright.dual_write is 'migrations in synchronous_standby_names, and what it was without all of them';
+create table if not exists shardwright.away (
+    map text primary key,
+    keys jsonb not null,
+    map_version bigint not null
+);
+comment on table shardwright.away is 'keys that this shard gave away and refuses for good; triggers shardwright_guard_away_* hold the same';
+create table if not exists shardwright.given (
+    map text not null,
+    version bigint not null,
+    keys jsonb not null,
+    shard text not null,
+    migration text not null,
+    primary key (map, version)
+);
+comment on table shardwright.given is 'which shard took the keys that this one gave away, by the map version of the flip';
+comment on table shardwright.dirty is 'log of keys changed since the last comparison; compared again before and inside the cutover';
+";
+
+/// Opens a transaction beside which nobody creates the schema, enrols a migration or drops the schema.
+const BEGIN: &str = "begin; select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0));";
+
+/// Creates the schema unless it is there; safe to call by several migrations at once.
+///
+/// It stays only where a migration is enrolled: see [`enrol`].
+pub(crate) async fn ensure(client: &Client, shard: &str) -> Result<(), StepError> {
+    client
+        .batch_execute(&format!("{BEGIN} {SCHEMA} commit"))
+        .await
+        .at(format_args!("shard {shard}: creating schema shardwright"))
+}
+
+/// Creates the schema unless it is there, and the migration's row in it, both at once: a migration that ends meanwhile
+/// cannot drop the schema in between.
+pub(crate) async fn enrol(
+    client: &Client,
+    token: &Token,
+    role: &str,
+    map: &str,
+    shard: &str,
+) -> Result<(), StepError> {
+    let what = format!("shard {shard}: creating schema shardwright");
+    let created = client.batch_execute(&format!("{BEGIN} {SCHEMA}")).await;
+    let enrolled = match created {
+        Ok(()) => epoch::enrol(client, token, role, map, shard).await,
+        Err(error) => Err(error).at(&what),
+    };
+    match enrolled {
+        Ok(()) => epoch::commit(client, &what).await,
+        Err(error) => {
+            epoch::rollback(client).await;
+            Err(error)
+        }
+    }
+}
+
+/// All tables of ours on a shard.
+pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
+    let others = ["move", "dual_write", "away", "given", identity::TABLE];
+    COPY.into_iter().chain(others)
+}
+
+/// What is recorded of a migration's copy.
+const COPY: [&str; 9] = [
+    "created",
+    "chunk",
+    "snapshot",
+    "progress",
+    "dirty",
+    "verification",
+    "verified",
+    "difference",
+    "schema_entry",
+];
+
+fn deletes(tables: &[&str], token: &Token) -> String {
+    let id = quote_literal(&token.migration.0);
+    let deletes = tables
+        .iter()
+        .map(|table| format!("delete from shardwright.{table} where migration = {id}; "));
+    deletes.collect()
+}
+
+/// Forgets a copy that is taken back, and all that was found out about it: the next one is another.
+pub(crate) async fn forget_copy(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    let sql = format!(
+        "{}update shardwright.move set loaded = false where migration = {}",
+        deletes(&COPY, token),
+        quote_literal(&token.migration.0)
+    );
+    epoch::execute(client, token, &sql)
+        .await
+        .at(format_args!("shard {shard}: forgetting the copy"))
+}
+
+/// Forgets what a comparison found, of a copy that is not whole yet.
+pub(crate) async fn forget_comparison(
+    client: &Client,
+    token: &Token,
+    shard: &str,
+) -> Result<(), StepError> {
+    let sql = deletes(&["verification", "verified", "difference"], token);
+    epoch::execute(client, token, &sql)
+        .await
+        .at(format_args!("shard {shard}: forgetting a comparison"))
+}
+
+/// Removes the migration's rows, and the schema when no migration is left in it.
+pub(crate) async fn forget(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+    if !epoch::schema_exists(client, shard).await? {
+        return Ok(());
+    }
+    let what = format!("shard {shard}: removing the migration's rows");
+    if epoch::is_enrolled(client, token, shard).await? {
+        let sql = deletes(&COPY, token) + &deletes(&["dual_write", "move"], token);
+        epoch::execute(client, token, &sql).await.at(&what)?;
+    }
+    client.batch_execute(&drop_unused_sql()).await.at(&what)
+}
+
+/// Drops the schema unless something needs it.
+pub(crate) async fn drop_unused(client: &Client, shard: &str) -> Result<(), StepError> {
+    client
+        .batch_execute(&drop_unused_sql())
+        .await
+        .at(format_args!("shard {shard}: dropping schema shardwright"))
+}
+
+/// Drops the schema unless a migration, or a permanent guard, is left in it, or it is gone already. Where the database
+/// is registered, its id stays, in a schema that holds nothing else.
+fn drop_unused_sql() -> String {
+    format!(
+        "{BEGIN}
+         do $$ declare drops text; begin
+           if pg_catalog.to_regclass('shardwright.move') is null then return; end if;
+           if exists (select from shardwright.move) or exists (select from shardwright.away) then
+             return;
+           end if;
+           if pg_catalog.to_regclass('shardwright.{id}') is null then
+             drop schema shardwright cascade;
+             return;
+           end if;
+           select pg_catalog.string_agg(pg_catalog.format('drop %s if exists shardwright.%s cascade', kind, name), '; ')
+           into drops from (
+             select case c.relkind when 'S' then 'sequence' else 'table' end, pg_catalog.quote_ident(c.relname)
+             from pg_catalog.pg_class c
+             where c.relnamespace = 'shardwright'::pg_catalog.regnamespace and c.relkind in ('r', 'S') and c.relname <> '{id}'
+               -- one that numbers the rows of a table goes with the table
+               and not exists (select from pg_catalog.pg_depend d
+                               where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid
+                                 and d.refclassid = d.classid and d.deptype = 'i')
+             union all
+             select 'function', pg_catalog.format('%I(%s)', p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid))
+             from pg_catalog.pg_proc p where p.pronamespace = 'shardwright'::pg_catalog.regnamespace
+           ) object (kind, name);
+           execute drops;
+         end $$;
+         commit",
+        id = identity::TABLE
+    )
+}

@@ -1,0 +1,99 @@
+//! Keys that arrived in binary, as text: rows are divided into copy units, and named as dirty, by their text.
+//!
+//! The types are those that `plans::table::stream_format` lets a binary stream have as keys.
+
+use bytes::Bytes;
+use tokio_postgres::types::Type;
+use uuid::Uuid;
+
+use super::target::Target;
+use crate::postgres::pgoutput::{Change, OldRow, Tuple, Value};
+
+/// The change with what its rows are found by as text; a value that cannot be read stays as it is.
+pub(super) fn legible(target: &Target, change: Change) -> Change {
+    match change {
+        Change::Insert { relation, new } => Change::Insert {
+            relation,
+            new: row(target, new),
+        },
+        Change::Update { relation, old, new } => Change::Update {
+            relation,
+            old: old_row(target, old),
+            new: row(target, new),
+        },
+        Change::Delete { relation, old } => Change::Delete {
+            relation,
+            old: old_row(target, old),
+        },
+        other @ (Change::Begin(_)
+        | Change::Commit(_)
+        | Change::Origin { .. }
+        | Change::Relation(_)
+        | Change::Type(_)
+        | Change::Truncate { .. }
+        | Change::Message(_)) => other,
+    }
+}
+
+fn old_row(target: &Target, old: OldRow) -> OldRow {
+    match old {
+        OldRow::Absent => OldRow::Absent,
+        OldRow::Key(tuple) => OldRow::Key(row(target, tuple)),
+        OldRow::Full(tuple) => OldRow::Full(row(target, tuple)),
+    }
+}
+
+fn row(target: &Target, mut tuple: Tuple) -> Tuple {
+    for index in &target.key {
+        let column = target.relation.columns.get(*index);
+        if let (Some(column), Some(value)) = (column, tuple.0.get_mut(*index))
+            && let Value::Binary(bytes) = value
+            && let Some(text) = text(column.type_oid, bytes)
+        {
+            *value = Value::Text(Bytes::from(text));
+        }
+    }
+    tuple
+}
+
+/// The text that the type's output function prints.
+fn text(type_oid: u32, bytes: &[u8]) -> Option<String> {
+    let is = |list: &[Type]| list.iter().any(|one| one.oid() == type_oid);
+    if is(&[Type::INT8]) {
+        Some(i64::from_be_bytes(bytes.try_into().ok()?).to_string())
+    } else if is(&[Type::INT4]) {
+        Some(i32::from_be_bytes(bytes.try_into().ok()?).to_string())
+    } else if is(&[Type::INT2]) {
+        Some(i16::from_be_bytes(bytes.try_into().ok()?).to_string())
+    } else if is(&[Type::UUID]) {
+        Some(Uuid::from_slice(bytes).ok()?.hyphenated().to_string())
+    } else if is(&[Type::TEXT, Type::VARCHAR, Type::NAME]) {
+        String::from_utf8(bytes.to_vec()).ok()
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_in_binary_has_the_text_that_the_server_prints() {
+        for (kind, bytes, wanted) in [
+            (Type::INT2, &[0x80, 0][..], Some("-32768")),
+            (Type::INT4, &[0, 0, 0, 7], Some("7")),
+            (Type::INT8, &[0xff; 8], Some("-1")),
+            (Type::TEXT, "é".as_bytes(), Some("é")),
+            (
+                Type::UUID,
+                &[0xab; 16],
+                Some("abababab-abab-abab-abab-abababababab"),
+            ),
+            (Type::INT8, &[0; 4], None),
+            (Type::NUMERIC, &[0; 8], None),
+        ] {
+            assert_eq!(text(kind.oid(), bytes).as_deref(), wanted, "{kind}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! A value of the stream as a parameter of a statement.
+
+use std::error::Error;
+
+use bytes::{Bytes, BytesMut};
+use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
+
+use crate::postgres::pgoutput::Value;
+
+/// A value in the form in which it arrived, for a parameter of any type.
+#[derive(Debug, Clone)]
+pub(super) struct Param {
+    /// Missing: null.
+    bytes: Option<Bytes>,
+    format: Format,
+}
+
+impl Param {
+    pub(super) fn text(bytes: Option<Bytes>) -> Self {
+        Self {
+            bytes,
+            format: Format::Text,
+        }
+    }
+}
+
+impl ToSql for Param {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match &self.bytes {
+            None => Ok(IsNull::Yes),
+            Some(bytes) => {
+                out.extend_from_slice(bytes);
+                Ok(IsNull::No)
+            }
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn encode_format(&self, _: &Type) -> Format {
+        self.format
+    }
+
+    to_sql_checked!();
+}
+
+/// The value as a parameter; `None` when the stream did not carry it.
+pub(super) fn sent(value: &Value) -> Option<Param> {
+    match value {
+        Value::Null => Some(Param::text(None)),
+        Value::Text(text) => Some(Param::text(Some(text.clone()))),
+        Value::Binary(bytes) => Some(Param {
+            bytes: Some(bytes.clone()),
+            format: Format::Binary,
+        }),
+        Value::UnchangedToast | Value::LeftOut => None,
+    }
+}

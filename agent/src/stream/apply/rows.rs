@@ -1,0 +1,83 @@
+//! Changes one by one: the statement of each, with its parameters as the stream carries them.
+
+use plans::sql::quote_ident;
+
+use super::change::{Kind, RowChange};
+use super::param::{Param, sent};
+use super::target::Target;
+use crate::error::StepError;
+use crate::postgres::pgoutput::{OldRow, Tuple};
+
+/// The statement that makes the change, which must touch exactly one row.
+///
+/// # Errors
+/// `capture.incomplete_row`.
+pub(super) fn statement(change: &RowChange) -> Result<(String, Vec<Param>), StepError> {
+    let target = &*change.target;
+    let made = match &change.kind {
+        Kind::Insert(new) => insert(target, new),
+        Kind::Update { old, new, moved } => update(target, old, new, *moved),
+        Kind::Delete(old) => delete(target, old),
+    };
+    made.ok_or_else(|| target.incomplete())
+}
+
+fn insert(target: &Target, new: &Tuple) -> Option<(String, Vec<Param>)> {
+    let mut params = Vec::with_capacity(new.0.len());
+    let mut columns = Vec::with_capacity(new.0.len());
+    for (index, value) in new.0.iter().enumerate() {
+        if target.carried[index] {
+            columns.push(target.column(index));
+            params.push(sent(value)?);
+        }
+    }
+    let places: Vec<String> = (1..=columns.len()).map(|n| format!("${n}")).collect();
+    let sql = format!(
+        "insert into {} ({}) overriding system value values ({})",
+        target.name.sql(),
+        columns.join(", "),
+        places.join(", ")
+    );
+    Some((sql, params))
+}
+
+/// Values that were not sent stay as they are.
+fn update(target: &Target, old: &OldRow, new: &Tuple, moved: bool) -> Option<(String, Vec<Param>)> {
+    let mut params = Vec::new();
+    let mut set = Vec::new();
+    for (index, column) in target.relation.columns.iter().enumerate() {
+        let fixed = !moved && target.key.contains(&index);
+        if let (false, true, Some(value)) = (fixed, target.settable[index], sent(&new.0[index])) {
+            params.push(value);
+            set.push(format!("{} = ${}", quote_ident(&column.name), params.len()));
+        }
+    }
+    let before = match old {
+        OldRow::Absent => new,
+        OldRow::Key(row) | OldRow::Full(row) => row,
+    };
+    let mut matched = target.condition(before, &mut params)?;
+    for (index, column) in target.relation.columns.iter().enumerate() {
+        // It may have changed by SET .. = DEFAULT, which cannot be repeated: then no row matches.
+        let compared = target.carried[index] && !target.settable[index];
+        if let (true, Some(value)) = (compared, sent(&new.0[index])) {
+            params.push(value);
+            let column = quote_ident(&column.name);
+            matched.push_str(&format!(" and {column} = ${}", params.len()));
+        }
+    }
+    let table = target.name.sql();
+    let sql = if set.is_empty() {
+        format!("select 1 from {table} where {matched} for update")
+    } else {
+        format!("update {table} set {} where {matched}", set.join(", "))
+    };
+    Some((sql, params))
+}
+
+fn delete(target: &Target, old: &Tuple) -> Option<(String, Vec<Param>)> {
+    let mut params = Vec::new();
+    let matched = target.condition(old, &mut params)?;
+    let sql = format!("delete from {} where {matched}", target.name.sql());
+    Some((sql, params))
+}

@@ -1,0 +1,42 @@
+//! Whose certificates are believed: those of a file, or those of the system; TLS by rustls with `ring`.
+
+use crate::SetupError;
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) fn config(ca_file: Option<&Path>) -> Result<ClientConfig, SetupError> {
+    let mut roots = RootCertStore::empty();
+    match ca_file {
+        Some(path) => {
+            for certificate in read(path)? {
+                roots.add(certificate)?;
+            }
+        }
+        None => {
+            // A system without any can still ask where there is no TLS.
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions()?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, SetupError> {
+    let unreadable = |reason: String| SetupError::Certificates {
+        path: path.to_owned(),
+        reason,
+    };
+    let found =
+        CertificateDer::pem_file_iter(path).map_err(|error| unreadable(error.to_string()))?;
+    let found: Result<Vec<_>, _> = found.collect();
+    let found = found.map_err(|error| unreadable(error.to_string()))?;
+    if found.is_empty() {
+        return Err(unreadable("it is empty".to_owned()));
+    }
+    Ok(found)
+}

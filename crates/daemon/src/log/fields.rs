@@ -1,0 +1,117 @@
+//! What an event or a span holds, on the line of its event: names and messages come from shards, whose owners choose them,
+//! and a name with an end of line in it would write a line of its own.
+
+use plans::render::one_line;
+use std::fmt::{self, Debug};
+use tracing::field::{Field, Visit};
+use tracing_subscriber::field::RecordFields;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::Writer;
+
+/// The message as it is, then `name=value`; what would leave the line is written out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OneLine;
+
+impl<'w> FormatFields<'w> for OneLine {
+    fn format_fields<R: RecordFields>(&self, writer: Writer<'w>, fields: R) -> fmt::Result {
+        let mut line = Line {
+            writer,
+            begun: false,
+            written: Ok(()),
+        };
+        fields.record(&mut line);
+        line.written
+    }
+}
+
+struct Line<'w> {
+    writer: Writer<'w>,
+    begun: bool,
+    written: fmt::Result,
+}
+
+impl Line<'_> {
+    fn write(&mut self, name: &str, value: &str) -> fmt::Result {
+        if self.begun {
+            self.writer.write_char(' ')?;
+        }
+        self.begun = true;
+        if name != "message" {
+            write!(self.writer, "{name}=")?;
+        }
+        self.writer.write_str(&one_line(value))
+    }
+}
+
+impl Visit for Line<'_> {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "message" => self.record_debug(field, &format_args!("{value}")),
+            _ => self.record_debug(field, &value),
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        // What came from the crate `log` says these of itself; the line has them at its beginning.
+        if self.written.is_ok() && !field.name().starts_with("log.") {
+            self.written = self.write(field.name(), &format!("{value:?}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OneLine;
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex, PoisonError};
+    use tracing_subscriber::layer::SubscriberExt;
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            all.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(event: impl FnOnce()) -> String {
+        let written = Written::default();
+        let to = written.clone();
+        let lines = tracing_subscriber::fmt::layer()
+            .without_time()
+            .with_ansi(false)
+            .with_writer(move || to.clone())
+            .fmt_fields(OneLine);
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), event);
+        let all = written.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&all).into_owned()
+    }
+
+    #[test]
+    fn a_name_cannot_write_a_line_of_its_own() {
+        let forged = "t\n2026-11-27T08:00:00Z  WARN orchestrator: approved\r\u{1b}[2K\u{202e}";
+        let error = io::Error::other(forged);
+        let lines = logged(|| {
+            let span = tracing::info_span!("step", table = forged);
+            let _entered = span.enter();
+            tracing::warn!(table = %forged, %error, known = ?forged, "dropping {forged}");
+        });
+        assert_eq!(lines.lines().count(), 1, "{lines}");
+        assert!(!lines.trim_end().contains(char::is_control), "{lines}");
+        assert!(!lines.contains('\u{202e}'), "{lines}");
+        assert!(lines.contains("dropping t\\n2026"), "{lines}");
+    }
+
+    #[test]
+    fn a_line_is_as_people_know_it() {
+        let line = logged(|| tracing::info!(agent = "x", steps = 2, why = %"it is so", "begun"));
+        let expected = " INFO daemon::log::fields::tests: begun agent=\"x\" steps=2 why=it is so\n";
+        assert_eq!(line, expected);
+    }
+}

@@ -1,0 +1,63 @@
+//! Whether tables without the key have the same rows on several shards.
+
+use crate::error::DiscoverError;
+use crate::facts::{Facts, short};
+use crate::look::Look;
+use crate::sort::Rows;
+use plans::table::TableName;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Larger tables are not compared.
+const LARGEST: i64 = 64 << 20;
+
+/// Compares `tables` on `shards`, which have tables; one shard alone has nothing to be compared with.
+pub(crate) async fn compare(
+    shards: &[(&Look, &Facts)],
+    tables: &BTreeSet<TableName>,
+) -> Result<BTreeMap<TableName, Rows>, DiscoverError> {
+    let mut compared = BTreeMap::new();
+    if shards.len() < 2 {
+        return Ok(compared);
+    }
+    for name in tables {
+        let found = shards
+            .iter()
+            .filter_map(|(look, facts)| Some((look, facts.tables.get(name)?)));
+        let found: Vec<_> = found.collect();
+        let too_large = found.iter().any(|(_, table)| table.bytes > LARGEST);
+        if too_large || found.len() < shards.len() {
+            let rows = if too_large {
+                Rows::NotCompared
+            } else {
+                Rows::Different
+            };
+            compared.insert(name.clone(), rows);
+            continue;
+        }
+        let mut digests = BTreeSet::new();
+        for (look, _) in found {
+            digests.insert(digest(look, name).await?);
+        }
+        let rows = if digests.len() == 1 {
+            Rows::Same
+        } else {
+            Rows::Different
+        };
+        compared.insert(name.clone(), rows);
+    }
+    Ok(compared)
+}
+
+/// Number and digest of a table's rows, in no order.
+async fn digest(look: &Look, table: &TableName) -> Result<(i64, String), DiscoverError> {
+    let sql = format!(
+        "select count(*), coalesce(sum(pg_catalog.hashtextextended(t::text, 0)::numeric), 0)::text from {} t",
+        table.sql()
+    );
+    let rows = look
+        .query(&sql, &format!("compare table {}", short(table)))
+        .await?;
+    Ok(rows
+        .first()
+        .map_or_else(Default::default, |row| (row.get(0), row.get(1))))
+}

@@ -1,0 +1,151 @@
+//! Which keys a shard has: the least and the greatest, and, where that is not enough, the keys themselves.
+
+use crate::error::DiscoverError;
+use crate::facts::{Facts, short};
+use crate::look::Look;
+use plans::id::ShardName;
+use plans::key::{Key, KeyType};
+use plans::sql::quote_ident;
+use plans::table::TableName;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Keys that are read of one shard at most.
+pub(crate) const MOST_KEYS: usize = 10_000;
+
+/// The sharded tables of one shard that has them.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    look: &'a Look,
+    /// With key column, and the column's type there.
+    tables: Vec<(&'a TableName, &'a str, KeyType)>,
+    key: KeyType,
+}
+
+/// The least and the greatest key of a shard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) shard: ShardName,
+    pub(crate) least: Key,
+    pub(crate) greatest: Key,
+}
+
+/// Keys of a shard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Keys {
+    pub(crate) shard: ShardName,
+    pub(crate) keys: BTreeSet<Key>,
+    /// Whether these are all.
+    pub(crate) is_complete: bool,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn new(
+        look: &'a Look,
+        facts: &'a Facts,
+        sharded: &'a BTreeMap<TableName, String>,
+        key: KeyType,
+    ) -> Self {
+        let tables = sharded.iter().filter_map(|(name, column)| {
+            let kind = facts.tables.get(name)?.column(column)?.kind?;
+            Some((name, column.as_str(), kind))
+        });
+        Self {
+            look,
+            tables: tables.collect(),
+            key,
+        }
+    }
+
+    pub(crate) fn shard(&self) -> &ShardName {
+        &self.look.shard
+    }
+
+    /// None where no sharded table has rows.
+    pub(crate) async fn extent(&self) -> Result<Option<Extent>, DiscoverError> {
+        let mut keys = BTreeSet::new();
+        for (table, column, kind) in &self.tables {
+            let (name, column) = (table.sql(), quote_ident(column));
+            // Not the text that is read: a bare name after `order by` would be the output's.
+            let order = kind.comparable(&format!("t.{column}"));
+            let end = |way: &str| {
+                format!(
+                    "(select {column}::text from {name} t where {column} is not null order by {order} {way} limit 1)"
+                )
+            };
+            let sql = format!("select {}, {}", end("asc"), end("desc"));
+            let action = format!(
+                "find the least and the greatest key of table {}",
+                short(table)
+            );
+            for row in self.look.query(&sql, &action).await? {
+                let ends: [Option<String>; 2] = [row.get(0), row.get(1)];
+                for text in ends.into_iter().flatten() {
+                    keys.insert(self.read(table, &text)?);
+                }
+            }
+        }
+        let (Some(least), Some(greatest)) = (keys.first(), keys.last()) else {
+            return Ok(None);
+        };
+        Ok(Some(Extent {
+            shard: self.shard().clone(),
+            least: least.clone(),
+            greatest: greatest.clone(),
+        }))
+    }
+
+    /// The keys of all tables, [`MOST_KEYS`] at most.
+    pub(crate) async fn keys(&self) -> Result<Keys, DiscoverError> {
+        let mut keys = BTreeSet::new();
+        let mut is_complete = true;
+        for (table, column, _) in &self.tables {
+            let (name, column) = (table.sql(), quote_ident(column));
+            let limit = MOST_KEYS + 1;
+            let sql = format!(
+                "select distinct {column}::text from {name} where {column} is not null limit {limit}"
+            );
+            let action = format!("list the keys of table {}", short(table));
+            let rows = self.look.query(&sql, &action).await?;
+            is_complete &= rows.len() < limit;
+            for row in rows {
+                keys.insert(self.read(table, row.get(0))?);
+            }
+        }
+        Ok(Keys {
+            shard: self.shard().clone(),
+            is_complete: is_complete && keys.len() <= MOST_KEYS,
+            keys,
+        })
+    }
+
+    /// The first table with a row that is none of the shard's, where `predicate` of a key column says which are.
+    pub(crate) async fn stray(
+        &self,
+        predicate: impl Fn(&str, KeyType) -> String,
+    ) -> Result<Option<&'a TableName>, DiscoverError> {
+        for (table, column, kind) in &self.tables {
+            let (name, column) = (table.sql(), quote_ident(column));
+            let own = predicate(&column, *kind);
+            let sql = format!(
+                "select exists (select from {name} where {column} is not null and not {own})"
+            );
+            let action = format!("look for keys of other shards in table {}", short(table));
+            let rows = self.look.query(&sql, &action).await?;
+            if rows.first().is_some_and(|row| row.get(0)) {
+                return Ok(Some(table));
+            }
+        }
+        Ok(None)
+    }
+
+    fn read(&self, table: &TableName, text: &str) -> Result<Key, DiscoverError> {
+        self.key.read(text).ok_or_else(|| DiscoverError::UnfitKey {
+            column: short(table),
+            reason: format!(
+                "shard {} has {text:?} there, which is no {}",
+                self.shard(),
+                self.key
+            ),
+        })
+    }
+}

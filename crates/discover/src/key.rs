@@ -1,0 +1,377 @@
+//! Which columns are the shard key. Pure.
+//!
+//! A candidate is a set of columns that hold the same values ([`domains`]), one of each table that has some. It counts by
+//! its tables: what ties each of them to the key, how many rows it has, and how many other tables refer to them.
+
+use crate::domain::{Domain, GENERIC, Place, domains, folded, is_own_key};
+use crate::error::DiscoverError;
+use crate::facts::{Facts, Reference, Table, short};
+use plans::key::KeyType;
+use plans::table::TableName;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Candidates that people are shown.
+pub(crate) const SHOWN: usize = 3;
+/// Tables of a candidate that are named.
+const NAMED: usize = 8;
+
+/// How a table's column is tied to the key, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Tie {
+    /// It leads a primary or unique key of several columns.
+    Leads,
+    /// It is the table's own key.
+    Own,
+    /// It is part of a primary or unique key.
+    Part,
+    /// It refers to another table, and is never null.
+    Refers,
+    /// It leads an index, and is never null.
+    Indexed,
+    /// It refers to another table or leads an index, and may be null.
+    MayRefer,
+    /// It has the key's name.
+    Named,
+}
+
+impl Tie {
+    fn weight(self) -> f64 {
+        match self {
+            Self::Leads => 2.0,
+            Self::Own | Self::Part | Self::Refers => 1.0,
+            Self::Indexed => 0.7,
+            Self::MayRefer => 0.5,
+            Self::Named => 0.4,
+        }
+    }
+}
+
+/// What a table counts that belongs to one with the key, beside one that has it; all of them at most [`MOST_REACHED`] of
+/// what the others count.
+const REACHED: f64 = 0.25;
+const MOST_REACHED: f64 = 0.5;
+/// What a key counts that is a time: rows of one time are no tenant's.
+const TIME: f64 = 0.1;
+/// What a key counts of which there are fewer than [`FEW`] values for [`MANY`] rows.
+const SCARCE: f64 = 0.3;
+const FEW: i64 = 4;
+const MANY: i64 = 1_000;
+
+/// A key that the tables could have, and what speaks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyCandidate {
+    /// What `--key` takes for it: a column, or table and column.
+    pub name: String,
+    /// Its type, that of most of its columns.
+    pub kind: KeyType,
+    /// The tables that would be sharded, each with its column.
+    pub(crate) columns: BTreeMap<TableName, String>,
+    /// Tables that belong to rows of these.
+    pub(crate) reached: usize,
+    /// Larger is better.
+    pub score: f64,
+    tied: bool,
+    indexed: usize,
+}
+
+impl KeyCandidate {
+    fn of(domain: &Domain, facts: &Facts) -> Option<Self> {
+        let mut columns = BTreeMap::new();
+        let mut kinds: BTreeMap<KeyType, usize> = BTreeMap::new();
+        let (mut score, mut tied, mut indexed) = (0.0, false, 0);
+        for (name, own) in &domain.columns {
+            let table = facts.tables.get(name)?;
+            let ties = own
+                .iter()
+                .map(|column| (tie(facts, (name, table), column), column));
+            let (tie, column) = ties.min_by_key(|(tie, _)| *tie)?;
+            let kind = table.column(column)?.kind?;
+            *kinds.entry(kind).or_default() += 1;
+            score += tie.weight() * weight(table);
+            tied |= match tie {
+                Tie::Leads | Tie::Refers | Tie::MayRefer => true,
+                Tie::Own | Tie::Part | Tie::Indexed | Tie::Named => refers(facts, name, column),
+            };
+            indexed += usize::from(leads_index(table, column));
+            columns.insert(name.clone(), column.clone());
+        }
+        let reached = reached(facts, &columns);
+        let of_reached = reached.iter().filter_map(|name| facts.tables.get(*name));
+        let of_reached = of_reached.map(|table| REACHED * weight(table)).sum::<f64>();
+        score += of_reached.min(score * MOST_REACHED);
+        let (kind, _) = kinds.into_iter().max_by_key(|(_, tables)| *tables)?;
+        if matches!(kind, KeyType::Date | KeyType::Timestamptz) {
+            score *= TIME;
+        }
+        let root = domain.root(facts);
+        let values = root.as_ref().and_then(|(name, _)| facts.tables.get(name));
+        let rows = columns.keys().filter_map(|name| facts.tables.get(name));
+        let rows: i64 = rows.map(|table| table.rows).sum();
+        if values.is_some_and(|table| (1..FEW).contains(&table.rows)) && rows >= MANY {
+            score *= SCARCE;
+        }
+        Some(Self {
+            name: called(&columns, root.as_ref()),
+            kind,
+            reached: reached.len(),
+            columns,
+            score,
+            tied,
+            indexed,
+        })
+    }
+
+    /// Its tables for people, each with its column where that is not the key's name.
+    #[must_use]
+    pub fn tables(&self) -> String {
+        let shown =
+            self.columns
+                .iter()
+                .take(NAMED)
+                .map(|(table, column)| match *column == self.name {
+                    true => short(table),
+                    false => format!("{} by {column}", short(table)),
+                });
+        let shown: Vec<String> = shown.collect();
+        let more = self.columns.len().saturating_sub(NAMED);
+        match more {
+            0 => shown.join(", "),
+            more => format!("{} and {more} more", shown.join(", ")),
+        }
+    }
+
+    /// Why it could be the key.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let reached = match self.reached {
+            0 => String::new(),
+            reached => format!("; {reached} more belong to these"),
+        };
+        format!(
+            "{} ({}): {} table(s) have it: {}{reached}",
+            self.name,
+            self.kind,
+            self.columns.len(),
+            self.tables()
+        )
+    }
+}
+
+/// All keys that the tables could have, the best first.
+pub(crate) fn candidates(facts: &Facts) -> Vec<KeyCandidate> {
+    let all = domains(facts);
+    let all = all
+        .iter()
+        .filter_map(|domain| KeyCandidate::of(domain, facts));
+    let (tied, others): (Vec<KeyCandidate>, Vec<KeyCandidate>) =
+        all.partition(|candidate| candidate.tied);
+    let mut ranked = match tied.is_empty() {
+        false => tied,
+        // Without keys that name it, indexes of several tables speak for a column.
+        true => others
+            .into_iter()
+            .filter(|c| c.indexed > 1 && !matches!(c.kind, KeyType::Date | KeyType::Timestamptz))
+            .collect(),
+    };
+    ranked.sort_by(|one, other| {
+        let by_score = other.score.total_cmp(&one.score);
+        by_score.then_with(|| one.name.cmp(&other.name))
+    });
+    ranked
+}
+
+/// The key that `--key` names: a column, or table and column.
+///
+/// # Errors
+/// [`DiscoverError::UnfitKey`] where no table has it, or several have a column of this name that are not the same key.
+pub(crate) fn named(facts: &Facts, wished: &str) -> Result<KeyCandidate, DiscoverError> {
+    let of_table = wished.rsplit_once('.').and_then(|(table, column)| {
+        let table = TableName::parse(table);
+        facts.tables.get(&table)?.column(column)?;
+        Some((table, column))
+    });
+    let has = |domain: &Domain| match &of_table {
+        Some((table, column)) => {
+            let own = domain.columns.get(table);
+            own.is_some_and(|own| own.iter().any(|own| own == column))
+        }
+        None => domain.columns.values().flatten().any(|own| own == wished),
+    };
+    let found: Vec<Domain> = domains(facts)
+        .into_iter()
+        .filter(|domain| has(domain))
+        .collect();
+    let own_keys = found
+        .iter()
+        .flat_map(|domain| &domain.columns)
+        .filter(|(name, own)| {
+            let table = facts.tables.get(*name);
+            table.is_some_and(|table| {
+                own.iter()
+                    .any(|own| own == wished && is_own_key(table, own))
+            })
+        });
+    let own_keys: Vec<String> = own_keys
+        .map(|(name, _)| format!("{}.{wished}", short(name)))
+        .collect();
+    if own_keys.len() > 1 && GENERIC.contains(&folded(wished).as_str()) {
+        return Err(DiscoverError::UnfitKey {
+            column: wished.to_owned(),
+            reason: format!(
+                "it is the own key of several tables; name one: {}",
+                own_keys.join(", ")
+            ),
+        });
+    }
+    let mut whole = Domain::default();
+    for (name, columns) in found.into_iter().flat_map(|domain| domain.columns) {
+        whole.columns.entry(name).or_default().extend(columns);
+    }
+    let candidate = KeyCandidate::of(&whole, facts).ok_or_else(|| unfit(facts, wished))?;
+    let exactly = |name: &TableName, column: &str| {
+        let named = whole
+            .columns
+            .get(name)
+            .is_some_and(|own| own.iter().any(|own| own == column));
+        named.then(|| column.to_owned())
+    };
+    // The column that was named, where a table has several that hold the key.
+    let columns = candidate.columns.iter().map(|(name, best)| {
+        let asked = match &of_table {
+            Some((table, column)) => (table == name).then(|| (*column).to_owned()),
+            None => exactly(name, wished),
+        };
+        (name.clone(), asked.unwrap_or_else(|| best.clone()))
+    });
+    let columns = columns.collect();
+    Ok(KeyCandidate {
+        columns,
+        ..candidate
+    })
+}
+
+fn tie(facts: &Facts, (name, table): (&TableName, &Table), column: &str) -> Tie {
+    let mut unique = table.indexes.iter().filter(|index| index.is_unique);
+    let not_null = table.column(column).is_some_and(|found| found.not_null);
+    if leads_key(table, column) {
+        Tie::Leads
+    } else if is_own_key(table, column) {
+        Tie::Own
+    } else if unique
+        .any(|index| index.columns.len() > 1 && index.columns.iter().any(|own| own == column))
+    {
+        Tie::Part
+    } else if refers(facts, name, column) && not_null {
+        Tie::Refers
+    } else if leads_index(table, column) && not_null {
+        Tie::Indexed
+    } else if refers(facts, name, column) || leads_index(table, column) {
+        Tie::MayRefer
+    } else {
+        Tie::Named
+    }
+}
+
+/// Whether a foreign key to another table has the column.
+fn refers(facts: &Facts, name: &TableName, column: &str) -> bool {
+    let mut own = facts
+        .references
+        .iter()
+        .filter(|r| &r.from == name && &r.to != name);
+    own.any(|reference| reference.columns.iter().any(|(own, _)| own == column))
+}
+
+/// A table of ten thousand rows counts twice as much as an empty one.
+fn weight(table: &Table) -> f64 {
+    1.0 + (1.0 + table.rows.max(0) as f64).log10() / 4.0
+}
+
+/// Tables without the key that refer to those that have it, or to each other up to these.
+fn reached<'a>(facts: &'a Facts, columns: &BTreeMap<TableName, String>) -> BTreeSet<&'a TableName> {
+    let mut found: BTreeSet<&TableName> = BTreeSet::new();
+    loop {
+        let next: Vec<&TableName> = facts
+            .references
+            .iter()
+            .filter(|r| columns.contains_key(&r.to) || found.contains(&r.to))
+            .filter(|r| is_given(facts, r))
+            .map(|r| &r.from)
+            .filter(|name| !columns.contains_key(*name) && !found.contains(name))
+            .collect();
+        if next.is_empty() {
+            return found;
+        }
+        found.extend(next);
+    }
+}
+
+/// Whether every row refers.
+fn is_given(facts: &Facts, reference: &Reference) -> bool {
+    let table = facts.tables.get(&reference.from);
+    let mut own = reference.columns.iter().map(|(own, _)| own);
+    table.is_some_and(|table| own.all(|own| table.column(own).is_some_and(|found| found.not_null)))
+}
+
+/// What people call it: the name of more than half of its columns, or table and column of the table whose own key it is.
+fn called(columns: &BTreeMap<TableName, String>, root: Option<&Place>) -> String {
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    let others = columns
+        .iter()
+        .filter(|(name, _)| root.is_none_or(|(table, _)| table != *name));
+    for (_, column) in others {
+        *names.entry(column).or_default() += 1;
+    }
+    let most = names.iter().max_by_key(|(_, count)| **count);
+    match (most, root) {
+        (Some((name, count)), _) if *count * 2 > names.values().sum::<usize>() => {
+            (*name).to_owned()
+        }
+        (_, Some((table, column))) => format!("{}.{column}", short(table)),
+        (Some((name, _)), None) => (*name).to_owned(),
+        (None, None) => String::new(),
+    }
+}
+
+fn leads_key(table: &Table, column: &str) -> bool {
+    let mut keys = table.indexes.iter().filter(|index| index.is_unique);
+    keys.any(|index| index.columns.len() > 1 && index.columns.first().is_some_and(|c| c == column))
+}
+
+fn leads_index(table: &Table, column: &str) -> bool {
+    let own_key = |columns: &[String]| columns.len() == 1;
+    let mut indexes = table.indexes.iter();
+    indexes.any(|index| {
+        let leads = index.columns.first().is_some_and(|c| c == column);
+        leads && !(index.is_primary && own_key(&index.columns))
+    })
+}
+
+fn unfit(facts: &Facts, column: &str) -> DiscoverError {
+    let with = facts
+        .tables
+        .iter()
+        .find(|(_, table)| table.is_plain() && table.column(column).is_some());
+    let reason = match with {
+        Some((table, _)) => {
+            let types: Vec<&str> = KeyType::ALL.iter().map(|kind| kind.sql_name()).collect();
+            format!(
+                "in {} its type is none of {}",
+                short(table),
+                types.join(", ")
+            )
+        }
+        None => match column.rsplit_once('.') {
+            Some((table, own)) if facts.tables.contains_key(&TableName::parse(table)) => {
+                format!("table {table} has no column {own}")
+            }
+            _ => "no table has it".to_owned(),
+        },
+    };
+    DiscoverError::UnfitKey {
+        column: column.to_owned(),
+        reason,
+    }
+}
+
+#[cfg(test)]
+mod tests;

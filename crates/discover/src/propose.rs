@@ -1,0 +1,267 @@
+//! From connection strings to a map.
+
+use crate::assign::{self, Assigned, mapping};
+use crate::digest;
+use crate::error::{DiscoverError, NoMap};
+use crate::extent::{Extent, Keys, Place};
+use crate::facts::{Facts, listed, short};
+use crate::key::{KeyCandidate, SHOWN, candidates, named};
+use crate::look::Look;
+use crate::sort::{Keyed, sort};
+use connect::Dsn;
+use futures::future::try_join_all;
+use plans::id::{MapName, MapVersion, ShardName};
+use plans::key::KeyType;
+use plans::key_set::KeySet;
+use plans::shard_map::{DEFAULT_BUCKETS, MapSettings, Mapping, ShardMap, Strategy};
+
+/// What the proposal must be like.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// Name of the map.
+    pub map: MapName,
+    /// The key, as a column, or table and column; none: the one that ties most tables.
+    pub key: Option<String>,
+    /// How keys are divided; none: what fits.
+    pub strategy: Option<Strategy>,
+}
+
+/// A map that describes what is there.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    /// Version 1 of the map, of no control store yet.
+    pub map: ShardMap,
+    /// Why it is like that, for people, one line each; what stands in the way of moves begins with `warning:`.
+    pub reasons: Vec<String>,
+    /// Every key that the tables could have, the best first.
+    pub candidates: Vec<KeyCandidate>,
+}
+
+/// Looks at `shards` and proposes a map for them. `choose` is asked which of the best keys it is, where there are
+/// several and none is wished; what it returns is the place of one of them.
+///
+/// Nothing is changed: each shard is read in one read-only transaction, in which no statement takes longer than 60 s.
+///
+/// # Errors
+/// [`DiscoverError`]: a shard that cannot be read, no key, or keys that lie where no map says they may.
+pub async fn propose(
+    shards: &[(ShardName, Dsn)],
+    wish: &Wish,
+    choose: impl FnOnce(&[KeyCandidate]) -> usize,
+) -> Result<Proposal, DiscoverError> {
+    let looks = try_join_all(shards.iter().map(|(name, dsn)| Look::open(name, dsn))).await?;
+    let facts = try_join_all(looks.iter().map(Look::facts)).await?;
+    let all: Vec<(&Look, &Facts)> = looks.iter().zip(&facts).collect();
+    let (full, empty): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, facts)| !facts.is_empty());
+    if full.is_empty() {
+        return Err(DiscoverError::NoTables);
+    }
+    let merged = Facts::merged(full.iter().map(|(_, facts)| *facts));
+    let candidates = candidates(&merged);
+    let (key, mut reasons) = chosen(&merged, &candidates, wish, choose)?;
+    let keyed = Keyed::of(&merged, &key);
+    let places = full.iter();
+    let sharded = keyed.sharded.clone();
+    let places = places.map(|(look, facts)| Place::new(look, facts, &sharded, key.kind));
+    let owned = Ownership {
+        places: places.collect(),
+        wish,
+        key: key.kind,
+    };
+    let rows = digest::compare(&full, &keyed.rest).await?;
+    let (settings, told) = sort(keyed, &merged, &rows);
+    reasons.extend(told);
+    reasons.extend(drift(&full, &merged));
+    let (strategy, mappings, why) = owned.mappings().await?;
+    reasons.extend(why);
+    if !empty.is_empty() {
+        let names = listed(empty.iter().map(|(look, _)| &look.shard));
+        reasons.push(format!(
+            "no tables on {names}: no keys as yet, a plan may give it some"
+        ));
+    }
+    let map = owned.map(strategy, mappings, settings).validated()?;
+    Ok(Proposal {
+        map,
+        reasons,
+        candidates,
+    })
+}
+
+/// The key, and why it is that one.
+fn chosen(
+    facts: &Facts,
+    candidates: &[KeyCandidate],
+    wish: &Wish,
+    choose: impl FnOnce(&[KeyCandidate]) -> usize,
+) -> Result<(KeyCandidate, Vec<String>), DiscoverError> {
+    if let Some(wished) = &wish.key {
+        let key = named(facts, wished)?;
+        let reason = format!("key {}, as --key says", key.reason());
+        return Ok((key, vec![reason]));
+    }
+    let best = &candidates[..candidates.len().min(SHOWN)];
+    let at = match best.len() {
+        0 | 1 => 0,
+        _ => choose(best),
+    };
+    let key = best.get(at).ok_or(DiscoverError::NoKey)?;
+    let mut reasons = vec![format!("key {}", key.reason())];
+    let others = best.iter().enumerate().filter(|(place, _)| *place != at);
+    reasons.extend(
+        others.map(|(_, other)| format!("it could be {}; --key {}", other.reason(), other.name)),
+    );
+    Ok((key.clone(), reasons))
+}
+
+/// Who owns which keys.
+struct Ownership<'a> {
+    places: Vec<Place<'a>>,
+    wish: &'a Wish,
+    key: KeyType,
+}
+
+impl Ownership<'_> {
+    /// How keys are divided, and among whom, with reasons.
+    async fn mappings(&self) -> Result<(Strategy, Vec<Mapping>, Vec<String>), DiscoverError> {
+        let extents = try_join_all(self.places.iter().map(Place::extent)).await?;
+        let extents: Vec<Extent> = extents.into_iter().flatten().collect();
+        let owner = match extents.as_slice() {
+            [] => self.places.first().map(Place::shard),
+            [only] => Some(&only.shard),
+            _ => None,
+        };
+        let mut why = Vec::new();
+        let without = self.places.iter().map(Place::shard);
+        let without = without.filter(|shard| !extents.iter().any(|e| &e.shard == *shard));
+        let without: Vec<&ShardName> = without.filter(|shard| Some(*shard) != owner).collect();
+        if !without.is_empty() {
+            let names = listed(without);
+            why.push(format!(
+                "no rows with a key on {names}: it owns no keys as yet"
+            ));
+        }
+        if let (Some(owner), false) = (owner, self.wish.strategy == Some(Strategy::List)) {
+            let (strategy, keys, told) = self.whole(owner);
+            why.push(told);
+            return Ok((strategy, vec![mapping(keys, owner)], why));
+        }
+        let (strategy, mappings, told) = self.divided(extents).await?;
+        why.push(told);
+        Ok((strategy, mappings, why))
+    }
+
+    /// A map whose keys are all `owner`'s.
+    fn whole(&self, owner: &ShardName) -> (Strategy, KeySet, String) {
+        let by_chance = matches!(self.key, KeyType::Uuid | KeyType::Bytea);
+        let strategy = self.wish.strategy;
+        match strategy.unwrap_or(if by_chance {
+            Strategy::Hash
+        } else {
+            Strategy::Range
+        }) {
+            Strategy::Hash => (
+                Strategy::Hash,
+                KeySet::buckets(DEFAULT_BUCKETS, 0, DEFAULT_BUCKETS),
+                format!("a hash map of {DEFAULT_BUCKETS} virtual shards: all keys are on {owner}"),
+            ),
+            Strategy::Range | Strategy::List => (
+                Strategy::Range,
+                KeySet::range(None, None),
+                format!("a range map: all keys are on {owner}"),
+            ),
+        }
+    }
+
+    /// The first kind of map that every key agrees with.
+    async fn divided(
+        &self,
+        extents: Vec<Extent>,
+    ) -> Result<(Strategy, Vec<Mapping>, String), DiscoverError> {
+        let wished = |strategy| self.wish.strategy.is_none_or(|wished| wished == strategy);
+        let mut reasons = Vec::new();
+        if wished(Strategy::Range) {
+            match assign::by_range(extents) {
+                Ok((mappings, why)) => return Ok((Strategy::Range, mappings, why)),
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        let keys: Vec<Keys> = if wished(Strategy::Hash) || wished(Strategy::List) {
+            try_join_all(self.places.iter().map(Place::keys)).await?
+        } else {
+            Vec::new()
+        };
+        let keys: Vec<Keys> = keys
+            .into_iter()
+            .filter(|keys| !keys.keys.is_empty())
+            .collect();
+        if wished(Strategy::Hash) {
+            match self.proven(assign::by_hash(&keys)).await? {
+                Ok((mappings, why)) => return Ok((Strategy::Hash, mappings, why)),
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        if wished(Strategy::List) {
+            match assign::by_list(&keys) {
+                Ok((mappings, why)) => return Ok((Strategy::List, mappings, why)),
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        Err(NoMap { reasons }.into())
+    }
+
+    /// Holds mappings by hash, which may come from a part of the keys, to every row.
+    async fn proven(&self, assigned: Assigned) -> Result<Assigned, DiscoverError> {
+        let (mappings, why) = match assigned {
+            Ok(assigned) => assigned,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        for place in &self.places {
+            let own = mappings
+                .iter()
+                .find(|mapping| &mapping.shard == place.shard());
+            let Some(own) = own else { continue };
+            let predicate = |column: &str, kind| own.keys.predicate(&[(column.to_owned(), kind)]);
+            if let Some(table) = place.stray(predicate).await? {
+                let (shard, table) = (place.shard(), short(table));
+                return Ok(Err(format!(
+                    "hashes: shard {shard} has others in table {table}"
+                )));
+            }
+        }
+        Ok(Ok((mappings, why)))
+    }
+
+    fn map(&self, strategy: Strategy, mappings: Vec<Mapping>, settings: MapSettings) -> ShardMap {
+        ShardMap {
+            name: self.wish.map.clone(),
+            strategy,
+            key: vec![self.key],
+            buckets: match strategy {
+                Strategy::Hash => DEFAULT_BUCKETS,
+                Strategy::Range | Strategy::List => 0,
+            },
+            version: MapVersion(1),
+            incarnation: String::new(),
+            migration: None,
+            settings,
+            mappings,
+        }
+    }
+}
+
+/// Tables that some of the shards lack.
+fn drift(shards: &[(&Look, &Facts)], merged: &Facts) -> Vec<String> {
+    let mut told = Vec::new();
+    for (name, _) in merged.tables.iter().filter(|(_, table)| table.is_plain()) {
+        let lacking = shards
+            .iter()
+            .filter(|(_, facts)| !facts.tables.contains_key(name));
+        let lacking: Vec<&ShardName> = lacking.map(|(look, _)| &look.shard).collect();
+        if !lacking.is_empty() {
+            let lacking = listed(lacking);
+            told.push(format!("warning: table {}: not on {lacking}", short(name)));
+        }
+    }
+    told
+}

@@ -1,0 +1,8 @@
+//! Every property holds on the correct protocol, and every mutant breaks its property.
+
+#[test]
+fn every_property_holds_and_every_mutant_is_killed() {
+    let report = protocol_models::run(protocol_models::Size::Short, 2);
+    println!("{report}");
+    assert!(report.is_good(), "{report}");
+}

@@ -1,8 +1,0 @@
-//! Every property holds on the correct protocol, and every mutant breaks its property.
-
-#[test]
-fn every_property_holds_and_every_mutant_is_killed() {
-    let report = models::run(models::Size::Short, 2);
-    println!("{report}");
-    assert!(report.is_good(), "{report}");
-}

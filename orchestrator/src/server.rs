@@ -1,0 +1,50 @@
+//! The server of a controller: the API and the dashboard behind one door.
+
+use crate::api::{self, Limits};
+use crate::controller::Controller;
+use crate::dashboard;
+use axum::Router;
+use std::sync::Arc;
+use tokio_rustls::rustls::ServerConfig;
+
+/// Serves the API and the dashboard of `controller` on `listener`, and makes it stand for the lead, until the task is
+/// dropped. Unless it was told another address, others are sent to the one that is listened on.
+///
+/// # Errors
+/// What the operating system says of the listener.
+pub async fn serve(
+    listener: tokio::net::TcpListener,
+    controller: Controller,
+    tls: Option<Arc<ServerConfig>>,
+) -> std::io::Result<()> {
+    let limits = Limits::of_process();
+    serve_within(listener, controller, tls, limits, |app| app).await
+}
+
+/// As [`serve`], with other limits and something around all routes.
+///
+/// # Errors
+/// As [`serve`]
+pub async fn serve_within(
+    listener: tokio::net::TcpListener,
+    controller: Controller,
+    tls: Option<Arc<ServerConfig>>,
+    limits: Limits,
+    around: impl FnOnce(Router) -> Router,
+) -> std::io::Result<()> {
+    let address = listener.local_addr()?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    controller.advertise(&format!("{scheme}://{address}"));
+    let pages = dashboard::routes(controller.clone());
+    let routes = api::routes(controller.clone()).merge(pages);
+    let app = around(api::guarded(
+        routes,
+        &controller,
+        address,
+        dashboard::refused,
+    ));
+    tokio::select! {
+        () = controller.run() => Ok(()),
+        served = api::connections::serve(listener, tls, app, limits) => served,
+    }
+}

@@ -1,0 +1,205 @@
+//! Where a migration is, in one sentence, and how far.
+
+use super::figures::percent;
+use crate::store::HoldEnd;
+use crate::view::{MigrationView, StepView};
+use plans::request::{Hold, Mode};
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+use plans::wire::TableProgress;
+
+/// The step that runs, or the next one.
+pub(crate) fn current(view: &MigrationView) -> Option<&StepView> {
+    view.steps.iter().find(|step| !is_over(step))
+}
+
+/// True while only the operator can end the hold.
+pub(crate) fn holds(view: &MigrationView) -> bool {
+    let holds = |kind| matches!(kind, StepKind::Hold | StepKind::HoldBack);
+    let held = |s: &StepView| holds(s.kind) && s.state == StepState::Running;
+    view.steps.iter().any(held)
+        && view.hold_end.is_none()
+        && view.plan.options.hold == Hold::UntilFinish
+}
+
+/// What is going on, and who has the keys.
+pub(crate) fn of_view(view: &MigrationView) -> String {
+    let m = &view.summary;
+    let (source, target, keys) = (&m.source, &m.target, &m.keys);
+    match m.state {
+        MigrationState::Planned => planned(view),
+        MigrationState::Running if m.mode == Mode::Offline => format!(
+            "{} {source} owns {keys}; the moving keys are read-only {}.",
+            doing(view),
+            if is_read_only(view) {
+                "until the flip"
+            } else {
+                "from the copy until the flip"
+            }
+        ),
+        MigrationState::Running if m.ownership == Ownership::Fencing => format!(
+            "Cutover, attempt {}: writes to {keys} are refused for a moment, everything else goes on.",
+            view.attempt
+        ),
+        MigrationState::Running => format!(
+            "{} {source} owns {keys} and takes every read and write.",
+            doing(view)
+        ),
+        MigrationState::Waiting if m.mode == Mode::Offline => format!(
+            "Copied and verified; {source} owns {keys}, and the moving keys are read-only until the flip, which you approve."
+        ),
+        MigrationState::Waiting if view.cancel.is_some() => format!(
+            "A writer that does not end keeps the cutover from starting; {source} owns {keys}."
+        ),
+        MigrationState::Waiting => format!(
+            "Copied, verified and kept in step; {source} owns {keys} until you approve the cutover."
+        ),
+        MigrationState::Paused => {
+            format!(
+                "Stopped by the operator; {} owns {keys}{}.",
+                owner(view),
+                frozen(view)
+            )
+        }
+        MigrationState::Failed => format!(
+            "Failed and kept as it is; {} owns {keys}{}. Mend the cause, then resume.",
+            owner(view),
+            frozen(view)
+        ),
+        MigrationState::Unwinding => {
+            format!("Taking back everything that was created; {source} keeps {keys}.")
+        }
+        MigrationState::Unwound => {
+            format!("Taken back: {source} owns {keys} and nothing is left behind.")
+        }
+        MigrationState::Flipped => flipped(view),
+        MigrationState::Completed => {
+            format!("Done: {target} owns {keys}, the old rows are gone from {source}.")
+        }
+        MigrationState::RolledBack if m.finished_at.is_some() => {
+            format!("Rolled back: {source} owns {keys} again, with what was written on {target}.")
+        }
+        MigrationState::RolledBack if view.hold_end.is_none() => format!(
+            "{source} owns {keys} again; the copy on {target} is kept in step until you finish, or approve another cutover."
+        ),
+        MigrationState::RolledBack => {
+            format!("{source} owns {keys} again; the copy on {target} is being removed.")
+        }
+    }
+}
+
+fn planned(view: &MigrationView) -> String {
+    let m = &view.summary;
+    let (source, keys) = (&m.source, &m.keys);
+    match &m.waiting_for {
+        Some(what) => {
+            format!("Waits: {what}. Nothing was changed yet, {source} owns {keys}.")
+        }
+        None => format!("Submitted; nothing was changed yet, {source} owns {keys}."),
+    }
+}
+
+/// True from the step that closes the keys to the flip.
+fn is_read_only(view: &MigrationView) -> bool {
+    let closing = view
+        .steps
+        .iter()
+        .find(|step| step.kind == StepKind::SetReadOnly);
+    closing.is_some_and(|step| step.state != StepState::Pending)
+        && matches!(
+            view.summary.ownership,
+            Ownership::Ready | Ownership::Fencing
+        )
+}
+
+/// What holds of the keys of an offline move that stopped before the flip.
+fn frozen(view: &MigrationView) -> &'static str {
+    if is_read_only(view) {
+        ", and the moving keys are read-only until the flip"
+    } else {
+        ""
+    }
+}
+
+fn flipped(view: &MigrationView) -> String {
+    let m = &view.summary;
+    let (source, target, keys) = (&m.source, &m.target, &m.keys);
+    if m.ownership == Ownership::RollbackFencing {
+        return format!("Rolling back: writes to {keys} are refused for a moment.");
+    }
+    match view.hold_end {
+        Some(HoldEnd::Finish) => {
+            format!("{target} owns {keys}; the old rows are being removed from {source}.")
+        }
+        Some(HoldEnd::Rollback) => format!("{target} owns {keys}; they go back to {source}."),
+        // Only after a roll back.
+        Some(HoldEnd::Again) => format!("{target} owns {keys}."),
+        None if m.mode == Mode::Offline => format!(
+            "{target} owns {keys} and takes writes; the old rows stay on {source}{}, without a stream back.",
+            if holds(view) {
+                " until you finish"
+            } else {
+                " for a while"
+            }
+        ),
+        None if holds(view) => {
+            format!("{target} owns {keys}; {source} is kept in step until you finish or roll back.")
+        }
+        None => format!("{target} owns {keys}; {source} is kept in step, a roll back is possible."),
+    }
+}
+
+fn doing(view: &MigrationView) -> String {
+    let Some(step) = current(view) else {
+        return "All steps are done.".to_owned();
+    };
+    let mut chars = step.summary.chars();
+    let first: String = chars
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .collect();
+    format!("{first}{}.", chars.as_str())
+}
+
+fn owner(view: &MigrationView) -> &str {
+    match view.summary.ownership {
+        Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RolledBack => {
+            view.summary.source.as_str()
+        }
+        Ownership::Flipped | Ownership::RollbackFencing | Ownership::Completed => {
+            view.summary.target.as_str()
+        }
+    }
+}
+
+/// Whole per cent of a step where it works table by table.
+///
+/// Rows first: bytes that go over the wire are fewer than those of the heap, which are expected.
+pub(crate) fn share_of(tables: &[TableProgress]) -> Option<u8> {
+    let sum = |figure: fn(&TableProgress) -> i64| tables.iter().map(figure).sum::<i64>();
+    let (bytes, rows) = (sum(|t| t.bytes_total), sum(|t| t.rows_total));
+    if rows > 0 {
+        return Some(percent(sum(|t| t.rows_done.min(t.rows_total)), rows));
+    }
+    (bytes > 0).then(|| percent(sum(|t| t.bytes_done.min(t.bytes_total)), bytes))
+}
+
+/// Whole per cent of the migration: steps that are over, and the share of the current one.
+pub(crate) fn share(view: &MigrationView) -> u8 {
+    if view.summary.finished_at.is_some() {
+        return 100;
+    }
+    let total = i64::try_from(view.steps.len()).unwrap_or(1) * 100;
+    let over = view.steps.iter().filter(|step| is_over(step)).count();
+    let progress = current(view).and_then(|step| step.progress.as_ref());
+    let part = progress.and_then(|progress| share_of(&progress.tables));
+    let done = i64::try_from(over).unwrap_or(0) * 100 + i64::from(part.unwrap_or(0));
+    percent(done, total)
+}
+
+pub(crate) fn is_over(step: &StepView) -> bool {
+    matches!(step.state, StepState::Done | StepState::Skipped)
+}

@@ -1,0 +1,28 @@
+//! Which keys a map gives to shards, and which it does not.
+
+use super::ShardMap;
+use crate::key_set::{Buckets, KeySet};
+
+impl ShardMap {
+    /// Everything that some shard owns.
+    #[must_use]
+    pub fn mapped(&self) -> KeySet {
+        let all = self.mappings.iter();
+        all.fold(self.no_keys(), |all, mapping| all.union(&mapping.keys))
+    }
+
+    /// Keys that no shard owns although shards own keys before and after them; none in a list map.
+    #[must_use]
+    pub fn gaps(&self) -> KeySet {
+        let mapped = self.mapped().normal();
+        let whole = match &mapped {
+            KeySet::Range(ranges) => match (ranges.first(), ranges.last()) {
+                (Some(first), Some(last)) => KeySet::range(first.from.clone(), last.to.clone()),
+                (_, _) => return mapped,
+            },
+            KeySet::Hash(Buckets { of, .. }) => KeySet::buckets(*of, 0, *of),
+            KeySet::List(_) => return mapped.none(),
+        };
+        whole.minus(&mapped)
+    }
+}
