@@ -293,6 +293,36 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
     assert!(there, "the schema was dropped with the row");
 }
 
+/// A table that a newer version or anybody else has put there is not dropped with what is ours.
+#[tokio::test]
+async fn a_schema_with_a_table_that_is_not_ours_is_left() {
+    let bench = Bench::new("not_ours", ITEM).await;
+    let ours = bench.ours(&bench.source).await;
+    let app = bench.source.session().await;
+    sidecar_schema::forget(&ours, &bench.token, "s")
+        .await
+        .expect("ended");
+    sidecar_schema::ensure(&ours, "s")
+        .await
+        .expect("our schema");
+    let table =
+        "create table shardwright.notes (id bigint); insert into shardwright.notes values (1)";
+    app.batch_execute(table).await.expect("a table");
+    let drop = async || {
+        sidecar_schema::drop_unused(&ours, "s")
+            .await
+            .expect("probed")
+    };
+    drop().await;
+    let kept = app.query_one("select id from shardwright.notes", &[]).await;
+    assert_eq!(kept.expect("the table is there").get::<_, i64>(0), 1);
+    app.batch_execute("drop table shardwright.notes")
+        .await
+        .expect("dropped");
+    drop().await;
+    assert!(!epoch::schema_exists(&ours, "s").await.expect("read"));
+}
+
 #[tokio::test]
 async fn a_migration_enrols_also_where_the_schema_has_just_been_dropped() {
     let bench = Bench::new("enrols_after", ITEM).await;

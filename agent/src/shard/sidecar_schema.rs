@@ -283,14 +283,20 @@ pub(crate) async fn drop_unused(client: &Client, shard: &str) -> Result<(), Step
         .at(format_args!("shard {shard}: dropping schema shardwright"))
 }
 
-/// Drops the schema unless a migration, or a permanent guard, is left in it, or it is gone already. Where the database
-/// is registered, its id stays, in a schema that holds nothing else.
+/// Drops the schema unless a migration, a permanent guard or a relation that is not ours is left in it, or it is gone
+/// already. Where the database is registered, its id stays, in a schema that holds nothing else.
 fn drop_unused_sql() -> String {
+    let ours: Vec<String> = tables().map(quote_literal).collect();
     format!(
         "{BEGIN}
          do $$ declare drops text; begin
            if pg_catalog.to_regclass('shardwright.move') is null then return; end if;
            if exists (select from shardwright.move) or exists (select from shardwright.away) then
+             return;
+           end if;
+           if exists (select from pg_catalog.pg_class c
+                      where c.relnamespace = 'shardwright'::pg_catalog.regnamespace
+                        and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relname <> all (array[{ours}])) then
              return;
            end if;
            if pg_catalog.to_regclass('shardwright.{id}') is null then
@@ -313,6 +319,7 @@ fn drop_unused_sql() -> String {
            execute drops;
          end $$;
          commit",
-        id = identity::TABLE
+        id = identity::TABLE,
+        ours = ours.join(", ")
     )
 }

@@ -35,7 +35,14 @@ fn folder(path: &str) -> PathBuf {
 fn every_finding_has_a_row_in_the_registry_and_every_row_is_used() {
     let root = folder("src/inspect");
     let mut named = BTreeSet::new();
-    for path in ["doctor", "doctor.rs", "survey", "survey.rs"] {
+    for path in [
+        "queries",
+        "queries.rs",
+        "doctor.rs",
+        "findings.rs",
+        "survey",
+        "survey.rs",
+    ] {
         names(&root.join(path), &mut named);
     }
     // This file names sources.
