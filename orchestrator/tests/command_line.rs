@@ -3,6 +3,7 @@
 use crate::fixture::{Server, holding, program};
 use plans::wire::LockWait;
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Output, Stdio};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
@@ -49,6 +50,36 @@ async fn every_command_speaks_json_and_ends_with_a_code() {
     assert!(
         text.contains("http://127.0.0.1:1") && text.contains("hint: "),
         "{text}"
+    );
+}
+
+/// The program of `demo` and `torture` stands beside this one, or in PATH, or its absence is named.
+#[tokio::test]
+async fn a_program_of_its_own_runs_with_its_options_and_its_exit_code() {
+    let folder = std::env::temp_dir().join(format!("shardwright-external-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let own = folder.join("shardwright");
+    std::fs::copy(env!("CARGO_BIN_EXE_shardwright"), &own).unwrap();
+    let demo = async || {
+        let mut command = Command::new(&own);
+        command
+            .args(["demo", "--keep", "--help"])
+            .env("PATH", "/nowhere");
+        command.output().await.unwrap()
+    };
+    let missing = demo().await;
+    let text = String::from_utf8(missing.stderr).unwrap();
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(text.contains("shardwright-demo is not installed"), "{text}");
+    let script = folder.join("shardwright-demo");
+    std::fs::write(&script, "#!/bin/sh\necho \"$@\"\nexit 9\n").unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = demo().await;
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(ran.status.code(), Some(9));
+    assert_eq!(
+        String::from_utf8(ran.stdout).unwrap(),
+        "demo --keep --help\n"
     );
 }
 

@@ -106,9 +106,12 @@ pub enum CliError {
     /// The environment names fail points that cannot be read.
     #[error(transparent)]
     FailPoint(#[from] fail_point::Malformed),
-    /// The demo could not run, or did not end as it must.
-    #[error("{}", chain(.0))]
-    Demo(#[from] demo::DemoError),
+    /// A program that a command runs is not there.
+    #[error("{program} is not installed: it is neither beside this program nor in PATH")]
+    NotInstalled {
+        /// Its name.
+        program: &'static str,
+    },
     /// Databases for which there is no proposal.
     #[error(transparent)]
     Adopt(#[from] DiscoverError),
@@ -135,7 +138,9 @@ impl CliError {
                     .to_owned(),
             ),
             Self::Problem(problem) => problem.hint.clone(),
-            Self::Demo(error) => error.hint(),
+            Self::NotInstalled { program } => Some(format!(
+                "build it in a checkout: cargo build --release --bin {program}"
+            )),
             Self::Adopt(error) => error.hint().map(str::to_owned),
             Self::Serve(ServeError::NotLoopback { .. }) => {
                 Some("name --admin-token-file FILE, or listen on 127.0.0.1 and reach it through ssh -L".to_owned())
@@ -204,7 +209,7 @@ impl CliError {
             | Self::Serve(_)
             | Self::Hook(_)
             | Self::FailPoint(_)
-            | Self::Demo(_)
+            | Self::NotInstalled { .. }
             | Self::Io(_) => ERROR,
         }
     }

@@ -10,10 +10,10 @@ mod config;
 mod consent;
 mod context;
 mod dashboard;
-mod demo;
 mod doctor;
 mod error;
 mod examples;
+mod external;
 mod files;
 mod fleet;
 mod follow;
@@ -36,7 +36,6 @@ mod set;
 mod shard;
 mod token;
 mod top;
-mod torture;
 mod verify;
 mod wait;
 mod watch;
@@ -79,9 +78,9 @@ enum Command {
     /// Run the controller.
     Serve(serve::Serve),
     /// Run an operation under load on private shards of this machine, and print a report.
-    Demo(demo::Demo),
+    Demo(external::External),
     /// Break the parts of migrations on this machine, one in each run, and count what is survived.
-    Torture(torture::Torture),
+    Torture(external::External),
     /// Look at databases and write a first fleet file for them; nothing is changed.
     Init(init::Init),
     /// The whole fleet: apply a file.
@@ -159,8 +158,8 @@ impl Cli {
         };
         match self.command {
             Command::Serve(serve) => serve.run().await,
-            Command::Demo(demo) => demo.run().await,
-            Command::Torture(torture) => torture.run().await,
+            Command::Demo(program) => program.run("demo"),
+            Command::Torture(program) => program.run("torture"),
             Command::Init(init) => init.run().await,
             Command::Fleet(fleet) => fleet.run(&client()?).await,
             Command::Shard(shard) => shard.run(&client()?).await,

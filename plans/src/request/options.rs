@@ -4,6 +4,7 @@ use crate::table::CopyFormat;
 use crate::throttle::{Limits, Throttle};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 /// Whether the application writes to the moving keys meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
@@ -161,6 +162,18 @@ pub enum DualWrite {
     Asynchronous,
     /// Once it is durable on both shards.
     Synchronous,
+}
+
+impl FromStr for DualWrite {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "asynchronous" => Ok(Self::Asynchronous),
+            "synchronous" => Ok(Self::Synchronous),
+            other => Err(format!("{other:?} is neither asynchronous nor synchronous")),
+        }
+    }
 }
 
 /// What is done about a writer that does not end.

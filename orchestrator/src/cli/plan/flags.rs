@@ -168,7 +168,7 @@ pub(super) struct Flags {
     #[arg(long, value_name = "wait|cancel-after=TIME", value_parser = long_writers)]
     pub(super) long_writers: Option<LongWriters>,
     /// When writes are acknowledged while both shards are kept in step: once on their shard, or once on both.
-    #[arg(long, value_name = "asynchronous|synchronous", value_parser = dual_write)]
+    #[arg(long, value_name = "asynchronous|synchronous")]
     pub(super) dual_write: Option<DualWrite>,
     /// Changes of the moving tables' definitions: halt until both sides are equal, or refuse them.
     #[arg(long, value_name = "halt|refuse", value_parser = ddl)]
@@ -250,15 +250,6 @@ fn long_writers(text: &str) -> Result<LongWriters, String> {
     let time = humantime::parse_duration(time).map_err(|error| error.to_string())?;
     let seconds = u32::try_from(time.as_secs()).map_err(|_| "that is too long".to_owned())?;
     Ok(LongWriters::CancelAfter(seconds))
-}
-
-/// asynchronous or synchronous.
-pub(in crate::cli) fn dual_write(text: &str) -> Result<DualWrite, String> {
-    match text {
-        "asynchronous" => Ok(DualWrite::Asynchronous),
-        "synchronous" => Ok(DualWrite::Synchronous),
-        other => Err(format!("{other:?} is neither asynchronous nor synchronous")),
-    }
 }
 
 /// halt or refuse.

@@ -3,8 +3,6 @@
 mod build;
 mod flags;
 
-pub(super) use flags::dual_write;
-
 use super::client::Client;
 use super::consent::DryRun;
 use super::error::CliError;

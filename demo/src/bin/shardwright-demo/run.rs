@@ -1,12 +1,10 @@
 //! `shardwright demo`: everything on this machine, end to end, with a report.
 
-use super::error::CliError;
-use super::plan::dual_write;
 use clap::Args;
 use demo::shop::Shape;
 use demo::{
-    Kill, Moment, Operation, Options, Servers, Task, Then, Trouble, parse_measure, parse_shape,
-    parse_step, parse_strategy,
+    DemoError, Kill, Moment, Operation, Options, Servers, Task, Then, Trouble, parse_measure,
+    parse_shape, parse_step, parse_strategy,
 };
 use plans::request::{DualWrite, Measure, Mode};
 use plans::shard_map::Strategy;
@@ -71,7 +69,7 @@ pub(super) struct Demo {
     #[arg(long, value_name = "PROCESS@STEP")]
     kill: Option<Kill>,
     /// When writes are acknowledged while both shards are kept in step: asynchronous or synchronous; of the plain split.
-    #[arg(long, default_value = "asynchronous", value_parser = dual_write)]
+    #[arg(long, default_value = "asynchronous")]
     dual_write: DualWrite,
     /// Give the keys back after the flip.
     #[arg(long, conflicts_with = "abort_at")]
@@ -116,7 +114,7 @@ pub(super) struct Demo {
 }
 
 impl Demo {
-    pub(super) async fn run(self) -> Result<u8, CliError> {
+    pub(super) async fn run(self) -> Result<u8, DemoError> {
         let then = |trouble| Trouble {
             then: self.then,
             ..trouble

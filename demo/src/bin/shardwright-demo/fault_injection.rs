@@ -1,7 +1,8 @@
 //! `shardwright torture`: faults of every component at every place, one in each run, and what was survived.
 
-use super::error::{CliError, DEFECTS};
+use super::DEFECTS;
 use clap::Args;
+use demo::DemoError;
 use demo::torture::{self, Only};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,7 +44,7 @@ pub(super) struct Torture {
 }
 
 impl Torture {
-    pub(super) async fn run(self) -> Result<u8, CliError> {
+    pub(super) async fn run(self) -> Result<u8, DemoError> {
         let torture = torture::Torture {
             runs: self.runs,
             time: self.seconds.map(Duration::from_secs),

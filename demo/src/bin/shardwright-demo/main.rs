@@ -1,0 +1,60 @@
+//! The program `shardwright-demo`: live shards on this machine, and faults in the middle of their migrations.
+//!
+//! `shardwright demo` and `shardwright torture` run it. Exit 0: everything as it must be; 1: the run failed;
+//! 9: a fault was not survived.
+
+mod fault_injection;
+mod run;
+
+use clap::{Parser, Subcommand};
+use demo::DemoError;
+use std::process::ExitCode;
+
+/// Exit code of fault injection that was not survived.
+const DEFECTS: u8 = 9;
+
+/// Runs migrations on private shards of this machine.
+#[derive(Debug, Parser)]
+#[command(name = "shardwright-demo", bin_name = "shardwright", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run an operation under load on private shards of this machine, and print a report.
+    Demo(run::Demo),
+    /// Break the parts of migrations on this machine, one in each run, and count what is survived.
+    Torture(fault_injection::Torture),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Demo(demo) => demo.run().await,
+        Command::Torture(torture) => torture.run().await,
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            report(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn report(error: &DemoError) {
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
+    let mut text = String::new();
+    for cause in causes.map(ToString::to_string) {
+        if !text.contains(&cause) {
+            let between = if text.is_empty() { "" } else { ": " };
+            text = format!("{text}{between}{cause}");
+        }
+    }
+    eprintln!("error: {text}");
+    if let Some(hint) = error.hint() {
+        eprintln!("hint: {hint}");
+    }
+}
