@@ -1,4 +1,4 @@
-//! Every finding that stands in the way of a move, or is worth knowing: its number, its name, what mends it.
+//! Every finding that stands in the way of a move, or is worth knowing: its number, its name, its remedy.
 //!
 //! A finding names its row by `noun.reason`; the row gives it the number that is searched for and the severity.
 //! A number is never given to something else, and docs/doctor.md has a chapter for each.
@@ -28,8 +28,8 @@ pub struct Code {
     pub title: &'static str,
     /// What goes wrong.
     pub wrong: &'static str,
-    /// What mends it; a statement where one does.
-    pub mend: &'static str,
+    /// What the operator does about it, with the statements where there are any.
+    pub remedy: &'static str,
 }
 
 impl Code {
@@ -42,9 +42,9 @@ impl Code {
             Severity::Refused => "Refused",
         };
         let (sw, name, title) = (self.sw, self.name, self.title);
-        let (wrong, mend) = (self.wrong, self.mend);
+        let (wrong, remedy) = (self.wrong, self.remedy);
         format!(
-            "{sw} {name}\n\n**{title}.** {severity}.\n\nWhat goes wrong: {wrong}\n\nWhat mends it: {mend}\n"
+            "{sw} {name}\n\n**{title}.** {severity}.\n\nWhat goes wrong: {wrong}\n\nRemedy: {remedy}\n"
         )
     }
 }

@@ -1,4 +1,4 @@
-//! The registry in itself: no number and no name twice, and every row says something.
+//! The registry in itself: no number and no name twice, and every row has its texts, in short sentences.
 
 use super::{Code, GROUPS, find};
 
@@ -39,15 +39,36 @@ fn a_name_is_found_by_itself_and_by_its_number() {
 }
 
 #[test]
-fn every_row_says_what_goes_wrong_and_what_mends_it() {
+fn every_row_has_a_title_what_goes_wrong_and_a_remedy() {
     for code in all() {
-        for text in [code.title, code.wrong, code.mend] {
+        for text in [code.title, code.wrong, code.remedy] {
             assert!(
                 !text.trim().is_empty() && text == text.trim(),
                 "{}",
                 code.sw
             );
         }
+        assert!(!code.title.ends_with('.'), "{}", code.sw);
         assert!(code.wrong.ends_with('.'), "{}", code.sw);
+        assert!(code.remedy.ends_with('.'), "{}", code.sw);
+    }
+}
+
+/// The most words of a sentence; a statement in backticks counts as one.
+const WORDS: usize = 25;
+
+#[test]
+fn no_sentence_is_long() {
+    for code in all() {
+        for text in [code.wrong, code.remedy] {
+            let parts = text.split('`').enumerate();
+            let prose: String = parts
+                .map(|(at, part)| if at % 2 == 1 { "statement" } else { part })
+                .collect();
+            for sentence in prose.split(". ") {
+                let words = sentence.split_whitespace().count();
+                assert!(words <= WORDS, "{}, {words} words: {sentence}", code.sw);
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ pub(super) const CODES: &[Code] = &[Code {
     sw: "SW1101",
     name: "load.identity",
     severity: Warning,
-    title: "The writes of a table are not counted",
-    wrong: "Published without a replica identity its updates would fail, so it is left out of the measurement.",
-    mend: "alter table ... add primary key (...)",
+    title: "The measurement does not count the writes of a table",
+    wrong: "If the agent published the table without a replica identity, updates of the table would fail. The agent therefore excludes the table from the measurement.",
+    remedy: "Run `alter table ... add primary key (...)`.",
 }];
